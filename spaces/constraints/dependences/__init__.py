@@ -1,1 +1,1 @@
-"""Which iterations of an update stage depend on one another, and what that asks of its loops."""
+"""Dependences between iterations of an update stage, and the loop orders that they allow."""

@@ -1,4 +1,4 @@
-"""Which loops of an update stage depend on one another's iterations."""
+"""The loops of an update stage whose iterations depend on each other."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def racing_dimensions(function: Function, index: int) -> frozenset[str]:
 def ordering(function: Function, index: int) -> Ordering:
     """The order in which the iterations of a stage must run.
 
-    Any, where the stage is a reduction by an operator that is associative and commutative: integer
-    sums and products, logic, minimum and maximum. Which of several zeros and NaN of floats these
-    keep depends on the order; ``exact.order`` is about that.
+    Any order, if the stage reduces by an associative and commutative operator: integer sums and
+    products, logic, minimum and maximum. The order decides which zero or NaN a minimum or maximum
+    of floats keeps; ``exact.order`` judges that.
     """
     found = dependences(function, index)
     if not found.dimensions or is_commutative(function, function.stages[index]):
@@ -29,13 +29,13 @@ def ordering(function: Function, index: int) -> Ordering:
 
 
 def ordered_dimensions(function: Function, index: int) -> tuple[str, ...]:
-    """Dimensions of a stage whose iterations depend on one another's order, outermost first."""
+    """The dimensions of a stage whose iterations must keep their order, outermost first."""
     return ordering(function, index).dimensions
 
 
 def is_commutative(function: Function, stage: Stage) -> bool:
-    """Whether a stage is ``f(args) = f(args) op e`` with ``e`` and ``args`` not reading ``f``, for
-    an ``op`` whose operands may come in any order; of a Tuple, whether each component is.
+    """Whether a stage is ``f(args) = f(args) op e`` where ``e`` and ``args`` do not read ``f``, and
+    the operands of ``op`` may come in any order. For a Tuple, whether each component is.
     """
     return not _reads(function, *stage.predicates) and all(
         _is_commutative(function, stage, component, value)
@@ -62,8 +62,8 @@ def _is_commutative(function: Function, stage: Stage, component: int | None, val
 
 
 def reads_itself(function: Function, stage: Stage) -> bool:
-    """Whether a stage reads the Func that it updates: to run an iteration of it twice then may give
-    something else than to run it once.
+    """Whether a stage reads the Func that it updates. Then an iteration that runs twice may give
+    another result than one that runs once.
     """
     return bool(_own_reads(function, stage))
 

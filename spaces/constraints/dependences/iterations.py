@@ -1,9 +1,9 @@
-"""Which iterations of an update stage touch the same element of their Func, one of them writing it.
+"""Pairs of iterations of an update stage that touch the same element of their Func; one of them
+writes it.
 
-The answer depends on the algorithm alone, and is found once for each stage: first by the distances
-between such iterations, where all coordinates step alike; then by intervals; at last by the solver,
-where coordinates depend on more than values that are read. Without an answer, iterations count as
-touching.
+The answer depends on the algorithm alone and is computed once for each stage. Distances between
+iterations decide it if all coordinates step alike; then intervals; then the solver, if coordinates
+depend on more than values that are read. Without an answer, iterations count as touching.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.simplify import Simplifier
 
 SOLVER_STEPS = 400_000
-"""How much z3 may do for one question, in its own units: the same on every machine."""
+"""The work that z3 may do for one question, in z3's own units, which are the same on every machine.
+"""
 
 
 @frozen
@@ -45,8 +46,9 @@ class Ordering:
     """The order in which loops have to run.
 
     Attributes:
-        dimensions: those along which iterations depend on one another, outermost first.
-        before: pairs of dimensions: the loop of the first has to stay outside that of the second.
+        dimensions: the dimensions along which iterations depend on each other, outermost first.
+        before: pairs of dimensions; the loop of the first has to stay outside the loop of the
+            second.
     """
 
     dimensions: tuple[str, ...] = ()
@@ -54,21 +56,21 @@ class Ordering:
 
     @staticmethod
     def total(dimensions: tuple[str, ...]) -> Ordering:
-        """The order in which all of some dimensions keep their places."""
+        """The ordering that keeps all of these dimensions in place."""
         pairs = ((a, b) for i, a in enumerate(dimensions) for b in dimensions[i + 1 :])
         return Ordering(dimensions, frozenset(pairs))
 
 
 @frozen
 class Conflict:
-    """Two iterations of a stage that touch the same element, and one of them writes it.
+    """Two iterations of a stage that touch the same element; one of them writes it.
 
     Attributes:
         first: the coordinates and RVars of the earlier one, by name.
-        second: those of the later one.
+        second: the coordinates and RVars of the later one.
         place: the coordinates of the element, innermost first.
-        sizes: sizes and parameters with which they do so, by name.
-        depends: whether they do so only if values that are read say so.
+        sizes: sizes and parameters at which the two meet, by name.
+        depends: whether the two meet only for some values that are read.
     """
 
     first: Mapping[str, int]
@@ -80,8 +82,8 @@ class Conflict:
 
 @lru_cache(maxsize=4096)
 def dependences(function: Function, index: int) -> Ordering:
-    """The dimensions along which iterations of an update stage touch the same element, and which
-    of them have to keep their order for such iterations to run as the algorithm says.
+    """The dimensions along which iterations of an update stage touch the same element, and the
+    order that loops must keep so that these iterations run in the order of the algorithm.
     """
     if index == 0:
         return Ordering()
@@ -98,7 +100,9 @@ def dependences(function: Function, index: int) -> Ordering:
     found = _by_distances(outer_first, distances)
     if not asked.stage.predicates or not any(any(d.values()) for d in distances):
         return found
-    decided = asked.decided(found.dimensions)  # predicates may leave out one of two that meet
+    decided = asked.decided(
+        found.dimensions
+    )  # a predicate may skip one of two iterations that meet
     return Ordering(decided.dimensions, decided.before & found.before)
 
 
@@ -107,17 +111,18 @@ def conflict(
     function: Function, index: int, along: str, against: str | None = None
 ) -> Conflict | None:
     """Two iterations of a stage that touch the same element and differ along a dimension. With
-    ``against``, the earlier one is further along that dimension. None where none was found.
+    ``against``, the earlier one is further along that dimension. None if there is none, or none was
+    found.
     """
     return _Question.of(function, index).conflict(along, against)
 
 
 _Distance: TypeAlias = Mapping[str, int]
-"""By how many iterations two that meet differ, by dimension; without a number, by any."""
+"""The distance between two iterations that meet, by dimension; None for any distance."""
 
 
 def _by_distances(outer_first: tuple[str, ...], distances: Iterable[_Distance]) -> Ordering:
-    """What follows from the distances between iterations that meet, the later one first or last."""
+    """The ordering that follows from the distances between iterations that meet."""
     met: set[str] = set()
     before: set[tuple[str, str]] = set()
     for distance in distances:
@@ -139,8 +144,9 @@ class _Question:
     """The accesses of one update stage to its own Func.
 
     Attributes:
-        write: where an iteration writes, one int32 expression a dimension of the Func.
-        reads: where it reads its own Func.
+        write: the place that an iteration writes, one int32 expression for each dimension of the
+            Func.
+        reads: the places where it reads its own Func.
     """
 
     function: Function
@@ -160,8 +166,8 @@ class _Question:
 
     @property
     def written_alike(self) -> frozenset[str]:
-        """The dimensions that some coordinate steps along, alone and in every access alike: what
-        meets has the same number there.
+        """The dimensions along which some coordinate steps, alone and alike in every access.
+        Iterations that meet are equal along them.
         """
         found = set()
         for d, arg in enumerate(self.write):
@@ -171,8 +177,8 @@ class _Question:
         return frozenset(found)
 
     def distances(self) -> list[_Distance] | None:
-        """How far apart iterations are that meet, where that is the same wherever they do; None
-        where it is not, or is not seen here.
+        """The distances between iterations that meet, if they are the same everywhere; None if they
+        are not, or not known.
         """
         extents = {r.name: r.extent for r in self.stage.rvars}
         found: list[_Distance] = []
@@ -198,7 +204,7 @@ class _Question:
         return found
 
     def decided(self, candidates: tuple[str, ...]) -> Ordering:
-        """The order of those ``candidates`` that neither intervals nor the solver exclude."""
+        """The ordering of the ``candidates`` that neither intervals nor the solver exclude."""
         asked = _TwoIterations(self)
         met = tuple(name for name in candidates if not asked.excludes(asked.along(name)))
         before = frozenset(
@@ -210,7 +216,7 @@ class _Question:
         return Ordering(met, before)
 
     def conflict(self, along: str, against: str | None) -> Conflict | None:
-        """Two iterations that meet, by the solver."""
+        """Asks the solver for two iterations that meet."""
         asked = _TwoIterations(self)
         where = asked.along(along) if against is None else asked.against(along, against)
         return asked.conflict(where)
@@ -239,12 +245,14 @@ class _TwoIterations:
 
     @cached_property
     def terms(self) -> Terms:
-        """Terms for the solver, which is asked only where intervals do not suffice."""
+        """Terms for the solver, made only if intervals do not suffice."""
         return Terms()
 
     @cached_property
     def solver(self) -> Any:
-        """A solver that knows what holds of both iterations; z3 has no types."""
+        """A solver with the conditions on both iterations, among them the ranges of types: z3's
+        integers have none.
+        """
         made = z3.SimpleSolver(ctx=self.terms.context)
         made.set("rlimit", SOLVER_STEPS)
         made.add(*map(self.terms.condition, self.known))
@@ -258,7 +266,7 @@ class _TwoIterations:
         return Variable(Int32, name), Variable(Int32, primed(name))
 
     def along(self, name: str) -> tuple[Expr, ...]:
-        """Two iterations that differ along a dimension; which is the first does not matter."""
+        """Two iterations that differ along a dimension, in any order."""
         return (less(*self._order(name)),)
 
     def against(self, carrier: str, other: str) -> tuple[Expr, ...]:
@@ -270,7 +278,7 @@ class _TwoIterations:
 
     @property
     def _meetings(self) -> Iterator[tuple[tuple[Expr, ...], Expr]]:
-        """Each place that the first iteration touches, and when the second touches it, too."""
+        """For each pair of accesses, the condition that both iterations touch the same place."""
         for place, other in (
             (self.write, self.write),
             *((self.write, read) for read in self.reads),
@@ -280,21 +288,23 @@ class _TwoIterations:
             yield place, all_of(equal(a, b) for a, b in zip(place, second, strict=True))
 
     def excludes(self, where: tuple[Expr, ...]) -> bool:
-        """Whether no two iterations meet where this holds."""
+        """Whether no two iterations meet under this condition."""
         known = Intervals((*self.known, *where))
         left = [(p, m) for p, m in self._meetings if not known.prove(negation(m))]
         if any(not any(map(self._tells, conjuncts(meet))) for _, meet in left):
-            return False  # only values that are read could decide it
+            return False  # only values that are read decide it
         return all(self._ask(where, *one) is None for one in left)
 
     def _tells(self, condition: Expr) -> bool:
-        """Whether a condition is about more than values that are read and equal coordinates."""
+        """Whether a condition involves more than values that are read and equal coordinates."""
         apart = set(self.about.stage.dimensions) - self.about.written_alike
         of_either = apart.union(map(primed, apart))
         return not self._depends(condition) and not of_either.isdisjoint(condition.names)
 
     def conflict(self, where: tuple[Expr, ...]) -> Conflict | None:
-        """Two iterations that meet where this holds; if possible, whatever values are read."""
+        """Two iterations that meet under this condition; preferably ones that meet for all values
+        that are read.
+        """
         for place, meet in sorted(self._meetings, key=lambda one: self._depends(one[1])):
             model = self._ask((*where, *self._small), place, meet) or self._ask(where, place, meet)
             if model:
@@ -303,7 +313,7 @@ class _TwoIterations:
 
     @property
     def _small(self) -> Iterator[Expr]:
-        """That iterations and sizes are small numbers, which are easier to read."""
+        """The condition that iterations and sizes are small, so that a person reads them easily."""
         names = frozenset[str]().union(*(h.names for h in self.known), *self._dimensions)
         for name in sorted(n for n in names if not n.startswith(OPAQUE)):
             yield from within(
@@ -316,8 +326,8 @@ class _TwoIterations:
     def _ask(
         self, where: tuple[Expr, ...], place: tuple[Expr, ...], meet: Expr
     ) -> dict[str, int] | None:
-        """Numbers with which two iterations meet; empty where the solver gives up, and None where
-        it shows that they do not meet.
+        """Numbers for which two iterations meet; empty if the solver gives up, None if it shows
+        that no iterations meet.
         """
         values = self.terms.variables((*self.known, *where, meet, *place))
         self.solver.push()
@@ -352,12 +362,12 @@ _SMALL = 64
 
 
 def _is_single(extent: Expr) -> bool:
-    """Whether a dimension has one iteration at most."""
+    """Whether a dimension has at most one iteration."""
     return isinstance(extent, Const) and extent.value <= 1
 
 
 def _only_variable(arg: Expr, stage: Stage) -> str | None:
-    """The dimension that ``arg`` is a multiple of plus a number, or None."""
+    """The dimension ``d`` for which ``arg`` is a number times ``d`` plus a number, or None."""
     if arg.type != Int32 or arg.loads:
         return None
     form = Simplifier().polynomial(arg)
@@ -369,9 +379,9 @@ def _only_variable(arg: Expr, stage: Stage) -> str | None:
 
 
 def _step(written: Expr, touched: Expr, stage: Stage) -> tuple[str, int, int] | None:
-    """For two coordinates that step alike along one dimension: that dimension, their difference in
-    the same iteration, and their step. Without a dimension, its name is empty and the step is 1;
-    None for all other coordinates.
+    """For two coordinates that step alike along one dimension: the dimension, the difference of the
+    coordinates in the same iteration, and the step. For constant coordinates the name is empty and
+    the step 1; None for all others.
     """
     if written.loads or touched.loads:
         return None

@@ -1,4 +1,4 @@
-"""A domain order carried out on names: which loops there are, and what each is made of."""
+"""Applies a domain order to names: the loops that result, and the dimensions of each."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class OrderFault:
     """Something wrong with the names of a domain order.
 
     Attributes:
-        kind: what is wrong.
+        kind: the kind of mistake.
         loop: the name at fault.
-        where: the split, fuse or list of loops it occurs in, as a person would write it.
-        record: the number of that split or fuse; None where it is the list of loops.
-        choices: the loops there are at that point.
-        became: what replaced the loop before that point; empty where there was no such loop.
+        where: the split, fuse or list of loops with the mistake, as a person would write it.
+        record: the number of that split or fuse; None for the list of loops.
+        choices: the loops that exist at that point.
+        became: the loops that replaced this loop before that point; empty if it never existed.
     """
 
     kind: OrderFaultKind
@@ -38,14 +38,14 @@ class OrderFault:
 
 @frozen
 class Trace:
-    """What a domain order makes of the dimensions of its stage.
+    """The result of a domain order on the dimensions of its stage.
 
     Attributes:
-        faults: what is wrong with its names.
-        origins: for each loop it ends with, the dimensions it comes from.
-        sequence: the loops whose iterations depend on one another, outermost first, in an order in
-            which these run as the algorithm says.
-        before: pairs of them of which the first has to stay outside of the second for that.
+        faults: the mistakes in its names.
+        origins: for each final loop, the dimensions it comes from.
+        sequence: the loops whose iterations depend on each other, outermost first, in an order that
+            keeps the order of the algorithm.
+        before: pairs of these loops; the first has to stay outside the second.
     """
 
     faults: tuple[OrderFault, ...]
@@ -54,8 +54,8 @@ class Trace:
     before: frozenset[tuple[str, str]]
 
     def misplaced(self, names: tuple[str, ...]) -> tuple[str, str] | None:
-        """The first loop of a list of loops, outermost first, that is outside of one that has to
-        stay outside of it; with that one.
+        """The first of these loops, outermost first, that stands outside a loop that has to enclose
+        it; with that loop.
         """
         places = {name: at for at, name in enumerate(names)}
         wrong = [
@@ -69,12 +69,12 @@ class Trace:
 
 @lru_cache(maxsize=4096)
 def trace(stage: Stage, order: DomainOrder, ordered: Ordering) -> Trace:
-    """Carry out ``order`` on the dimensions of ``stage``, noting faults and going on.
+    """Applies ``order`` to the dimensions of ``stage``; notes faults and goes on.
 
     Args:
         stage: the stage as written.
         order: its domain order.
-        ordered: which of its dimensions must run in which order.
+        ordered: the order that its dimensions must keep.
     """
     return _Tracer(stage, ordered, order.once).run(order)
 
@@ -109,7 +109,7 @@ class _Tracer:
         self.faults.append(OrderFault(kind, loop, where, self.record, tuple(self.origins), became))
 
     def _take(self, names: tuple[str, ...], where: str, into: str) -> frozenset[str]:
-        """Remove loops, and give the dimensions they came from."""
+        """Removes loops, and returns the dimensions they come from."""
         for name in names:
             if name not in self.origins:
                 self._fault("unknown", name, where)
@@ -156,7 +156,7 @@ class _Tracer:
             self.sequence = _sorted(self.sequence, self.before)
 
     def _replace(self, loops: dict[str, tuple[str, ...]]) -> None:
-        """Other loops take the places of some."""
+        """Replaces some loops by others."""
         self.before = {
             (outer, inner)
             for a, b in self.before
@@ -166,9 +166,7 @@ class _Tracer:
         }
 
     def _parts(self, outer: str, inner: str) -> bool:
-        """Whether something has to run inside of the outer one of two loops and outside of the
-        inner one, or the inner one outside of the outer one.
-        """
+        """Whether a loop has to stand between two loops, or the inner one outside the outer one."""
         turned = {(b, a) for a, b in self.before}
         below, above = _reached(outer, self.before), _reached(inner, turned)
         return outer in _reached(inner, self.before) or not below.isdisjoint(above)
@@ -187,7 +185,7 @@ class _Tracer:
 
 
 def _reached(start: str, pairs: set[tuple[str, str]]) -> set[str]:
-    """What follows on a name by one pair or several."""
+    """The names that follow ``name`` by one pair or several."""
     found, left = set[str](), [start]
     while left:
         at = left.pop()
@@ -198,8 +196,8 @@ def _reached(start: str, pairs: set[tuple[str, str]]) -> set[str]:
 
 
 def _sorted(names: list[str], before: set[tuple[str, str]]) -> list[str]:
-    """Names in the order given, as far as those that have to come before others do; in a circle
-    as they are.
+    """The names in the given order, changed only so that each comes before those that it must
+    precede; unchanged if these form a circle.
     """
     left, found = list(names), list[str]()
     while left:

@@ -1,1 +1,1 @@
-"""Whether a schedule is legal: rules are asked, and their answers become a verdict."""
+"""Judges whether a schedule is legal: applies the rules and turns their answers into a verdict."""

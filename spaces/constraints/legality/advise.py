@@ -1,4 +1,4 @@
-"""Advice on a legal schedule: what it says without effect, or with one not expected."""
+"""Advice on a legal schedule: directives without an effect, or with an unexpected one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from spaces.model.nest.placement import Bounds
 
 
 def advise(bounds: Bounds, device: Device) -> tuple[Advice, ...]:
-    """All advice on the schedule that has these bounds, at the sizes estimated.
+    """All advice on the schedule with these bounds, at the estimated sizes.
 
-    Where it depends on a size that is not estimated, no advice is given.
+    Advice that depends on a size without an estimate is left out.
     """
     view = NestView.of(bounds, device)
     asked = (

@@ -1,4 +1,4 @@
-"""Seeing that what is given as a pipeline, a schedule or a device is one."""
+"""Checks the types of arguments: pipeline, schedule and device."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from spaces.model.schedules.given import check_pipeline, check_schedule
 
 
 def check_device(function: str, value: object) -> None:
-    """See that a function is given a Device.
+    """Checks that a function gets a Device.
 
     Raises:
-        TypeError: it is given something else.
+        TypeError: it gets something else.
     """
     if not isinstance(value, GpuDevice | CpuDevice):
         given = type(value).__name__
@@ -27,10 +27,10 @@ _CHECKS: dict[str, Callable[[str, object], None]] = {
 
 
 def check_given(function: str, **given: object) -> None:
-    """See that the arguments ``pipeline``, ``schedule`` and ``device`` of a function are such.
+    """Checks the types of the arguments ``pipeline``, ``schedule`` and ``device`` of a function.
 
     Raises:
-        TypeError: one is something else.
+        TypeError: one has another type.
     """
     for parameter, value in given.items():
         _CHECKS[parameter](function, value)

@@ -1,4 +1,4 @@
-"""Asking the rules, and reading their formulas as numbers."""
+"""Runs the rules, and evaluates their formulas to numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from spaces.model.schedules.schedule import Schedule
 
 
 def ask_pipeline(pipeline: Pipeline, device: Device) -> Iterator[Asked]:
-    """The checks that no schedule has a part in."""
+    """The checks of the rules that read no schedule."""
     for rule in PIPELINE_RULES:
         for check in rule.check((pipeline, device), pipeline.name):
             yield Asked(rule, check)
@@ -40,12 +40,12 @@ def ask_pipeline(pipeline: Pipeline, device: Device) -> Iterator[Asked]:
 
 @lru_cache(maxsize=256)
 def pipeline_faults(pipeline: Pipeline, device: Device) -> tuple[Violation, ...]:
-    """What makes every schedule of a pipeline illegal on a device; found once, and kept."""
+    """The violations that every schedule of a pipeline has on a device; computed once."""
     return judge(ask_pipeline(pipeline, device), pipeline.sizes()).violations
 
 
 def ask_matching(pipeline: Pipeline, schedule: Schedule) -> Iterator[Asked]:
-    """The checks of whether a schedule has the entries that its pipeline needs."""
+    """The checks of the rules about which entries a schedule has."""
     for rule in MATCH_RULES:
         for check in rule.check((pipeline, schedule), pipeline.name):
             yield Asked(rule, check)
@@ -59,7 +59,7 @@ def ask_records(records: Records) -> Iterator[Asked]:
 
 
 def ask_specializations(records: Records) -> Iterator[Asked]:
-    """The checks about specializations, which are those of the whole schedule."""
+    """The checks about specializations, which concern the whole schedule."""
     for function in records.pipeline.functions:
         for rule in specializations.RULES:
             for check in rule.check(records, function.name):
@@ -74,14 +74,14 @@ def ask_own(records: Records, func: str) -> Iterator[Asked]:
 
 
 def ask_calls(records: Records, func: str) -> Iterator[Asked]:
-    """The checks that depend on the entries of a Func and of those that read it."""
+    """The checks that depend on the entries of a Func and its consumers."""
     for rule in CALL_RULES:
         for check in rule.check(records, func):
             yield Asked(rule, check)
 
 
 def ask_exact(records: Records) -> Iterator[Asked]:
-    """The checks of whether results are those of the algorithm bit for bit, Func by Func."""
+    """The checks of the rules for exact results, Func by Func."""
     for function in records.pipeline.functions:
         for rule in EXACT_RULES:
             for check in rule.check(records, function.name):
@@ -89,7 +89,7 @@ def ask_exact(records: Records) -> Iterator[Asked]:
 
 
 def judged_in(pipeline: Pipeline, case: Case) -> Pipeline:
-    """The pipeline, with its estimates only if they belong to the case."""
+    """The pipeline; without estimates if these select another case."""
     sizes = pipeline.sizes()
     told = [c for c in case.assumptions if all(name in sizes for name in c.names)]
     elsewhere = not all(holds(condition, sizes) for condition in told)
@@ -99,12 +99,12 @@ def judged_in(pipeline: Pipeline, case: Case) -> Pipeline:
 def bounds_of(
     pipeline: Pipeline, schedule: Schedule, assumptions: tuple[Expr, ...] = ()
 ) -> Bounds | Asked:
-    """The bounds of a schedule that satisfies the rules about records, or the check that fails
-    where it has none.
+    """The bounds of a schedule that satisfies the rules about records, or the failed check if it
+    has no bounds.
     """
     try:
         bounds = Bounds(pipeline, schedule, assumptions)
-        bounds.inputs  # noqa: B018  the reads of images must have limits, too
+        bounds.inputs  # noqa: B018  image reads need limits, too
         return bounds
     except UnboundedError as error:
         return Asked(unbounded, unbounded_check(error))
@@ -128,8 +128,8 @@ def ask_bounds(bounds: Bounds, device: Device, funcs: Iterable[str]) -> Iterator
 
 
 def _decided(check: Check, loops: frozenset[str]) -> Check:
-    """The check, violated where it hangs on loops: it must hold in all their iterations, and no
-    limit over these is found.
+    """The check; violated if it still depends on loop variables, because it must hold in all
+    iterations and no limit over them was found.
     """
     if loops.isdisjoint(check.holds.names):
         return check
@@ -148,14 +148,14 @@ def _decided(check: Check, loops: frozenset[str]) -> Check:
 
 @frozen
 class Judgement:
-    """What became of some checks: violations, and conditions on sizes that are left."""
+    """The result of some checks: violations, and the remaining conditions on sizes."""
 
     violations: tuple[Violation, ...]
     size_conditions: tuple[SizeCondition, ...]
 
 
 def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
-    """Decide each check, at the estimated ``sizes`` where it depends on sizes.
+    """Decides each check, at the estimated ``sizes`` if it depends on sizes.
 
     A check that depends on a size without an estimate becomes a size condition; one that holds at
     the estimates is a condition for other sizes too.

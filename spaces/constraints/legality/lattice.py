@@ -38,20 +38,19 @@ def legal_mask(
     """Which members of a family of schedules are legal.
 
     Args:
-        pipeline: what is scheduled.
-        structure: a schedule some of whose factors are names.
-        device: what it is for.
-        values: for each of these names an array of integers; they broadcast together.
+        pipeline: the pipeline.
+        structure: a schedule with names as some of its factors.
+        device: the device to judge for.
+        values: an array of integers for each name; the arrays broadcast together.
 
     Returns:
-        Booleans in the shape that the arrays broadcast to. The loop nest is built once, for all
-        members, so that a bound that only becomes provable with the numbers known may be missed:
-        the mask then says illegal where :func:`~spaces.constraints.legality.verify.verify` would
-        not.
+        Booleans in the shape of the broadcast arrays. One loop nest serves all
+        members. It may miss a bound that is provable only with known numbers: the mask then says
+        illegal although :func:`~spaces.constraints.legality.verify.verify` does not.
 
     Raises:
         ValueError: a name has no array.
-        TypeError: something else is given than a Pipeline, a Schedule and a Device.
+        TypeError: an argument is not a Pipeline, a Schedule or a Device.
     """
     check_given("legal_mask", pipeline=pipeline, schedule=structure, device=device)
     missing = [name for name in parameters(structure) if name not in values]
@@ -78,15 +77,15 @@ def legal_mask(
 
 
 def _are_cases_wrong(pipeline: Pipeline, structure: Schedule, device: Device) -> bool:
-    """Whether rules about its specializations make every member of a family illegal."""
+    """Whether the rules about specializations make every member of a family illegal."""
     if any(a.rule is not open_parameter for a in ask_matching(pipeline, structure)):
         return True
     return any(map(is_violated, ask_specializations(Records(pipeline, structure, device))))
 
 
 def family_checks(pipeline: Pipeline, case: Case, device: Device) -> tuple[Asked, ...]:
-    """The checks of a family in one case, which is all there is without specializations; those of
-    the loop nest only where the ones about records can hold.
+    """The checks of a family in one case of its specializations. Checks of the loop nest follow
+    only if those about records can hold.
     """
     structure = case.schedule
     matching = [a for a in ask_matching(pipeline, structure) if a.rule is not open_parameter]
@@ -99,5 +98,5 @@ def family_checks(pipeline: Pipeline, case: Case, device: Device) -> tuple[Asked
 
 
 def is_violated(item: Asked) -> bool:
-    """Whether a check fails whatever its parameters and sizes are."""
+    """Whether a check fails for all parameters and sizes."""
     return isinstance(item.check.holds, Const) and not item.check.holds.value

@@ -1,8 +1,8 @@
-"""What can be asked of a schedule of which parts are wrong.
+"""Judges the well-formed part of a schedule.
 
-What a Func computes and stores follows from its own entry and those of the Funcs that read it. So
-the rules are asked of every Func of which these entries are well formed; in the place of the others
-stand serial loops at root, and nothing is asked of them.
+The entries of a Func and of its consumers determine what the Func computes and stores. So the rules
+judge every Func whose entries here are well formed. Serial loops at root replace the other Funcs,
+and no rule judges those.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spaces.model.schedules.schedule import FuncSchedule, Schedule
 def ask_other_records(
     pipeline: Pipeline, schedule: Schedule, device: Device, broken: Collection[str]
 ) -> Iterator[Asked]:
-    """The checks about records that do not read the entries of ``broken`` Funcs."""
+    """The checks about records that read no entry of a ``broken`` Func."""
     records = Records(pipeline, mended(pipeline, schedule, broken), device)
     affected = _affected(pipeline, schedule, broken)
     for function in pipeline.functions:
@@ -37,8 +37,8 @@ def ask_other_nest(
 ) -> Iterator[Asked]:
     """The checks about the loop nest of Funcs that no ``broken`` Func reads.
 
-    A kernel of theirs lacks the producers whose places are not known, so that it is at least as
-    large as found here. What is read of images depends on all Funcs, and is not asked.
+    A kernel here may lack producers whose places are unknown, so that the real kernel is at least
+    as large. Rules about image reads depend on all Funcs and do not run.
     """
     affected = _affected(pipeline, schedule, broken)
     sound = [f.name for f in pipeline.functions if f.name not in affected]
@@ -55,9 +55,7 @@ def ask_other_nest(
 
 
 def _affected(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -> frozenset[str]:
-    """The ``broken`` Funcs, those that are computed with them, and all that these read, directly or
-    through others.
-    """
+    """The ``broken`` Funcs, their fused groups, and all direct and indirect producers of these."""
     found, before = set(broken), set[str]()
     known = {function.name for function in pipeline.functions}
     while found != before:
@@ -72,8 +70,8 @@ def _affected(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -
 
 
 def mended(pipeline: Pipeline, schedule: Schedule, broken: Collection[str]) -> Schedule:
-    """The schedule with serial loops at root for the ``broken`` Funcs: inlined, they could be there
-    a million times in Funcs that are not. It leaves out entries for unknown Funcs.
+    """The schedule with serial loops at root for the ``broken`` Funcs, without entries for unknown
+    Funcs. Inlined instead, a broken Func could be copied a million times.
     """
     given = {entry.name: entry for entry in schedule.funcs if entry.name not in broken}
     default = Schedule.default(pipeline)

@@ -1,12 +1,11 @@
 """The sizes under which a schedule is legal: the conditions its rules leave, made simple.
 
-The rules ask what they need of sizes one by one. Here their conjunction is brought to a form that
-a person can read: sums are ordered, minima and maxima taken apart, quotients cleared, and what
-follows from the rest is left out. The conjunction stays the same set of sizes, so that it is the
-weakest condition under which :func:`spaces.verify` finds the schedule legal. Sizes are taken to be
-int32, and extents at least 1: a call whose outputs are empty computes nothing. What is asked for
-only where a condition holds that calculates with floats or with numbers that wrap, or is one on
-strides, is left out: the compiled pipeline asks for it when it runs.
+The rules give their conditions on sizes one by one. This module makes their conjunction readable:
+it orders sums, takes minima and maxima apart, clears quotients, and drops conditions that follow
+from the others. The conjunction stays the same set of sizes, so that it is the weakest condition
+under which :func:`spaces.verify` finds the schedule legal. Sizes are int32, and extents at least 1:
+a call with empty outputs computes nothing. A condition that applies only under another one about
+floats, wrapping numbers or strides is left out: the compiled pipeline tests it when it runs.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Precondition:
     Attributes:
         condition: what must hold, over sizes (``out.extent.0``) and scalar parameters.
         words: the same as a clause.
-        source: the rule that asks for it, and about what.
+        source: the rule that requires it, and the Func or image concerned.
     """
 
     condition: Expr
@@ -45,11 +44,11 @@ class Precondition:
         return f"{self.condition}: {self.words}"
 
     def holds(self, values: Mapping[str, int]) -> bool:
-        """Whether it holds where sizes and parameters have these values."""
+        """Whether it holds at these sizes and parameters."""
         return bool(evaluate(self.condition, values))
 
     def refusal(self, values: Mapping[str, int]) -> str:
-        """What is wrong with a call at sizes where it does not hold, and what to change."""
+        """The message for a call at sizes where it fails: what is wrong, and what to change."""
         shown = ", ".join(f"{name} is {values[name]}" for name in variables(self.condition))
         told = told_at(self.source.check, values)
         return f"{told} Needed is {self.condition}, but {shown}."
@@ -67,13 +66,13 @@ class Precondition:
 def size_preconditions(checked: CheckedSchedule) -> tuple[Precondition, ...]:
     """The weakest condition on sizes under which a schedule is legal, as a conjunction.
 
-    They are in the order in which the rules ask for them, those that are calculated in other types
-    than int32 last; none of the first follows from one or two of the others. To ask about a
-    schedule that is illegal only at the estimates of its pipeline, verify it for the pipeline
-    without them: ``attrs.evolve(pipeline, estimates=())``.
+    They come in the order of the rules; conditions in other types than int32 come last. No int32
+    condition follows from one or two others. To ask about a schedule that is illegal only at the
+    estimates of its pipeline, verify it for the pipeline without them: ``attrs.evolve(pipeline,
+    estimates=())``.
 
     Raises:
-        TypeError: the schedule has not been verified, or is illegal.
+        TypeError: the schedule is not verified, or illegal.
     """
     if not isinstance(checked, CheckedSchedule):
         raise TypeError(
@@ -106,7 +105,7 @@ def _is_about_strides(source: SizeCondition) -> bool:
 
 
 def _is_typed(source: SizeCondition) -> bool:
-    """Whether numbers are calculated that are no mathematical integers: they may wrap."""
+    """Whether the condition calculates with numbers that may wrap or are floats."""
     nodes = walk(source.condition)
     return source.condition.has_floats or any(
         isinstance(n, Op) and n.name in ARITHMETIC and n.type != Int32 for n in nodes
@@ -114,7 +113,7 @@ def _is_typed(source: SizeCondition) -> bool:
 
 
 def _words(condition: Condition, source: SizeCondition, pipeline: Pipeline, forms: Forms) -> str:
-    """The condition as a clause; what is no plain limit is told by its rule."""
+    """The condition as a clause: a plain limit, or else the words of its rule."""
     limit = forms.single(condition) if isinstance(condition, AtLeastZero) else None
     if limit is not None:
         size, coefficient, number = limit
@@ -135,13 +134,13 @@ def _words(condition: Condition, source: SizeCondition, pipeline: Pipeline, form
 
 
 def _statement(source: SizeCondition) -> str:
-    """What a rule demands, as a clause."""
+    """The requirement of a rule, as a clause."""
     statement = rule(source.rule).statement.rstrip(".")
     return statement[:1].lower() + statement[1:]
 
 
 def _subject(name: str, pipeline: Pipeline) -> str:
-    """``blur_y must have an extent along x of``, for the size variable of that."""
+    """``blur_y must have an extent along x of``, for that size variable."""
     parts = name.split(".")
     if len(parts) != 3:
         return f"parameter {name} must be"
@@ -156,5 +155,5 @@ def _subject(name: str, pipeline: Pipeline) -> str:
 def unmet(
     preconditions: tuple[Precondition, ...], values: Mapping[str, int]
 ) -> Iterator[Precondition]:
-    """Those that do not hold where sizes and parameters have these values."""
+    """The preconditions that fail at these sizes and parameters."""
     return (p for p in preconditions if not p.holds(values))

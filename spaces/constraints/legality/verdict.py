@@ -1,4 +1,4 @@
-"""What ``verify`` answers: a checked schedule, or everything that is wrong with it."""
+"""The answer of ``verify``: a checked schedule, or all its violations."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class SizeCondition:
 
     @property
     def func(self) -> str:
-        """The Func whose schedule needs it."""
+        """The Func whose schedule needs the condition."""
         return self.check.func
 
     @property
     def condition(self) -> Expr:
-        """What must hold."""
+        """The condition that must hold."""
         return self.check.holds
 
     @property
     def message(self) -> str:
-        """What is wrong with a call where it does not hold, with formulas for what is not known."""
+        """The message for a call that fails the condition; unknown numbers appear as formulas."""
         return told_at(self.check, {})
 
     def __repr__(self) -> str:
@@ -57,10 +57,10 @@ class CheckedSchedule:
     """A schedule that is legal for a device; only ``verify`` makes one.
 
     Attributes:
-        bounds: where each Func is computed and stored, and the regions of both.
-        size_conditions: what must hold of the sizes of a call.
-        cases: of a schedule with specializations, each of its cases; ``bounds`` are those of the
-            last, in which no condition holds.
+        bounds: where each Func is computed and stored, with the regions.
+        size_conditions: the conditions on the sizes of a call.
+        cases: each case of a schedule with specializations. ``bounds`` belongs to the last case, in
+            which no condition holds.
     """
 
     pipeline: Pipeline
@@ -81,7 +81,7 @@ class CheckedSchedule:
         return ()
 
     def at(self, values: Mapping[str, int]) -> CheckedSchedule:
-        """The case whose assumptions hold where sizes and parameters have these values."""
+        """The case whose assumptions hold at these sizes and parameters."""
         for case in self.cases:
             if all(evaluate(condition, values) for condition in case.bounds.assumptions):
                 return case
@@ -89,13 +89,13 @@ class CheckedSchedule:
 
     @cached_property
     def nest(self) -> LoopNest:
-        """What the schedule means, as a tree."""
+        """The loop nest: the meaning of the schedule as a tree."""
         return assemble(self.bounds)
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What the schedule says without effect, or with one that its author may not expect, at the
-        sizes estimated; of several cases what is said about some of them only tells where.
+        """The directives without an effect, or with an unexpected one, at the estimated sizes.
+        Advice on only some of several cases names their conditions.
         """
         if self.cases:
             every = dict.fromkeys(one for case in self.cases for one in case.advice)
@@ -103,7 +103,7 @@ class CheckedSchedule:
         return advise(self.bounds, self.device)
 
     def _told(self, advice: Advice) -> tuple[Advice, ...]:
-        """Advice as it is where it is about every case, else about each that it is about."""
+        """Advice on every case as it stands; other advice with the condition of its case."""
         about = [case for case in self.cases if advice in case.advice]
         if len(about) == len(self.cases):
             return (advice,)
@@ -118,16 +118,16 @@ class CheckedSchedule:
 
     @property
     def is_exact(self) -> bool:
-        """Whether results are bit for bit those of the algorithm: of any code for integers, and for
-        floats of code that rounds each operation as written. The bits of a NaN, and the last places
-        of ``exp``, ``sin`` and their kin, are the processor's. Else ``rounding`` says where results
-        may differ.
+        """Whether results equal those of the algorithm bit for bit: always for integers, and for
+        floats if the compiled code rounds each operation as written. The processor decides the bits
+        of a NaN and the last places of functions such as ``exp`` and ``sin``. If false,
+        ``rounding`` says where results may differ.
         """
         return not self.rounding
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The GPU kernels, with what each takes; of several cases those of each in turn."""
+        """The GPU kernels with their resources; for several cases, those of each case in turn."""
         if self.cases:
             return tuple(kernel for case in self.cases for kernel in case.kernels)
         return kernels(self.bounds)
@@ -151,7 +151,7 @@ class CheckedSchedule:
 
 @frozen
 class Illegal:
-    """A schedule that is not legal, with all that is wrong with it."""
+    """A schedule that is not legal, with all violations."""
 
     violations: tuple[Violation, ...]
 
@@ -162,7 +162,7 @@ class Illegal:
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """None: advice is about schedules that are legal."""
+        """Always empty: only legal schedules get advice."""
         return ()
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""The one call that says whether a schedule is legal for a device, and why not."""
+"""The call that judges whether a schedule is legal for a device, and says why not."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ from spaces.model.schedules.schedule import Schedule
 def verify(
     pipeline: Pipeline, schedule: Schedule, device: Device, *, exact: bool = False
 ) -> Verdict:
-    """Whether ``schedule`` is legal for ``pipeline`` on ``device``.
+    """Judges whether ``schedule`` is legal for ``pipeline`` on ``device``.
 
-    All violations are found, not the first one: where an entry is wrong, the rules are still asked
-    of the Funcs whose place does not depend on it. What makes every schedule of the pipeline
-    illegal, such as estimates that contradict one another, comes first.
+    Finds all violations: if an entry is wrong, the rules still judge the Funcs whose place does not
+    depend on it. Violations that every schedule of the pipeline has, such as contradictory
+    estimates, come first.
 
-    Sizes of outputs and images are judged at the pipeline's estimates; what depends on sizes that
-    have none is left in the ``size_conditions`` of a :class:`CheckedSchedule`.
+    Sizes of outputs and images are the pipeline's estimates. Conditions on sizes without an
+    estimate become ``size_conditions`` of the :class:`CheckedSchedule`.
 
     Args:
         pipeline: the algorithm.
-        schedule: what is judged.
-        device: what it is to run on.
-        exact: refuse schedules whose results may differ in any bit from those of the algorithm,
-            since they combine floats in another order. Else these are legal, and the
-            :class:`CheckedSchedule` tells in ``rounding`` where they do so.
+        schedule: the schedule to judge.
+        device: the device to run on.
+        exact: refuse schedules whose results may differ in any bit from those of the algorithm
+            because they combine floats in another order. By default these are legal, and
+            ``rounding`` of the :class:`CheckedSchedule` lists the places.
 
     Raises:
         TypeError: something else is given than a Pipeline, a Schedule and a Device.
@@ -71,7 +71,7 @@ def verify(
 def _verify_schedule(
     pipeline: Pipeline, schedule: Schedule, device: Device, exact: bool
 ) -> Verdict:
-    """The verdict where the pipeline has no faults of its own."""
+    """The verdict on a schedule of a pipeline without faults of its own."""
     if not is_specialized(schedule):
         return _verify(pipeline, schedule, device, (), exact)
     found = judge(ask_matching(pipeline, schedule), {})
@@ -88,9 +88,8 @@ def _verify_schedule(
 def verify_rest(
     pipeline: Pipeline, schedule: Schedule, device: Device, unread: Collection[str]
 ) -> tuple[Violation, ...]:
-    """What is wrong with a schedule of which the entries of some Funcs are not known, such as those
-    in whose text there are mistakes: the rules are asked of the Funcs whose place does not depend
-    on theirs.
+    """The violations of a schedule with unknown entries for some Funcs, for instance Funcs with
+    mistakes in their text. The rules judge the Funcs whose place does not depend on those.
 
     Raises:
         TypeError: something else is given than a Pipeline, a Schedule and a Device.
@@ -120,15 +119,15 @@ def _case(pipeline: Pipeline, case: Case, device: Device, exact: bool) -> Verdic
 
 
 def _where(case: Case, violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
-    """The violations of a case, which say where it is the case."""
+    """The violations of a case, with the condition of the case."""
     return tuple(told_where(v, case.assumptions) for v in violations)
 
 
 def _of_cases(
     schedule: Schedule, size_conditions: tuple[SizeCondition, ...], verdicts: list[Verdict]
 ) -> Verdict:
-    """The verdict on a schedule, given those on its cases: the last stands for all, with what the
-    others require where they are the case.
+    """The verdict on a schedule from the verdicts on its cases: the last one, with the requirements
+    of the others under their conditions.
     """
     checked = tuple(v for v in verdicts if isinstance(v, CheckedSchedule))
     if len(checked) < len(verdicts):
@@ -151,7 +150,7 @@ def _of_cases(
 
 
 def _told_once(violations: list[Violation]) -> tuple[Violation, ...]:
-    """What is wrong in several cases is told in the first."""
+    """Violations of several cases, each reported for its first case."""
     first: dict[tuple[str, str, int, str], Violation] = {}
     for one in violations:
         first.setdefault((one.rule, one.func, one.stage, one.loop), one)
@@ -180,7 +179,7 @@ def _verify(
 
 
 def _inexact(pipeline: Pipeline, schedule: Schedule, device: Device) -> tuple[Violation, ...]:
-    """Where results may differ from those of the algorithm, of a schedule that has all entries."""
+    """The places of a complete schedule where results may differ from those of the algorithm."""
     if judge(ask_matching(pipeline, schedule), {}).violations:
         return ()
     return judge(ask_exact(Records(pipeline, schedule, device)), {}).violations
@@ -189,17 +188,17 @@ def _inexact(pipeline: Pipeline, schedule: Schedule, device: Device) -> tuple[Vi
 def _violations(
     pipeline: Pipeline, schedule: Schedule, device: Device, unread: frozenset[str]
 ) -> tuple[Violation, ...]:
-    """What is wrong with the entries that are known; where they are all well formed, nothing has
-    been said of the loop nest yet.
+    """The violations of the known entries; rules about the loop nest are not included if all
+    entries are well formed.
     """
     sizes = pipeline.sizes()
     found = judge(ask_matching(pipeline, schedule), {}).violations
     if any(violation.rule == inline_size.id for violation in found):
-        return found  # the Funcs that all other rules read cannot be written down
+        return found  # the Funcs that all other rules read would be too large
     broken = unread | {violation.func for violation in found}
     pipeline = derived(pipeline, schedule)
     if unread and not is_soon_inlined(pipeline, mended(pipeline, schedule, broken)):
-        return found  # what is wrong with the rest of a text with mistakes is told at once, or not
+        return found  # the rest of a text with mistakes is judged only if that is quick
     if broken:
         records = ask_other_records(pipeline, schedule, device, broken)
     else:

@@ -1,6 +1,7 @@
 """``a & b``, the bits that two numbers have in common, in formulas for the solver.
 
-The others follow of whole numbers: ``a | b = a + b - (a & b)`` and ``a ^ b = a + b - 2 * (a & b)``.
+The other two operators follow for integers: ``a | b = a + b - (a & b)`` and ``a ^ b = a + b - 2 *
+(a & b)``.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ _ZERO, _ONE, _ALL = (constant(n, Int32) for n in (0, 1, -1))
 
 
 def masked(value: Expr, mask: int) -> Expr | None:
-    """``value & mask`` by remainders: bits ``low`` to ``high - 1`` of a number ``a`` are
-    ``a % 2**high - a % 2**low``. None for a mask that takes too many of these.
+    """``value & mask`` by remainders: bits ``low`` to ``high - 1`` of a number ``a`` are ``a %
+    2**high - a % 2**low``. None for a mask with too many runs of bits.
     """
     runs = tuple(_runs(mask))
     if len(runs) > _MOST_RUNS or any(max(low, high or 0) > 30 for low, high in runs):
@@ -32,9 +33,7 @@ def masked(value: Expr, mask: int) -> Expr | None:
 
 
 def _runs(mask: int) -> Iterator[tuple[int, int | None]]:
-    """The runs of bits that are set, each from one bit up to, not including, another; the last one
-    of a negative number has no end.
-    """
+    """The runs of set bits as half-open ranges; the last run of a negative number has no end."""
     low = 0
     while mask:
         if mask == -1:
@@ -50,8 +49,8 @@ def _runs(mask: int) -> Iterator[tuple[int, int | None]]:
 
 
 def facts(common: Expr, a: Expr, b: Expr) -> Iterator[Expr]:
-    """What holds of ``common``, which is ``a & b``: it is in ``0 .. a`` where a is not negative, at
-    most b where a is negative, and then at least ``a + b + 1``; and the same with a and b swapped.
+    """Conditions on ``common``, which is ``a & b``: it lies in ``0 .. a`` if a is not negative; if
+    a is negative, it is at most b and at least ``a + b + 1``; and the same with a and b swapped.
     """
     for one, other in ((a, b), (b, a)):
         is_negative = less(one, _ZERO)

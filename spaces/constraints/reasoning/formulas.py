@@ -14,12 +14,12 @@ FALSE: Expr = constant(False, Bool)
 
 
 def all_of(conditions: Iterable[Expr]) -> Expr:
-    """Their conjunction, without those that are literally true."""
+    """The conjunction of the conditions that are not literally true."""
     return reduce(_both, (c for c in conditions if c is not TRUE), TRUE)
 
 
 def any_of(conditions: Iterable[Expr]) -> Expr:
-    """Their disjunction, without those that are literally false."""
+    """The disjunction of the conditions that are not literally false."""
     return reduce(_either, (c for c in conditions if c is not FALSE), FALSE)
 
 
@@ -32,14 +32,14 @@ def _either(a: Expr, b: Expr) -> Expr:
 
 
 def negation(condition: Expr) -> Expr:
-    """That a condition does not hold."""
+    """The negation of a condition."""
     if isinstance(condition, Const):
         return FALSE if condition.value else TRUE
     return Op(Bool, "not", (condition,))
 
 
 def conjuncts(condition: Expr) -> Iterator[Expr]:
-    """The conditions of which ``condition`` is the conjunction, in order."""
+    """The operands of the conjunction ``condition``, in order."""
     stack = [condition]
     while stack:
         node = stack.pop()
@@ -85,7 +85,7 @@ def precedes(first: tuple[Expr, ...], second: tuple[Expr, ...], or_equal: bool =
 
 
 SECOND = "~"
-"""How the names of copies end; a mark that names in SMT-LIB text may have."""
+"""The suffix of the names of copies; SMT-LIB allows it in names."""
 
 
 def primed(name: str) -> str:
@@ -94,11 +94,13 @@ def primed(name: str) -> str:
 
 
 OPAQUE = "?"
-"""How the names of variables begin that stand for what a formula cannot say."""
+"""The prefix of the names of opaque variables, which stand for values that a formula cannot
+express.
+"""
 
 
 class Second:
-    """A second iteration: copies of some loop variables, and of all values that are opaque."""
+    """A second iteration: copies of some loop variables, and of all opaque variables."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = frozenset(names)

@@ -1,7 +1,7 @@
-"""Cheap arguments: what follows from ranges by the arithmetic of polynomials, without a solver.
+"""Cheap proofs without a solver, by ranges and the arithmetic of polynomials.
 
-``p >= 0`` is shown by a lower limit of the polynomial ``p``, if need be after taking away a
-hypothesis ``q >= 0``, or in both cases of a minimum, a maximum or a selection.
+A lower limit of the polynomial ``p`` shows ``p >= 0``, if necessary after subtracting a hypothesis
+``q >= 0``, or in both cases of a minimum, a maximum or a selection.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from spaces.model.formulas.simplify import Simplifier
 _Limits: TypeAlias = dict[str, tuple[Expr | None, Expr | None]]
 
 MAX_CASES = 4
-"""How many minima, maxima and selections are taken apart, one inside the cases of another."""
+"""The deepest nesting of minima, maxima and selections that is taken apart."""
 
 MAX_TRIES = 32
-"""How many polynomials are tried for one goal. Nine of ten goals that can be shown take at most 4;
-what takes more is left to a solver, which is quicker then.
+"""The most polynomials that are tried for one goal. Nine of ten provable goals take at most 4; a
+solver is quicker for the others.
 """
 
 _ONE = Polynomial.of(1)
@@ -32,7 +32,7 @@ _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "
 
 
 class Intervals:
-    """What follows from some hypotheses."""
+    """Proves conditions from hypotheses."""
 
     def __init__(self, hypotheses: Iterable[Expr]) -> None:
         self.given = tuple(c for h in hypotheses for c in conjuncts(h))
@@ -47,11 +47,11 @@ class Intervals:
             self._note(condition)
 
     def _range(self, condition: Expr, ranges: _Limits) -> bool:
-        """Whether a condition is a limit of one variable, which is then put into ``ranges``."""
+        """Whether a condition limits one variable; if so, puts the limit into ``ranges``."""
         if not isinstance(condition, Op) or condition.name not in _MIRRORED:
             return False
         name, (a, b) = condition.name, self._isolated(condition)
-        # Where something lies is limited by where a buffer begins, not the other way round.
+        # The beginning of a buffer limits coordinates, not the other way round.
         sides = sorted(((a, b, name), (b, a, _MIRRORED[name])), key=lambda side: _is_size(side[0]))
         for variable, other, order in sides:
             if isinstance(variable, Variable) and _is_earlier(other, variable, ranges):
@@ -68,7 +68,7 @@ class Intervals:
         return False
 
     def _isolated(self, condition: Op) -> tuple[Expr, Expr]:
-        """The sides of a comparison, with a variable alone on one where only numbers are left."""
+        """The sides of a comparison, with a variable alone on one side if the rest is numbers."""
         a, b = condition.args
         if isinstance(a, Variable) or isinstance(b, Variable) or a.type != Int32:
             return a, b
@@ -103,19 +103,19 @@ class Intervals:
         return self._simplify.polynomial(expr)
 
     def _difference(self, name: str, a: Expr, b: Expr) -> Polynomial:
-        """What is at least 0 where ``a name b`` holds."""
+        """The polynomials that are at least 0 if ``a name b`` holds."""
         p, q = self._polynomial(a), self._polynomial(b)
         above = p - q if name in ("ge", "gt") else q - p
         return above - _ONE if name in ("lt", "gt") else above
 
     def simplified(self, condition: Expr) -> Expr:
-        """A condition that holds where this one does, as far as the hypotheses do; that products
-        and quotients of sizes cancel is seen here and by no solver.
+        """A condition that is equivalent under the hypotheses. Products and quotients of sizes
+        cancel here; no solver sees that.
         """
         return self._simplify(condition)
 
     def prove(self, goal: Expr) -> bool:
-        """Whether ``goal`` is shown to follow."""
+        """Whether ``goal`` provably follows."""
         self._tries = 0
         if self._shows(goal):
             return True
@@ -167,9 +167,7 @@ class Intervals:
         return self._at_least_zero(self._difference(name, a, b))
 
     def _equal(self, apart: Polynomial) -> bool:
-        """Whether a difference is 0: as it stands, or because it is a multiple of a number that
-        is larger.
-        """
+        """Whether a difference is 0: literally, or because it is a multiple of a larger number."""
         if self._at_least_zero(apart) and self._at_least_zero(apart.scaled(-1)):
             return True
         for multiple, modulus in self._congruent:
@@ -198,7 +196,9 @@ class Intervals:
         return low is not None and low >= 0
 
     def _cases(self, p: Polynomial) -> Iterator[tuple[bool, list[Polynomial]]]:
-        """Polynomials in place of ``p``: whether all of them must hold, or one suffices."""
+        """Polynomials in place of ``p``, each list with whether all of it must hold or one
+        suffices.
+        """
         for atom in p.atoms:
             if not isinstance(atom, Op) or atom.name not in ("min", "max", "select", "div"):
                 continue
@@ -231,7 +231,9 @@ class Intervals:
 
 
 def _is_earlier(other: Expr, variable: Variable, ranges: _Limits) -> bool:
-    """Whether a limit mentions only what is known before the variable: no circles."""
+    """Whether a limit mentions only variables that come before this one, so that limits form no
+    circle.
+    """
     mentioned = other.names
     if variable.name in mentioned:
         return False

@@ -1,8 +1,8 @@
-"""Index expressions as formulas: what has no meaning over integers becomes a variable.
+"""Index expressions as formulas: an expression without a meaning over integers becomes a variable.
 
-A value read from memory, a float and arithmetic that wraps are such; of a value of a narrow
-integer type the limits of the type stay known. So are bits that two coordinates have in common;
-what these are limited by is known at each coordinate.
+Such a variable is *opaque*. It stands for a value read from memory, a float, or arithmetic that
+wraps; the limits of a narrow integer type stay known. It also stands for the bits that two
+coordinates have in common; their limits at each coordinate stay known.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _SUMS = ("add", "sub", "mul")
 
 @define
 class Opaque:
-    """A table of the expressions that have become variables, and what is known of these.
+    """A table of the expressions that became opaque variables, with what is known about each.
 
     Attributes:
-        loops: the numbers between which loop variables lie, where they are known.
-        values: what reads may give.
-        promises: what holds of sizes and parameters in every call.
-        meaning: what the variables stand for, by name.
-        limits: between which numbers and sizes the values of a variable lie everywhere.
-        facts: what holds of a variable and of the coordinates where it has a value.
+        loops: the ranges of loop variables, as far as they are numbers.
+        values: the range of the values that a read may give.
+        promises: conditions on sizes and parameters that every call meets.
+        meaning: the expression that each variable stands for, by name.
+        limits: conditions that bound a variable by numbers and sizes, at all coordinates.
+        facts: conditions on a variable and the coordinates at which it has its value.
     """
 
     loops: Mapping[str, Interval] = field(factory=dict)
@@ -65,16 +65,16 @@ class Opaque:
         return self._done[expr]
 
     def place(self, index: Expr) -> Expr:
-        """A place in memory as a formula. Lowered programs calculate it in more bits than an int32
-        has, so its sums are integers; coordinates in it that wrap stand behind conversions.
+        """A place in memory as a formula. Lowered programs calculate a place in more bits than an
+        int32 has, so that its sums do not wrap; coordinates that wrap stand behind conversions.
         """
         if isinstance(index, Op) and index.name in _SUMS:
             return self._integers(self._simplify.polynomial(index))
         return self.formula(index)
 
     def known(self, names: Iterable[str], second: Second | None = None) -> tuple[Expr, ...]:
-        """What is known of the variables of these names: those that are opaque, and copies of such
-        in a ``second`` iteration. Of copies in another one nothing is known but limits.
+        """Conditions on the variables of these names: opaque ones, and their copies in a ``second``
+        iteration. For copies in another iteration these are limits only.
         """
         found, waiting, seen = dict[Expr, None](), list(names), set[str]()
         while waiting:
@@ -124,7 +124,7 @@ class Opaque:
         return self._variable(node)
 
     def _bits(self, node: Op) -> Expr:
-        """Bits of two coordinates, over what these have in common."""
+        """``&``, ``|`` or ``^`` of two coordinates, as a formula over their common bits."""
         a, b = map(self.formula, node.args)
         common = self._common(node, a, b)
         if node.name == "bit_and":
@@ -161,7 +161,7 @@ class Opaque:
         return (*below, *above)
 
     def _shifted(self, node: Op) -> Expr:
-        """A product or quotient by a power of two, where it is known to be one."""
+        """A shift as a product or quotient by a power of two, if the shift distance allows it."""
         value, by = node.args
         if value is constant(1, Int32):
             least, most = self._simplify.numbers(by)
@@ -181,8 +181,8 @@ class Opaque:
         return node.type == Int32 and node.name in (*ARITHMETIC, "select")
 
     def _sum(self, node: Op) -> Expr:
-        """A sum of products of what is read, which may be a number beyond int32, as coordinates are
-        not: then it wraps, of which nothing is said.
+        """A sum of products of values that are read. Unlike coordinates it may exceed int32 and
+        wrap; then it becomes opaque.
         """
         form = self._simplify.polynomial(node)
         if not self._simplify.never_wrap(form) and self._ranges.of(node) == UNBOUNDED:
@@ -198,21 +198,19 @@ class Opaque:
         return total.expr()
 
     def _is_exact_quotient(self, node: Op) -> bool:
-        """Whether an operator is anything but the one quotient that wraps: of the smallest number
-        and -1.
-        """
+        """Whether an operator cannot be the one quotient that wraps: the least number over -1."""
         if node.name != "div" or not node.loads:
             return True
         least, divisor = (self._ranges.of(a).min for a in node.args)
         return least is not None or (isinstance(divisor, Const) and divisor.value >= 0)
 
     def _is_exact_magnitude(self, node: Op) -> bool:
-        """Whether a magnitude is that of an int32, and fits one."""
+        """Whether the magnitude of an int32 fits an int32."""
         (value,) = node.args
         return value.type == Int32 and not (value.loads and self._ranges.of(value).min is None)
 
     def _normal(self, node: Expr) -> Expr:
-        """A read at the same place written in one way."""
+        """A read in one normal form for each place."""
         if isinstance(node, Call):
             return node.with_children(tuple(map(self._simplify, node.args)))
         return node
@@ -233,7 +231,9 @@ class Opaque:
         return variable
 
     def _end(self, node: Expr, end: Expr | None) -> Expr | None:
-        """A limit of a value as a formula: a number, or of a read what holds at all coordinates."""
+        """A limit of a value as a formula: a number, or for a read a limit that holds at all
+        coordinates.
+        """
         if isinstance(end, Const):
             return constant(int(end.value), Int32)
         is_general = isinstance(node, Call) and end is not None and not end.loads

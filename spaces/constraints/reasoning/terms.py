@@ -20,7 +20,7 @@ class Terms:
     _done: dict[Expr, Term] = field(factory=dict)
 
     def variables(self, formulas: Iterable[Expr]) -> dict[str, Term]:
-        """The terms of the variables that occur, by name."""
+        """The terms of the variables in ``formulas``, by name."""
         names = sorted(frozenset[str]().union(*(f.names for f in formulas)))
         for name in names:
             if name not in self._variables:

@@ -42,7 +42,7 @@ class Divisible:
 
 @frozen
 class Other:
-    """A condition of no such form."""
+    """A condition of neither form."""
 
     expr: Expr
 
@@ -50,13 +50,13 @@ class Other:
 Condition: TypeAlias = AtLeastZero | Divisible | Other
 
 _MOST_SUMMANDS = 2
-"""Conditions that are added up to see whether another follows."""
+"""The most conditions that are added to show that another one follows."""
 
 _MANY = 32
-"""Of so many conditions no two are added up: there are too many pairs."""
+"""From this many conditions on, no two are added: there would be too many pairs."""
 
 _MOST_PARTS = 16
-"""A condition that would have more parts stays whole."""
+"""A condition that would have more parts than this stays whole."""
 
 
 def _is_extreme(atom: Expr) -> bool:
@@ -108,9 +108,8 @@ class Forms:
         yield Other(condition)
 
     def _at_least_zero(self, sum: Polynomial) -> Iterator[Condition]:
-        """``sum >= 0``, with the minima, maxima and quotients in it taken apart, unless products of
-        minima or maxima occur, or so many of them that parts would be many: each case of one leaves
-        all cases of the others.
+        """Takes the minima, maxima and quotients in ``sum >= 0`` apart. Leaves a sum whole that
+        multiplies minima or maxima, or that would give too many parts: the cases of each multiply.
         """
         sum = self._tidy(sum)
         if self._never_negative(sum) or self._is_of_coordinates(sum):
@@ -151,8 +150,8 @@ class Forms:
         yield AtLeastZero(frozenset(sum.terms.items()))
 
     def _parts_of(self, sum: Polynomial) -> int:
-        """How many parts ``sum >= 0`` has at most: the cases of each minimum that is added, and of
-        each maximum that is taken away, with those of all others.
+        """An upper limit on the parts of ``sum >= 0``: the product of the cases of each added
+        minimum and each subtracted maximum.
         """
         count = 1
         for monomial, coefficient in sum.terms.items():
@@ -172,8 +171,8 @@ class Forms:
         return self._counts[key]
 
     def _cleared(self, quotient: Op, factor: int, rest: Polynomial) -> tuple[Condition, ...] | None:
-        """``factor * (n / c) + rest >= 0`` without the quotient, or None if it has to stay: also
-        where its numbers would exceed int32, as those of a limit on the blocks of a grid do.
+        """``factor * (n / c) + rest >= 0`` without the quotient. None if the quotient has to stay,
+        for instance because numbers would exceed int32, as in a limit on the blocks of a grid.
         """
         c = quotient.args[1]
         if not isinstance(c, Const) or int(c.value) <= 0:
@@ -197,7 +196,7 @@ class Forms:
         return self._simplify.polynomial(expr)
 
     def _tidy(self, sum: Polynomial) -> Polynomial:
-        """The sum with what cancels gone, divided by what divides all its terms."""
+        """The sum without terms that cancel, divided by the common divisor of its terms."""
         divisor = 0
         for monomial, coefficient in sum.terms.items():
             divisor = _gcd(divisor, coefficient) if monomial else divisor
@@ -209,7 +208,7 @@ class Forms:
         return self._simplify.proves_at_most(Polynomial({}), sum)
 
     def _is_of_coordinates(self, sum: Polynomial) -> bool:
-        """Whether it is not negative because no buffer begins or ends beyond int32."""
+        """Whether the sum is not negative because no buffer begins or ends beyond int32."""
         return not Int32.holds(sum.offset) and any(
             self._never_negative(sum - limit) for limit in self._coordinates
         )
@@ -218,7 +217,7 @@ class Forms:
         return self._simplify.proves_at_most(sum, Polynomial.of(-1))
 
     def given(self, condition: Condition, exact: list[Divisible]) -> Iterator[Condition]:
-        """A condition as it is where some sums are known to be multiples."""
+        """A condition, simplified for sums that are known to be multiples."""
         if not isinstance(condition, AtLeastZero):
             yield condition
             return
@@ -228,7 +227,7 @@ class Forms:
         yield from self._at_least_zero(sum)
 
     def _divided(self, sum: Polynomial, known: Divisible) -> Polynomial:
-        """The sum, in which a multiple that is rounded up to one is itself."""
+        """The sum, in which rounding a multiple up leaves it as it is."""
         dividend = Polynomial(dict(known.dividend))
         for atom in sum.atoms:
             if isinstance(atom, Op) and atom.name == "div" and isinstance(atom.args[1], Const):
@@ -260,7 +259,7 @@ class Forms:
                         rest = condition.sum
                         for summand in chosen:
                             rest = rest - summand
-                        # What adds more than it takes away shows nothing of what was there.
+                        # A sum with more new terms than old ones shows nothing about the old ones.
                         is_less = len(rest.terms) <= len(condition.terms)
                         if is_less and self._never_negative(rest):
                             return True
@@ -275,7 +274,7 @@ class Forms:
         return False
 
     def _sums(self, condition: Condition) -> Iterator[Polynomial]:
-        """Sums that are not negative where a condition holds."""
+        """The sums that are not negative if a condition holds."""
         if isinstance(condition, AtLeastZero):
             yield condition.sum
         elif isinstance(condition, Divisible) and condition.most == 0:
@@ -310,7 +309,7 @@ class Forms:
         return compare("ge", left.expr(), right.expr())
 
     def single(self, condition: AtLeastZero) -> tuple[str, int, int] | None:
-        """(name, 1, least) or (name, -1, most) where the condition limits one size; else None."""
+        """(name, 1, least) or (name, -1, most) if the condition limits one size; else None."""
         factors = [(m, c) for m, c in condition.terms if m]
         if len(factors) != 1 or len(factors[0][0]) != 1:
             return None
@@ -330,7 +329,7 @@ class Forms:
 
 
 _SIGNS = {
-    # name: for each part the sign of `left - right`, and what that must at least be
+    # name: for each part the sign of `left - right`, and the least value of this difference
     "ge": ((1, 0),),
     "gt": ((1, 1),),
     "le": ((-1, 0),),
@@ -340,7 +339,7 @@ _SIGNS = {
 
 
 def _related(sum: Polynomial, others: list[Polynomial]) -> list[Polynomial]:
-    """The others that mention what ``sum`` mentions, or what such a one mentions."""
+    """The other sums that share a variable with ``sum``, directly or through further sums."""
     known = set(sum.atoms)
     near = [other for other in others if known & set(other.atoms)]
     known.update(atom for other in near for atom in other.atoms)

@@ -1,4 +1,4 @@
-"""The GPU kernels of a loop nest, and what one block of each takes, as formulas.
+"""The GPU kernels of a loop nest, and formulas for the resources that one block takes.
 
 The outermost block loop of a stage begins a kernel; everything computed inside it belongs to the
 kernel. A block has, along each dimension, as many threads as the widest thread loop of any stage
@@ -29,8 +29,9 @@ from spaces.model.schedules.schedule import MemoryType
 SymbolicDim3 = tuple[Expr, Expr, Expr]
 
 WORD_BYTES = 4
-"""The shortest words that all devices compare and exchange in one step. CUDA C++ Programming Guide,
-"atomicCAS"."""
+"""The size of the shortest word that all devices compare and exchange in one step. CUDA C++
+Programming Guide, "atomicCAS".
+"""
 
 
 @frozen
@@ -49,14 +50,14 @@ class Kernel:
 
     Attributes:
         func: the Func whose stage has the block loops.
-        stage: which of its stages.
+        stage: the number of that stage.
         blocks: the block loops, innermost (x) first.
         block: threads of a block along x, y and z, after producers have widened it.
-        threads: the thread loops of every stage in the kernel that has some.
-        shared: what one block stores for all its threads, at its largest.
-        private: what each thread stores for itself, at its largest.
-        in_one_step: the Funcs of which threads change elements in one step, so that their shared
-            arrays are made of whole words.
+        threads: the thread loops of each stage in the kernel that has thread loops.
+        shared: the allocations that all threads of a block share, at their largest size.
+        private: the allocations of each thread, at their largest size.
+        in_one_step: the Funcs whose elements threads change atomically; their shared arrays consist
+            of whole words.
     """
 
     func: str
@@ -81,8 +82,8 @@ class Kernel:
 
     @property
     def shared_bytes(self) -> Expr:
-        """Bytes of shared memory a block asks for; with the widest elements first none is lost to
-        alignment.
+        """Bytes of shared memory of a block. Arrays with the widest elements come first, so that
+        alignment wastes nothing.
         """
         return _total(
             words_bytes(a) if a.func in self.in_one_step else allocation_bytes(a)
@@ -95,7 +96,7 @@ class Kernel:
 
 
 def kernels(bounds: Bounds) -> tuple[Kernel, ...]:
-    """The kernels of a schedule whose GPU loops are well placed, producers first."""
+    """The kernels of a schedule that obeys the rules on GPU loops, producers first."""
     names = frozenset(parameters(bounds.schedule))
 
     def most(expr: Expr, loops: tuple[LoopVar, ...]) -> Expr:
@@ -136,7 +137,7 @@ def allocation_bytes(allocation: Allocation) -> Expr:
 
 
 def words_bytes(allocation: Allocation) -> Expr:
-    """Bytes of an allocation where each array is made of whole words of 32 bits."""
+    """Bytes of an allocation whose arrays consist of whole words of 32 bits."""
     words = (
         (allocation.elements * type.bytes + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES
         if type.bytes < WORD_BYTES
@@ -152,7 +153,7 @@ def element_bytes(allocation: Allocation) -> int:
 
 
 def largest(expr: Expr, loops: tuple[LoopVar, ...], simplify: Simplifier) -> Expr:
-    """The largest value of ``expr`` while ``loops`` run; ``expr`` where none is found."""
+    """The largest value of ``expr`` while ``loops`` run; ``expr`` itself if none is found."""
     names = {loop.var.name for loop in loops}
     if names.isdisjoint(expr.names):
         return expr
@@ -162,7 +163,7 @@ def largest(expr: Expr, loops: tuple[LoopVar, ...], simplify: Simplifier) -> Exp
 
 @frozen
 class _Parts:
-    """A kernel that is being put together."""
+    """A kernel under construction."""
 
     blocks: list[LoopVar]
     threads: list[ThreadLoops]
@@ -170,7 +171,7 @@ class _Parts:
     private: list[Allocation]
 
     def kernel(self, owner: tuple[str, int], order: dict[str, int], simplify: Simplifier) -> Kernel:
-        """The kernel, what is in it producers first."""
+        """The finished kernel; its contents are ordered producers first."""
         columns = [[t.extents[d] for t in self.threads if d < len(t.extents)] for d in range(3)]
         return Kernel(
             *owner,

@@ -1,4 +1,4 @@
-"""A constant that a size never exceeds: what a kernel, compiled once, must be made for."""
+"""Constant upper bounds of sizes: a kernel is compiled once, for the largest size."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.traversal import LoopVar, loop_ranges
 
 _MOST_CASES = 4
-"""Minima and selects that are taken apart inside one another."""
+"""The deepest nesting of minima and selects that is taken apart."""
 
 _MOST_FORMS = 40
-"""Forms of a size that are tried; nested selects make thousands, where none has a bound mostly."""
+"""The most forms of a size that are tried. Nested selects make thousands, and mostly none has a
+bound.
+"""
 
 
 def upper_bound(
@@ -25,9 +27,9 @@ def upper_bound(
     simplify: Simplifier,
     is_constant: Callable[[Expr], bool],
 ) -> Expr:
-    """A formula that ``is_constant`` and that ``expr`` never exceeds while ``loops`` run.
+    """An upper bound of ``expr`` while ``loops`` run that ``is_constant`` accepts.
 
-    Where none is found, the largest value of ``expr`` as a formula over sizes, or ``expr`` itself.
+    If none is found, the largest value of ``expr`` as a formula over sizes, or ``expr`` itself.
     """
     found = _UpperBound(simplify, is_constant).bound(expr, _MOST_CASES)
     if found is not None:
@@ -44,7 +46,7 @@ def upper_bound(
 
 
 class _UpperBound:
-    """Takes minima and selects apart; what is left over cancels, as in a tile's end less its
+    """Takes minima and selects apart until the rest cancels, as in the end of a tile minus its
     beginning.
     """
 
@@ -54,7 +56,7 @@ class _UpperBound:
         self._tried: dict[tuple[Expr, int], Expr | None] = {}
 
     def bound(self, expr: Expr, cases: int) -> Expr | None:
-        """A constant formula that ``expr`` never exceeds, or None."""
+        """A constant upper bound of ``expr``, or None."""
         key = (expr, cases)
         if key not in self._tried:
             if len(self._tried) >= _MOST_FORMS:
@@ -79,7 +81,7 @@ class _UpperBound:
         return None
 
     def _below(self, whole: Expr, minimum: Op, cases: int) -> Expr | None:
-        """The bound with an operand for the minimum, where that can only make ``whole`` larger."""
+        """The bound with an operand instead of the minimum, if that can only increase ``whole``."""
         for operand in minimum.args:
             larger = _replaced(whole, minimum, operand)
             if self._adds(whole, minimum) or self.simplify.at_most(whole, larger):
@@ -89,7 +91,7 @@ class _UpperBound:
         return None
 
     def _adds(self, whole: Expr, minimum: Op) -> bool:
-        """Whether ``whole`` is a positive number times the minimum, plus what is without it."""
+        """Whether ``whole`` is a positive number times the minimum, plus terms without it."""
         parts = self.simplify.polynomial(whole).split(minimum)
         if parts is None:
             return False
@@ -97,7 +99,7 @@ class _UpperBound:
         return (factor.constant or 0) > 0 and all(n is not minimum for n in walk(rest.expr()))
 
     def _either(self, whole: Expr, choice: Op, cases: int) -> Expr | None:
-        """The largest of the bounds with each value that a minimum or a select may have."""
+        """The largest bound over all values of a minimum or a select."""
         largest: Expr | None = None
         for value in choice.args[-2:]:
             found = self.bound(_replaced(whole, choice, value), cases)

@@ -1,9 +1,9 @@
-"""The rules over a universe: which options exclude one another, and what they ask of numbers.
+"""The rules over a universe as clauses: which options exclude each other, which numbers fit.
 
-A clause says: where these structural options are chosen, this formula over the numeric decisions
-holds. Rules that read one Func only give clauses over its decisions alone; those that read
-consumers too, over theirs as well. Loop nests are built only for structures that all other rules
-allow, with numeric decisions as parameters.
+A clause says: if these structural options are chosen, this formula over the numeric decisions must
+hold. Rules that read one Func give clauses over the decisions of this Func; rules that read
+consumers, too, over those of the consumers as well. Loop nests are built only for structures that
+all other rules allow, with numeric decisions as parameters.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CLOSED = "universe.closed"
 
 @frozen
 class Clause:
-    """Where all of ``case`` is chosen, rule ``rule`` asks ``holds`` of Func ``func``."""
+    """If all of ``case`` is chosen, rule ``rule`` requires ``holds`` for Func ``func``."""
 
     rule: str
     func: str
@@ -63,7 +63,7 @@ def clauses(
     """All clauses of a universe.
 
     Raises:
-        TimeoutError: they are not known by ``deadline``, on the monotonic clock.
+        TimeoutError: the work is not done by ``deadline``, on the monotonic clock.
         ValueError: a structure does not fit its pipeline, a decision has no options, or two share a
             name.
     """
@@ -98,7 +98,7 @@ class _Clauses:
             yield from self._descend([f.name for f in reversed(pipeline.functions)], ())
 
     def _descend(self, functions: list[str], case: StructuralChoice) -> Iterator[Clause]:
-        """Clauses of the Funcs left to decide, consumers first, where ``case`` is chosen."""
+        """The clauses of the remaining Funcs, consumers first, if ``case`` is chosen."""
         if time.monotonic() > self.deadline:
             raise TimeoutError("The rules were not asked of all structures in time.")
         if not functions:
@@ -119,7 +119,7 @@ class _Clauses:
                 yield from self._descend(others, extended)
 
     def _new(self, key: _Key, ask: _Ask, records: Records) -> Iterator[Clause]:
-        """The clauses of what ``ask`` answers; none where it was asked before."""
+        """The clauses of the checks that ``ask`` returns; none if it was asked before."""
         _, func, case = key
         if key not in self._kept:
             self._kept[key] = tuple(ask(records, func))
@@ -131,7 +131,7 @@ class _Clauses:
             yield tuple((d.name, str(n)) for d, n in zip(decisions, names, strict=True))
 
     def _structure(self, case: StructuralChoice) -> Schedule:
-        """The structure of a case, the decisions it leaves open taking their first options."""
+        """The structure of a case; open decisions take their first options."""
         first = {d.name: d.options[0] for d in self.universe.structural}
         schedule = self.universe.structure({**first, **dict(case)})
         numeric = {d.name for d in self.universe.numeric}
@@ -141,7 +141,7 @@ class _Clauses:
         return schedule
 
     def _relevant(self, func: str, case: StructuralChoice) -> StructuralChoice:
-        """The part of a case that is about a Func and those that read it."""
+        """The part of a case about a Func and its consumers."""
         about = {d.name: d.func for d in self.universe.structural}
         names = {func, *self._readers[func]}
         return tuple((decision, option) for decision, option in case if about[decision] in names)
@@ -155,7 +155,9 @@ class _Clauses:
                 yield Clause(item.rule.id, item.check.func, case, holds)
 
     def _closed(self, func: str, case: StructuralChoice, schedule: Schedule) -> Iterator[Clause]:
-        """Clauses that tie the numbers that a Func's schedule does not mention; once a case."""
+        """Clauses that fix the numbers which a Func's schedule does not mention, once for each
+        case.
+        """
         is_open = parameters(Schedule((schedule.of(func),)))
         key = (CLOSED, func, case)
         for decision in self.universe.numeric if key not in self._kept else ():
@@ -167,7 +169,7 @@ class _Clauses:
 
 
 def readers(pipeline: Pipeline) -> dict[str, frozenset[str]]:
-    """For each Func those that read it, directly or through others."""
+    """For each Func its consumers, direct and indirect."""
     found: dict[str, frozenset[str]] = {}
     for function in reversed(pipeline.functions):
         direct = pipeline.consumers(function.name)

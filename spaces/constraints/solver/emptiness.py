@@ -1,4 +1,4 @@
-"""Why no schedule of a universe is legal: the fewest rules and menus that together exclude all."""
+"""Explains why no schedule of a universe is legal, by a minimal set of rules and menus."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Emptiness:
     """Whether a universe has no legal schedule, and why.
 
     Attributes:
-        answer: ``empty``; ``inhabited`` where there is a legal schedule; ``unknown`` where the
-            time was up before either was known.
-        rules: rules, each about one Func, that together with the menus exclude everything.
-        decisions: the decisions whose menus they exclude. None of the rules and menus can be left
-            out, unless ``minimal`` is false: without it, or with any option in place of those of a
-            menu, something would be legal.
-        minimal: whether that was found out in time.
+        answer: ``empty``; ``inhabited`` if there is a legal schedule; ``unknown`` if the time was
+            up before.
+        rules: the rules, each about one Func, that exclude every schedule together with the menus.
+        decisions: the decisions whose menus take part. Each rule and menu is necessary unless
+            ``minimal`` is false: without the rule, or with any option in the menu, a schedule would
+            be legal.
+        minimal: whether the time sufficed to make the set minimal.
     """
 
     answer: Literal["empty", "inhabited", "unknown"]
@@ -66,11 +66,11 @@ def _menu(decision: Decision) -> str:
 
 
 def explain_empty(universe: Universe, device: Device, *, seconds: float = 10.0) -> Emptiness:
-    """The minimal set of rules and menus that leaves a universe without a legal schedule.
+    """A minimal set of rules and menus that leaves a universe without a legal schedule.
 
-    Where there are several such sets, one of them is found. Rules about the loop nest are asked of
-    structures that all other rules allow, so that these may be among the reasons, too. ``seconds``
-    is how long it may take.
+    If there are several such sets, it finds one. Rules about the loop nest judge only structures
+    that all other rules allow, so that both kinds may be among the reasons. ``seconds`` limits the
+    time.
     """
     without = tuple(d for d in universe.decisions if not d.options)
     if without:

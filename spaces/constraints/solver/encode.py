@@ -1,9 +1,9 @@
 """The rules as z3 constraints over the decisions of a universe.
 
 The models of the encoding are exactly the legal choices of the universe. Every rule about every
-Func is a named assertion, so that a choice without a model is explained by a minimal set of them.
-Each encoding has a z3 context of its own, which one thread at a time asks. Every question has a
-time limit, and what the solver does not answer in time is told as unknown.
+Func is a named assertion, so that a minimal set of them explains why a choice has no model. Each
+encoding has a z3 context of its own, which one thread at a time uses. Every question has a time
+limit; the answer is then ``unknown``.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Encoded:
     """A universe as constraints.
 
     Attributes:
-        universe: what is encoded.
-        clauses: the rules over it, before they became terms.
-        solver: holds that a decision takes at most one option, and each rule under its label.
-        chosen: for each decision and option the condition that it is chosen.
-        labels: for each assertion the condition that it is in force.
+        universe: the universe behind the constraints.
+        clauses: the rules over the universe, before they became terms.
+        solver: asserts that each decision takes at most one option, and each rule under its label.
+        chosen: for each decision and option the condition that the option is chosen.
+        labels: for each assertion the condition that switches it on.
         menus: for each decision the condition that it must take one of its options.
-        asking: held while the solver or its terms are in use.
+        asking: the lock of the solver and its terms.
     """
 
     universe: Universe
@@ -63,10 +63,10 @@ class Encoded:
 def encode(
     universe: Universe, device: Device, *, timeout_ms: int = 10_000, seconds: float = math.inf
 ) -> Encoded:
-    """The rules over a universe as constraints; a question takes at most ``timeout_ms``.
+    """Encodes the rules over a universe as constraints; a question takes at most ``timeout_ms``.
 
     Raises:
-        TimeoutError: it takes longer than ``seconds`` to ask the rules of all structures.
+        TimeoutError: the rules of all structures take longer than ``seconds``.
         ValueError: a structure does not fit its pipeline, a decision has no options, or two share a
             name.
     """
@@ -93,8 +93,8 @@ def encode(
 
 
 MAX_TABLE = 4096
-"""Formulas over numeric decisions with at most this many combinations of options are decided
-combination by combination; products and quotients of unknowns are hard for the solver.
+"""A formula over numeric decisions with at most this many combinations of options becomes a table:
+products and quotients of unknowns are hard for the solver.
 """
 
 
@@ -151,15 +151,14 @@ class _DecisionTerms:
 
 
 SolverEnd: TypeAlias = Literal["all", "limit", "unknown"]
-"""Whether what was found is all there is; or there is more than was asked for; or the solver gave
-up, or the time was up, somewhere.
+"""How a search ended: all models found; more exist than the limit; or the solver gave up or the
+time was up.
 """
 
 
 @define
 class ModelStream:
-    """The legal choices of a universe, each found when it is asked for, in the order of decisions
-    and options.
+    """A lazy stream of the legal choices of a universe, in the order of decisions and options.
 
     Attributes:
         encoded: the universe.

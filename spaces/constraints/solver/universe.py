@@ -18,18 +18,18 @@ from spaces.model.schedules.schedule import Schedule
 
 Option: TypeAlias = str | int
 Assignment: TypeAlias = Mapping[str, Option]
-"""For each decision, by name, the option chosen."""
+"""The chosen option of each decision, by name."""
 
 
 @frozen
 class Decision:
-    """One thing to decide about one Func.
+    """One decision about one Func.
 
     Attributes:
-        name: unique in its universe; that of a numeric decision is also the name of the parameter
-            that stands for it in split and fold factors, and has no dot.
-        func: the Func whose entry of the schedule it changes; it changes no other.
-        options: all names (a structural decision) or all numbers (a numeric one), each once.
+        name: unique in its universe. The name of a numeric decision has no dot; split and fold
+            factors use it as a parameter.
+        func: the one Func whose schedule entry it changes.
+        options: names for a structural decision, numbers for a numeric one; no option twice.
     """
 
     name: str
@@ -38,20 +38,20 @@ class Decision:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether its options are numbers, for a factor."""
+        """Whether the options are numbers, for a factor."""
         return all(isinstance(option, int) for option in self.options)
 
 
 @frozen
 class Universe:
-    """Every schedule that some choice of options leads to.
+    """The set of schedules that some choice of options gives.
 
     Attributes:
-        pipeline: what is scheduled.
-        decisions: what there is to decide.
+        pipeline: the pipeline to schedule.
+        decisions: the independent decisions.
         structure: the schedule of the structural options chosen, in which numeric decisions appear
             as factors by name. A numeric decision that the structure does not mention is *closed*:
-            it then means nothing, and only its first option is a choice of the universe.
+            only its first option then is a choice of the universe.
     """
 
     pipeline: Pipeline
@@ -60,22 +60,22 @@ class Universe:
 
     @property
     def structural(self) -> tuple[Decision, ...]:
-        """The decisions between names."""
+        """The decisions whose options are names."""
         return tuple(d for d in self.decisions if not d.is_numeric)
 
     @property
     def numeric(self) -> tuple[Decision, ...]:
-        """The decisions between numbers."""
+        """The decisions whose options are numbers."""
         return tuple(d for d in self.decisions if d.is_numeric)
 
     def schedule(self, choice: Assignment) -> Schedule:
-        """The schedule of one choice, with numbers for all factors."""
+        """The schedule of one choice; all its factors are numbers."""
         numbers = {d.name: int(choice[d.name]) for d in self.numeric}
         return bind(self.structure(choice), numbers)
 
     def choices(self) -> Iterator[dict[str, Option]]:
-        """Every choice, in the order of decisions and options; no two give one schedule unless
-        ``structure`` does not tell their options apart.
+        """Every choice, in the order of decisions and options; two choices give the same schedule
+        only if ``structure`` treats their options alike.
         """
         structural = self.structural
         for names in itertools.product(*(d.options for d in structural)):
