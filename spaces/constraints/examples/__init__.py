@@ -1,1 +1,1 @@
-"""Examples of each rule and advice at its boundary, which pages show and tests try."""
+"""Examples of each rule and advice at its boundary; pages show them and tests verify them."""

@@ -1,4 +1,4 @@
-"""For each kind of advice a schedule that gets it, and its neighbor that does not.
+"""For each kind of advice a schedule that gets it, and a neighbor that does not.
 
 The Func ``broken`` of an :class:`~spaces.constraints.examples.example.Example` is legal here, and
 gets the advice ``rule`` and no other.

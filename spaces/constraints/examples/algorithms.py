@@ -1,4 +1,4 @@
-"""Small pipelines on which rules are tried."""
+"""The small pipelines of the examples."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ X, Y, Z = Var("x"), Var("y"), Var("z")
 
 
 def blur(*size: int) -> Pipeline:
-    """A blur in x, then in y; with ``size`` an estimate of it, and of the image it just needs."""
+    """A blur in x, then in y; ``size`` estimates the output, and the image that it just needs."""
     return blur_of_image(size, tuple(extent + 2 for extent in size))
 
 
 def blur_of_image(size: tuple[int, ...], of_image: tuple[int, ...]) -> Pipeline:
-    """The same with these estimates, or none."""
+    """The same blur with estimates of both; without estimates if ``size`` is empty."""
     image = ImageParam(UInt16, 2, "input")
     bx, by = Func("bx"), Func("by")
     bx[X, Y] = (image[X, Y] + image[X + 1, Y] + image[X + 2, Y]) / 3
@@ -35,7 +35,7 @@ def blur_of_image(size: tuple[int, ...], of_image: tuple[int, ...]) -> Pipeline:
 
 
 def guarded() -> Pipeline:
-    """Values that must be small."""
+    """Values that ``require`` limits."""
     image = ImageParam(UInt8, 2, "input")
     f = Func("f")
     f[X, Y] = require(image[X, Y] < 200, image[X, Y] + 1, "Pixels must be below 200.")
@@ -95,7 +95,7 @@ def column() -> Pipeline:
 
 
 def harmonic() -> Pipeline:
-    """Rows that read ever fewer values: how many at most is not found by interval analysis."""
+    """Rows that read fewer and fewer values; interval analysis finds no limit of their number."""
     image = ImageParam(Int32, 1, "input")
     f, out = Func("f"), Func("out")
     f[X] = image[clamp(X, 0, 9)] * 2
@@ -115,7 +115,7 @@ def total(element: Type = Int32) -> Pipeline:
 
 
 def unset() -> Pipeline:
-    """Sums that begin with no value."""
+    """Sums that begin with an undefined value."""
     image = ImageParam(UInt16, 2, "input")
     r = RDom([(0, 4), (0, 3)], "r")
     s = Func("s")
@@ -146,7 +146,7 @@ def float_total() -> Pipeline:
 
 
 def greatest(element: Type, *size: int) -> Pipeline:
-    """The greatest of 4 x 3 values; with ``size`` an estimate of it."""
+    """The greatest of 4 x 3 values; ``size`` estimates the output."""
     image = ImageParam(element, 2, "input")
     r = RDom([(0, 4), (0, 3)], "r")
     s = Func("s")
@@ -175,7 +175,7 @@ def volume() -> Pipeline:
 
 
 def ignored() -> Pipeline:
-    """A Func whose value nobody needs once ``h`` is substituted."""
+    """A Func whose value no Func needs once ``h`` is inlined."""
     g, h, out = Func("g"), Func("h"), Func("out")
     g[X] = X * 2
     h[X] = cast(Int32, 3)
@@ -210,7 +210,7 @@ def looked_up() -> Pipeline:
 
 
 def nearest() -> Pipeline:
-    """Where the least of 4 x 3 values is, the first of several."""
+    """The position of the least of 4 x 3 values, the first of several."""
     image = ImageParam(UInt16, 2, "input")
     r = RDom([(0, 4), (0, 3)], "r")
     out = Func("out")
@@ -231,8 +231,8 @@ def taken() -> Pipeline:
 
 
 def segment() -> Pipeline:
-    """Stages E, K, H, W and Z of [S20] Fig. 3: Z reads W four further lines down, and W the three
-    channels of K.
+    """Stages E, K, H, W and Z of [S20] Fig. 3: Z reads five lines of W, and W the three channels of
+    K.
     """
     image = ImageParam(Float32, 2, "input")
     e, k, h, w, z = Func("E"), Func("K"), Func("H"), Func("W"), Func("Z")

@@ -1,4 +1,4 @@
-"""Bounds that are left or not known, and neighbors that are kept."""
+"""Bounds that are exceeded or unknown, and neighbors that hold."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ def _of(rules: Iterable[Rule | AdviceRule]) -> tuple[Example, ...]:
 _ALL = _found()
 
 EXAMPLES = _of(rule for rule in RULES if not isinstance(rule, ExactRule))
-"""For each rule a schedule that breaks it, and its neighbor that does not."""
+"""For each rule a schedule that breaks it, and a legal neighbor."""
 
 EXACT_EXAMPLES = _of(rule for rule in RULES if isinstance(rule, ExactRule))
-"""The same of the rules that are asked only where results must be exact."""
+"""The same for the rules that apply only if results must be exact."""
 
 ADVICE_EXAMPLES = _of(ADVICE)
 """The same of advice."""

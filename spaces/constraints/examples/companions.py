@@ -1,4 +1,4 @@
-"""Funcs that cannot be computed with each other, and neighbors that can."""
+"""Uses of `compute_with` that are illegal, and neighbors that are legal."""
 
 from __future__ import annotations
 

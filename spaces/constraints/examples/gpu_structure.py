@@ -1,4 +1,4 @@
-"""Loops that are no kernel, and neighbors that are."""
+"""Loops that do not make a kernel, and neighbors that do."""
 
 from __future__ import annotations
 

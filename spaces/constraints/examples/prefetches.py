@@ -1,4 +1,4 @@
-"""Prefetches of nothing, and neighbors of something."""
+"""Prefetches of nothing, and neighbors that prefetch."""
 
 from __future__ import annotations
 

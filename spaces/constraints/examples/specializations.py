@@ -12,7 +12,7 @@ SPECIAL = D.specialize(WIDTH > 3)
 
 
 def _cases(count: int) -> Directives:
-    """Specializations for so many widths."""
+    """Specializations for ``count`` widths."""
     directives = D
     for width in range(1, count + 1):
         directives = directives.specialize(WIDTH == width).func("by")

@@ -1,1 +1,1 @@
-"""Proofs about loop nests that hold for every size: obligations, how they are decided, reports."""
+"""Proofs about loop nests for every size: obligations, their decision, and reports."""

@@ -1,4 +1,4 @@
-"""What is known of the sizes of a call before anything of it runs."""
+"""The conditions on the sizes of a call that hold before it runs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _ONE = constant(1, Int32)
 
 @frozen
 class Assumptions:
-    """Conditions on sizes that a call is refused without.
+    """Conditions on sizes that every accepted call meets.
 
     Attributes:
-        common: those that say nothing about images, and those about what outputs must hold.
-        images: for each image the others about it.
+        common: the conditions without images, and those on outputs.
+        images: for each image the other conditions about it.
     """
 
     common: tuple[Expr, ...]
@@ -37,20 +37,19 @@ class Assumptions:
 
     @property
     def all(self) -> tuple[Expr, ...]:
-        """Each of them once."""
+        """All conditions, each once."""
         images = (c for conditions in self.images.values() for c in conditions)
         return tuple(dict.fromkeys((*self.common, *images)))
 
     def about(self, buffer: str) -> tuple[Expr, ...]:
-        """All that bears on an access of ``buffer``."""
+        """The conditions that concern an access of ``buffer``."""
         return (*self.common, *self.images.get(buffer, ()))
 
 
 def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
-    """What may be assumed of sizes: extents and parameters are at least 1, and what the rules
-    require. Of a nest that no rule has seen, it is what its tiles and its regions need: outputs
-    no smaller than the tiles that are shifted into them, and buffers around all that is computed
-    of them or read.
+    """The assumptions on sizes: extents and parameters are at least 1, and the conditions of the
+    rules hold. For a nest that no rule has judged, outputs are at least as large as the tiles that
+    shift into them, and buffers hold all values that the nest computes or reads.
     """
     required = _needed(nest) if checked is None else _required(checked)
     cases = (arithmetic(c) for c in nest.assumptions if _is_of_sizes(c))
@@ -71,20 +70,20 @@ def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
 
 
 def _is_of_sizes(condition: Expr) -> bool:
-    """Whether a condition is one on where outputs and images begin and how large they are."""
+    """Whether a condition mentions only the minima and extents of outputs and images."""
     parts = (name.rsplit(".", 2)[1:2] for name in variables(condition))
     return all(part in (["min"], ["extent"]) for part in parts)
 
 
 _IDLE = ("bounds.fused-extent", "gpu.grid-dimension")
-"""Rules which say only how large numbers may be: integers are unbounded in proofs, so that neither
-the size of a product nor that of a grid helps any of them, and their long formulas slow all.
+"""Rules that only limit how large numbers are. Integers are unbounded in proofs, so that these
+limits help no proof, and their long formulas slow all proofs.
 """
 
 _OUTPUT = "bounds.output-overrun"
 
 _Required: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
-"""Conditions about what outputs must hold, which may be as much as an image says; and others."""
+"""The conditions on outputs, some of which also mention an image, and the other conditions."""
 
 
 def _required(checked: CheckedSchedule) -> _Required:

@@ -1,4 +1,4 @@
-"""Bounds: every access lies inside what is allocated of its buffer."""
+"""Bounds: every access lies inside the allocation of its buffer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bounds(subject: Subject) -> Iterator[Obligation]:
 
 
 def _fits(subject: Subject, memory: HoistedStorage, path: TreePath) -> Obligation:
-    """What is allocated in any iteration fits the memory that was obtained for all of them."""
+    """The allocation in any iteration fits the memory that was obtained for all iterations."""
     allocation, formula = subject.allocation(memory.func), subject.opaque.formula
     extents = allocation.extents if allocation is not None else ()
     pairs = zip(extents, memory.extents, strict=True)
@@ -64,8 +64,8 @@ def _inside(subject: Subject, site: Site, access: Access) -> Obligation:
 
 
 def extent_of(subject: Subject, buffer: str) -> tuple[tuple[Expr, Expr] | None, ...]:
-    """The first and last coordinate that there is storage for in each dimension of a buffer; None
-    in a folded dimension, which has a place for every coordinate.
+    """The first and last stored coordinate in each dimension of a buffer; None for a folded
+    dimension, which has a place for every coordinate.
     """
     formula = subject.opaque.formula
     allocation = subject.allocation(buffer)

@@ -1,7 +1,7 @@
-"""Certificates: the obligations as SMT-LIB text, which any solver can check again.
+"""Certificates: obligations as SMT-LIB text that any solver can check again.
 
-A certificate asks for a counterexample: it is unsatisfiable exactly where the obligation holds for
-all sizes.
+A certificate asks for a counterexample: it is unsatisfiable exactly if the obligation holds for all
+sizes.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from spaces.constraints.proofs.records import (
 from spaces.constraints.reasoning.terms import Terms
 
 RECHECK_MS = 10_000
-"""How long the solver may take to check one certificate again."""
+"""The time limit for checking one certificate again."""
 
 
 @frozen
 class Recheck:
-    """One certificate, asked again.
+    """The result of checking one certificate again.
 
     Attributes:
-        file: its name.
-        expected: what it says that a solver answers: unsat, sat or unknown.
-        found: what a solver answers, or what is wrong with the file.
+        file: the name of its file.
+        expected: the answer that the certificate names: unsat, sat or unknown.
+        found: the solver's answer, or the fault of the file.
     """
 
     file: str
@@ -44,7 +44,7 @@ class Recheck:
 
     @property
     def accepted(self) -> bool:
-        """Whether the answer is as expected; where nothing was found out, none is."""
+        """Whether the answer is the expected one; never for an unknown answer."""
         return self.expected in (self.found, "unknown")
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Recheck:
 
 
 def certificate(proof: Proof) -> str:
-    """An obligation as SMT-LIB text; comments at its head say what it is about."""
+    """An obligation as SMT-LIB text; comments at its head describe it."""
     obligation = proof.obligation
     solver, _ = question(obligation, Terms())
     head = {
@@ -67,14 +67,14 @@ def certificate(proof: Proof) -> str:
 
 
 def write_certificates(report: ProofReport, folder: Path) -> tuple[Path, ...]:
-    """A file for each proof, in ``folder``, which is made where it does not exist."""
+    """Writes a file for each proof into ``folder``; makes the folder if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     total = len(report.proofs)
     written = []
     for number, proof in enumerate(report.proofs, start=1):
         func = re.sub(r"\W", "_", proof.obligation.func)
         path = folder / f"{number:04}-{proof.obligation.kind}-{func}.smt2"
-        part = path.with_suffix(".part")  # a certificate is whole, or there is none
+        part = path.with_suffix(".part")  # a certificate is complete, or absent
         part.write_text(f"; number: {number} of {total}\n{certificate(proof)}", encoding="utf-8")
         part.replace(path)
         written.append(path)
@@ -84,15 +84,15 @@ def write_certificates(report: ProofReport, folder: Path) -> tuple[Path, ...]:
 def recheck(
     folder: Path, obligations: Sequence[Obligation] = (), *, timeout_ms: int = RECHECK_MS
 ) -> tuple[Recheck, ...]:
-    """Ask every certificate of a folder again, in a solver that knows nothing of its making.
+    """Checks every certificate of a folder again, in a solver of its own.
 
     Args:
         folder: where :func:`write_certificates` wrote them.
-        obligations: what the certificates are to be about, in order, as
-            :func:`~spaces.constraints.proofs.prove.obligations` gives them; one that is about
-            anything else, or missing, is refused. Where none are given, the certificates are only
-            held to what they say themselves.
-        timeout_ms: how long the solver may take for each.
+        obligations: the expected subjects in order, as
+            :func:`~spaces.constraints.proofs.prove.obligations` gives them; a certificate about
+            something else, or a missing one, is refused. Without them, each certificate is only
+            compared with the answer that it names.
+        timeout_ms: the time limit of the solver for each.
 
     Raises:
         FileNotFoundError: the folder holds no certificates.
@@ -124,8 +124,8 @@ def recheck(
 
 
 def _asks(text: str, obligation: Obligation, context: z3.Context) -> bool:
-    """Whether a certificate asks what ``obligation`` does, and says so; compared as terms of one
-    context, for names of shared parts differ from one text to the next.
+    """Whether a certificate asks the question of ``obligation`` and states it. Compares terms of
+    one context, because names of shared parts differ between texts.
     """
     wanted, _ = question(obligation, Terms())
     try:
@@ -156,7 +156,7 @@ def _rechecked(name: str, text: str, context: z3.Context, timeout_ms: int) -> Re
         return Recheck(name, expected[1], f"no SMT-LIB text ({_first_line(error)})")
     if (
         f"\n; assertions: {len(solver.assertions())}\n" not in text
-    ):  # a parser skips what it ignores
+    ):  # a parser skips text that it does not understand
         return Recheck(name, expected[1], "another number of assertions than it says")
     solver.set("timeout", timeout_ms)
     return Recheck(name, expected[1], str(solver.check()))

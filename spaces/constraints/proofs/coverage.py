@@ -1,10 +1,10 @@
 """Coverage: every value is computed before it is read.
 
-In three parts. Each stage visits every point that it is there for, which is shown by naming the
-iteration that does. What is read lies in the box that is required of the Func in the same
-iteration of the loops around it; for reads of its own Func by an update, where it is at a point
-that is asked for. And what is required is what is computed, or was required of an earlier iteration
-of a sliding window (:mod:`spaces.constraints.proofs.sliding`).
+The proof has three parts. Each stage visits every point of its domain; the proof names the
+iteration. Each read lies in the box that is required of the Func in the same iteration of the loops
+around it; for an update that reads its own Func, only at points that are asked for. And the
+required box is computed there, or an earlier iteration of a sliding window required it
+(:mod:`spaces.constraints.proofs.sliding`).
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def coverage(subject: Subject) -> Iterator[Obligation]:
 
 
 def _stages(subject: Subject, func: str) -> Iterator[Obligation]:
-    """Every stage is computed once in the production of its Func, after those before it."""
+    """Every stage runs once in the production of its Func, after the earlier stages."""
     path = subject.productions.get(func, ())
     turn: tuple[int, ...] = ()
     for index in range(len(subject.nest.placements[func].stages)):
         sites = [s for s in subject.of(func) if s.compute.stage == index]
-        place = sites[0].path if len(sites) == 1 else ()  # a second time would update again
+        place = sites[0].path if len(sites) == 1 else ()  # a second run would update again
         inside = tuple(step.index for step in place[len(path) :])
         if not path or place[: len(path)] != path or inside <= turn:
             yield _out_of_turn(subject, func, index)
@@ -62,7 +62,7 @@ def _stages(subject: Subject, func: str) -> Iterator[Obligation]:
 
 
 def _whole(subject: Subject, func: str) -> Obligation:
-    """All of an output lies within its explicit bounds, which are what is computed."""
+    """The whole output lies within its explicit bounds, which the nest computes."""
     placement = subject.nest.placements[func]
     point = point_of(func, placement.function.args)
     values = tuple(point.values())
@@ -87,7 +87,7 @@ def _whole(subject: Subject, func: str) -> Obligation:
 
 
 def point_of(func: str, names: tuple[str, ...]) -> dict[str, Expr]:
-    """A variable for each Var or RVar of a Func: ``blur_x(y)``, which is no loop."""
+    """A variable for each Var or RVar of a Func, such as ``blur_x(y)``; not a loop variable."""
     return {name: Variable(Int32, f"{func}({name})") for name in names}
 
 
@@ -97,7 +97,7 @@ def free_names(point: dict[str, Expr]) -> frozenset[str]:
 
 
 def in_box(subject: Subject, point: tuple[Expr, ...], box: Box) -> tuple[Expr, ...]:
-    """That a point lies in a box of formulas."""
+    """The condition that a point lies in a box of formulas."""
     formula = subject.opaque.formula
     return tuple(
         condition
@@ -108,7 +108,7 @@ def in_box(subject: Subject, point: tuple[Expr, ...], box: Box) -> tuple[Expr, .
 
 
 def spans_of(subject: Subject, func: str, stage: int) -> dict[str, Span]:
-    """For each Var and RVar of a stage its first value and how many it takes in one visit."""
+    """For each Var and RVar of a stage the first value and the number of values in one visit."""
     placement = subject.nest.placements[func]
     formula = subject.opaque.formula
     definition = placement.function.stages[stage]
@@ -124,7 +124,7 @@ def spans_of(subject: Subject, func: str, stage: int) -> dict[str, Span]:
 
 
 def _visits(subject: Subject, site: Site) -> Obligation:
-    """Every point of a stage is visited, by the iteration that :func:`witness` names."""
+    """The iteration that :func:`witness` names visits the point, for every point of a stage."""
     compute = site.compute
     func, index = compute.func, compute.stage
     placement = subject.nest.placements[func]
@@ -171,7 +171,7 @@ def _visits(subject: Subject, site: Site) -> Obligation:
 
 
 def _out_of_turn(subject: Subject, func: str, stage: int) -> Obligation:
-    """What cannot be proven of a stage left out, computed twice, or preceded by a later one."""
+    """A false obligation for a stage that is left out, repeated, or preceded by a later one."""
     name = stage_name(func, stage)
     return obligation(
         subject,
@@ -186,7 +186,7 @@ def _out_of_turn(subject: Subject, func: str, stage: int) -> Obligation:
 
 
 def _covered(subject: Subject, site: Site, read: Access) -> Obligation:
-    """What is read lies in what is required of the Func there, and the Func comes before."""
+    """A read lies in the box that is required of the Func there, and the Func comes before."""
     func = read.buffer
     placement = subject.nest.placements[func]
     statement = f"{site.name} reads {read.written} where {func} was computed before."
@@ -208,9 +208,9 @@ def _covered(subject: Subject, site: Site, read: Access) -> Obligation:
 
 
 def asked_for(subject: Subject, site: Site) -> tuple[Expr, ...]:
-    """That an update is at a point of the box that is asked for. Beyond it, where whole tiles of
-    the update reach, what it takes from its own Func is arbitrary and so is what it makes of it;
-    nobody reads that.
+    """The condition that an update is at a point of the box that is asked for. Whole tiles may
+    reach beyond the box. There the update reads arbitrary values of its own Func and writes
+    arbitrary ones; no Func reads those.
     """
     placement = subject.nest.placements[site.compute.func]
     pure = placement.function.stages[site.compute.stage].pure_vars
@@ -221,8 +221,8 @@ def asked_for(subject: Subject, site: Site) -> tuple[Expr, ...]:
 
 
 def _comes_before(subject: Subject, func: str, site: Site) -> bool:
-    """Whether the production of a Func is over, in the same iteration of the loops around it and in
-    the same storage, when a computation runs; or the computation is one of its own updates.
+    """Whether the production of a Func ends before a computation runs, in the same iteration of the
+    loops around it and in the same storage; true as well for updates of this Func.
     """
     production = subject.productions.get(func, ())
     storage = subject.allocations.get(func, ())

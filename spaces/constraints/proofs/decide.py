@@ -1,4 +1,4 @@
-"""Deciding one obligation: by intervals where that suffices, else by the solver in limited time."""
+"""Decides one obligation: by intervals if they suffice, else by the solver in limited time."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.smt import Term
 
 TIMEOUT_MS = 2000
-"""How long the solver may take for one question."""
+"""The time limit of the solver for one question."""
 
 SMALL_SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
-"""Limits of sizes that are tried, one after the other, so that counterexamples are small."""
+"""Limits of sizes, tried in turn so that counterexamples are small."""
 
 
 def decide(obligation: Obligation, *, timeout_ms: int = TIMEOUT_MS) -> Outcome:
-    """Whether the goal of an obligation follows from its hypotheses.
+    """Decides whether the goal of an obligation follows from its hypotheses.
 
-    ``Refuted`` says that the formula fails, also where the obligation is not ``exact``.
+    ``Refuted`` says that the formula fails, even if the obligation is not ``exact``.
     """
     return Decider(timeout_ms).decide(obligation)
 
 
 @define
 class Decider:
-    """Decides obligations, remembering what is known under the hypotheses they share. One thread at
+    """Decides obligations; remembers the conclusions from hypotheses that they share. One thread at
     a time may use it.
 
     Attributes:
-        timeout_ms: how long the solver may take for one question.
-        solver_seconds: what it has taken so far.
+        timeout_ms: the time limit of the solver for one question.
+        solver_seconds: the time that the solver has taken so far.
     """
 
     timeout_ms: int = TIMEOUT_MS
@@ -64,7 +64,7 @@ class Decider:
         if not left:
             return Proven("intervals")
         if general is not obligation:
-            # Of long formulas the solver makes less than intervals do, if it answers at all.
+            # For long formulas the solver shows less than intervals, if it answers at all.
             left = [c for c in left if not self._follows(about(obligation, c))]
             if not left:
                 return Proven("solver")
@@ -77,14 +77,14 @@ class Decider:
         return self._solve(evolve(obligation, goal=all_of(left))) if left else Proven("solver")
 
     def _left(self, obligation: Obligation, form: Obligation) -> list[Expr]:
-        """The conditions of a goal that intervals do not show in one of its forms."""
+        """The conditions of a goal that intervals show in none of its forms."""
         known = self._known(form.hypotheses)
         pairs = zip(conjuncts(obligation.goal), conjuncts(form.goal), strict=True)
         return [condition for condition, shown in pairs if not known.prove(shown)]
 
     def _follows(self, asked: Obligation) -> bool:
-        """Whether the solver shows in a short time that a goal follows; it is asked once for all
-        obligations that raise the same question.
+        """Whether the solver shows in a short time that a goal follows. Asks once for all
+        obligations with the same question.
         """
         key = asked.goal, asked.hypotheses
         if key not in self._shown:
@@ -93,7 +93,7 @@ class Decider:
         return self._shown[key]
 
     def _check(self, solver: Term, timeout_ms: int, *limits: Term) -> Term:
-        """The solver's answer in limited time, within further limits if there are any."""
+        """The solver's answer in limited time, under further conditions if given."""
         solver.set("timeout", max(1, timeout_ms))
         start = time.perf_counter()
         answer = solver.check(*limits)
@@ -101,7 +101,7 @@ class Decider:
         return answer
 
     def excludes_everything(self, conditions: tuple[Expr, ...]) -> bool:
-        """Whether conditions certainly contradict one another."""
+        """Whether conditions certainly contradict each other."""
         solver = z3.Solver(ctx=self._terms.context)
         values = self._terms.variables(conditions)
         solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
@@ -132,7 +132,7 @@ class Decider:
     def _small_model(
         self, solver: Term, obligation: Obligation, values: Mapping[str, Term]
     ) -> dict[str, int]:
-        """A model with sizes as small as one of :data:`SMALL_SIZES`, where there is one."""
+        """A model with sizes up to one of :data:`SMALL_SIZES`, if there is one."""
         found = _numbers(solver.model(), values)
         sizes = {n: values[n] for n in obligation.sizes if n in values}
         origins = [term for name, term in sizes.items() if ".min." in name]
@@ -145,8 +145,8 @@ class Decider:
 
 
 def about(obligation: Obligation, goal: Expr) -> Obligation:
-    """An obligation to show ``goal`` with no hypotheses but those that bear on it: which have
-    variables in common with it, or with another hypothesis that does.
+    """An obligation to show ``goal`` from the relevant hypotheses only: those that share variables
+    with it, directly or through other hypotheses.
     """
     names, rest, given = goal.names, obligation.hypotheses, set[Expr]()
     while near := [h for h in rest if not names.isdisjoint(h.names)]:
@@ -168,7 +168,7 @@ def question(obligation: Obligation, terms: Terms) -> tuple[Term, dict[str, Term
 
 
 def counterexample(obligation: Obligation, model: Mapping[str, int]) -> Counterexample:
-    """What a model of the variables says about the loop nest."""
+    """The counterexample that a model of the variables gives."""
     return Counterexample(
         sizes={n: model[n] for n in obligation.sizes if n in model},
         iteration={n: model[n] for n in obligation.iteration if n in model},
@@ -185,15 +185,13 @@ def _numbers(model: Term, values: Mapping[str, Term]) -> dict[str, int]:
 
 
 def _fails(obligation: Obligation, model: Mapping[str, int]) -> bool:
-    """Whether a model satisfies the hypotheses and not the goal, by our own arithmetic."""
+    """Whether a model satisfies the hypotheses and not the goal, evaluated without the solver."""
     given = all(evaluate(h, model) for h in obligation.hypotheses)
     return given and not evaluate(obligation.goal, model)
 
 
 def _hardest(obligation: Obligation) -> str:
-    """The first term in which unknowns are multiplied or divided by one another, or else what was
-    to be shown.
-    """
+    """The first term that multiplies or divides unknowns by each other, or else the goal."""
     return str(next(_nonlinear(obligation), obligation.goal))
 
 

@@ -1,7 +1,7 @@
-"""Definition: each computation is the one that the Func's definition gives for its coordinate.
+"""Definition: each computation equals the Func's definition at its coordinate.
 
-The value of a computation and the definition with that coordinate put in are compared node by
-node; where both are integers calculated in other ways, they must be equal numbers.
+The proof compares the value of a computation with the definition at that coordinate, node by node.
+Integers that are calculated in different ways must be equal numbers.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def _as_defined(subject: Subject, site: Site) -> Obligation:
 
 
 def _same(subject: Subject, value: Expr, defined: Expr) -> Iterator[Expr]:
-    """Conditions under which two values are the same; literally false where their forms differ.
+    """Conditions under which two values are the same; literally false if their forms differ.
 
-    The arithmetic of a value stays as it was written, only coordinates are simplified.
+    Coordinates are simplified; the arithmetic of a value stays as written.
     """
     formula = subject.opaque.formula
     pairs, seen = [(value, defined)], set()
@@ -79,6 +79,6 @@ def _same(subject: Subject, value: Expr, defined: Expr) -> Iterator[Expr]:
 
 
 def _alike(a: Expr, b: Expr) -> bool:
-    """Whether two expressions are the same but for what is below them."""
+    """Whether two expressions are the same except for their operands."""
     same_shape = type(a) is type(b) and len(a.children) == len(b.children) > 0
     return same_shape and a.with_children(b.children) is b

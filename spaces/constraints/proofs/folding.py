@@ -1,9 +1,8 @@
-"""Folding: a value that is still to be read is not overwritten by another with the same place.
+"""Folding: no value that is still to be read is overwritten by another one at the same place.
 
-What is required of a Func in one iteration is in place once it has been computed there. Either it
-was computed in that iteration, or it was in place in the iteration before, of one of the loops
-between storage and computation; in both cases nothing that is written since may go to its place
-unless it is the same value.
+A required value is in place once its iteration has computed the Func. Either that iteration
+computed it, or it was in place in the iteration before, of one of the loops between storage and
+computation. In both cases no later write may go to its place, except a write of the same value.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from spaces.model.nest.traversal import LoopVar
 
 
 def folding(subject: Subject) -> Iterator[Obligation]:
-    """For each computation of a Func with folded storage one obligation about the iteration that
-    writes, and one for each loop over whose later iterations values are kept.
+    """For each computation of a Func with folded storage: one obligation about the iteration that
+    writes, and one for each loop whose later iterations still need values.
     """
     for func in subject.productions:
         allocation = subject.allocation(func)
@@ -39,7 +38,7 @@ def folding(subject: Subject) -> Iterator[Obligation]:
 def same_place(
     subject: Subject, buffer: str, a: tuple[Expr, ...], b: tuple[Expr, ...]
 ) -> tuple[Expr, ...]:
-    """For each dimension the condition that two coordinates have the same place."""
+    """The condition that two coordinates have the same place, for each dimension."""
     allocation = subject.allocation(buffer)
     folds = (None,) * len(a) if allocation is None else allocation.folds
     conditions = []
@@ -53,7 +52,7 @@ def same_place(
 
 
 def _within_iteration(subject: Subject, func: str, site: Site, allocation: Allocate) -> Obligation:
-    """What is written in an iteration takes no place of what is required there."""
+    """The writes of an iteration overwrite no value that is required there."""
     placement = subject.nest.placements[func]
     point = point_of(func, placement.function.args)
     outer = loops_of(subject.productions[func])
@@ -78,8 +77,8 @@ def _within_iteration(subject: Subject, func: str, site: Site, allocation: Alloc
 def _across_iterations(
     subject: Subject, func: str, site: Site, allocation: Allocate
 ) -> Iterator[Obligation]:
-    """What is written between an iteration and the one before takes no place of what both
-    require. For the innermost loop that is what the iteration itself writes.
+    """The writes between an iteration and the one before overwrite no value that both require. For
+    the innermost loop these are the writes of the iteration itself.
     """
     placement = subject.nest.placements[func]
     between = subject.between(func)
@@ -124,8 +123,8 @@ _Step: TypeAlias = tuple[Expr, dict[str, Expr]]
 def _after_slides(
     subject: Subject, func: str
 ) -> Iterator[tuple[LoopVar, Expr, dict[str, Expr], list[_Step]]]:
-    """The loops over which values are kept, but the innermost, each with the step back along it
-    and along those inside it.
+    """The loops over which values are kept, without the innermost; each with the step back along it
+    and the loops inside it.
     """
     placement = subject.nest.placements[func]
     if placement.storage.target == placement.required:

@@ -1,9 +1,10 @@
 """A stronger statement in smaller formulas.
 
-Where regions begin and how large they are is a long formula of sizes, the same in every condition
-about them; what is to be shown seldom depends on it. So each quotient, remainder, minimum, maximum
-and selection of sizes alone becomes a variable that lies between the same numbers. What holds for
-any value of it holds for its own; where that cannot be shown nothing is said of the original.
+The beginning and the extent of a region are long formulas of sizes, the same in every condition
+about the region; the goal seldom depends on their form. So each quotient, remainder, minimum,
+maximum and selection of sizes alone becomes a variable with the same numeric range. A goal that
+holds for every value of the variable holds for the formula. A failure here says nothing about the
+original.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.simplify import Simplifier
 
 PREFIX = "%"
-"""How the names of variables begin that stand for formulas of sizes."""
+"""The prefix of variables that stand for formulas of sizes."""
 
 
 @define
 class Generalizer:
-    """Generalizes obligations, and names the same formula alike in all."""
+    """Generalizes obligations; the same formula gets the same name in all."""
 
     _simplify: Simplifier = field(factory=Simplifier)
     _variables: dict[Expr, Variable] = field(factory=dict)
@@ -31,8 +32,8 @@ class Generalizer:
     _done: dict[frozenset[str], dict[Expr, Expr]] = field(factory=dict)
 
     def __call__(self, obligation: Obligation) -> Obligation:
-        """A statement that implies an obligation; the obligation itself where no formula of sizes
-        is to be replaced.
+        """An obligation that implies the given one; the given one if there is no formula to
+        replace.
         """
         sizes = frozenset(obligation.sizes)
         done = self._done.setdefault(sizes, {})
@@ -76,7 +77,7 @@ class Generalizer:
         return total.expr()
 
     def _named(self, atom: Expr) -> Expr:
-        """The variable that stands for an atom, which has the numbers between which it lies."""
+        """The variable that stands for an atom, with the same numeric range."""
         if not isinstance(atom, Op):
             return atom
         if atom not in self._variables:

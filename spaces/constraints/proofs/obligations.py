@@ -1,4 +1,4 @@
-"""Making obligations: their variables sorted by what they stand for."""
+"""Makes obligations and sorts their variables by meaning."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def obligation(
     free: frozenset[str] = frozenset(),
     second: Second | None = None,
 ) -> Obligation:
-    """An obligation about one stage; variables that are neither loops, copies of loops, values
-    nor ``free`` (coordinates) are sizes. All copies are those of one ``second`` iteration, if any.
+    """An obligation about one stage. Variables that are neither loops, copies of loops, values nor
+    ``free`` (coordinates) are sizes. All copies belong to one ``second`` iteration.
     """
     given = tuple(hypotheses)
     known = subject.opaque.known(variables(*given, goal, *coordinate), second)

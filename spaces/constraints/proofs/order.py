@@ -1,12 +1,12 @@
-"""Order: updates happen once, and in the order of the definition where that matters.
+"""Order: updates happen once, and in the order of the definition if it matters.
 
 An update that reads what it writes must be applied once at each point of its domain. Iterations
 that touch the same element, of an update whose operator is not associative and commutative, must
-run in the order in which the definition goes through the reduction domain. Iterations that run at
-once are the matter of races.
+run in the order in which the definition goes through the reduction domain.
+:mod:`spaces.constraints.proofs.races` is about concurrent iterations.
 
-Where stages of one Func run in the same fused loops, whatever the later one touches the earlier one
-has done with, in the same iteration or before.
+If stages of one Func run in the same fused loops, the earlier stage finishes with each element
+before the later stage touches it, in the same iteration or before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from spaces.model.nest.traversal import LoopVar
 
 
 def order(subject: Subject) -> Iterator[Obligation]:
-    """For each update at most two obligations, and one for each stage before it in its loops."""
+    """At most two obligations for each update, and one for each earlier stage in its loops."""
     for site in subject.sites:
         func, index = site.compute.func, site.compute.stage
         if index == 0:
@@ -52,8 +52,8 @@ def order(subject: Subject) -> Iterator[Obligation]:
 def _in_turn(
     subject: Subject, earlier: Site, later: Site, fused: tuple[LoopVar, ...]
 ) -> Obligation:
-    """What an iteration of the later of two stages in the same loops touches no later iteration
-    of the earlier one does.
+    """No later iteration of the earlier stage touches an element that an iteration of the later
+    stage touches; both run in the same loops.
     """
     func = later.compute.func
     depth = len(later.loops) - len(later.loops[later.loops.index(fused[0]) :])
@@ -83,7 +83,7 @@ def _in_turn(
 
 
 def _two(subject: Subject, site: Site) -> tuple[Second, tuple[Expr, ...], tuple[Expr, ...]]:
-    """A second iteration of a stage's own loops, what holds of both, and its loop variables."""
+    """A second iteration of a stage's own loops, the conditions on both, and its loop variables."""
     outer = loops_of(subject.productions[site.compute.func])
     own = site.loops[len(outer) :]
     second = Second(loop.var.name for loop in own)
@@ -113,7 +113,7 @@ def _once(subject: Subject, site: Site) -> Obligation:
 
 
 def _in_order(subject: Subject, site: Site) -> Obligation:
-    """Of two iterations that touch the same element, the earlier is at the earlier point."""
+    """The earlier of two iterations that touch the same element is at the earlier point."""
     second, both, own = _two(subject, site)
     func = site.compute.func
     stage = subject.nest.placements[func].function.stages[site.compute.stage]

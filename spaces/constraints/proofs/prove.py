@@ -1,4 +1,4 @@
-"""All obligations of a loop nest, decided."""
+"""Decides all obligations of a loop nest."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.loopnest import LoopNest
 
 SECONDS = 60.0
-"""How long all proofs about one nest may take."""
+"""The time limit for all proofs about one nest."""
 
 KINDS: tuple[Callable[[Subject], Iterator[Obligation]], ...] = (
     definition,
@@ -46,12 +46,12 @@ KINDS: tuple[Callable[[Subject], Iterator[Obligation]], ...] = (
 
 
 def obligations(proposed: LoopNest | CheckedSchedule) -> tuple[Obligation, ...]:
-    """What must hold of a loop nest for every size, kind by kind.
+    """The conditions that a loop nest must meet for every size, kind by kind.
 
-    A nest that has not been verified may be asked about too. The sizes of calls are then those at
-    which outputs are no smaller than the tiles shifted into them, and buffers hold what bounds
-    inference says is computed or read of them; else those that the rules allow. Specializations are
-    nests of their own, one after the other.
+    The nest need not be verified. For an unverified nest, outputs are at least as large as the
+    tiles that shift into them, and buffers hold all values that bounds inference says are computed
+    or read; for a verified one, sizes are those that the rules allow. Specializations are nests of
+    their own, in turn.
     """
     if isinstance(proposed, CheckedSchedule) and proposed.cases:
         return tuple(o for case in proposed.cases for o in obligations(case))
@@ -65,16 +65,15 @@ def prove(
     timeout_ms: int = TIMEOUT_MS,
     seconds: float = SECONDS,
 ) -> ProofReport:
-    """Prove or refute every obligation of a loop nest.
+    """Proves or refutes every obligation of a loop nest.
 
     Args:
-        proposed: a loop nest, legal or not, or what ``verify`` has found legal.
-        timeout_ms: how long the solver may take for one obligation.
-        seconds: how long all may take; what is left then is ``unknown``.
+        proposed: a loop nest, legal or not, or a verdict of ``verify``.
+        timeout_ms: the time limit of the solver for one obligation.
+        seconds: the time limit for all; the remaining ones are then ``unknown``.
 
     Raises:
-        ValueError: what ``verify`` returned says that the schedule is illegal, or ``seconds`` is
-            no time.
+        ValueError: the verdict is illegal, or ``seconds`` is not a time.
     """
     start, seconds = time.perf_counter(), seconds_given("prove(seconds)", seconds)
     if isinstance(proposed, CheckedSchedule) and proposed.cases:
@@ -131,7 +130,9 @@ class _Session:
         return Proof(obligation, outcome, seconds, self.decider.solver_seconds - before)
 
     def _confirmed(self, suspected: Refuted) -> Outcome:
-        """The refutation of a condition that is only sufficient, where the nest shows a fault."""
+        """The refutation of a condition that is only sufficient, confirmed by a fault when the nest
+        runs.
+        """
         sizes, buffer = suspected.counterexample.sizes, suspected.counterexample.buffer
         faults = self._faults(sizes)
         if isinstance(faults, str):

@@ -1,20 +1,20 @@
-"""Races: iterations that run at once neither write the same place, nor does one read what another
+"""Races: concurrent iterations never write the same place, and none reads a place that another
 writes.
 
-Of a loop whose iterations run at once two different ones are taken, and all loops inside it twice.
-Storage allocated inside the loop is private to an iteration. What different threads of a block do
-one after the other to shared memory is ordered by barriers and is no matter of one loop.
+An obligation takes two different iterations of a concurrent loop, and two copies of all loops
+inside it. Storage allocated inside the loop is private to an iteration. Barriers order the accesses
+of a block's threads to shared memory between loops; these obligations are about one loop.
 
-Lanes of a vectorized loop go through the loops inside it in step, and every lane has read before
-any lane writes. An access by one lane and a later write by another are therefore wrong only where
-this order is another than that of the loops.
+Lanes of a vectorized loop run in step, and every lane reads before any lane writes. So an access by
+one lane and a later write by another are wrong only if this order differs from the order of the
+loops.
 
-Where a stage is atomic, its iterations change an element one after the other, in some order, which
-makes no difference: it accumulates by an operator that is associative and commutative.
+The iterations of an atomic stage change an element one at a time, in any order. The order does not
+matter, because the operator is associative and commutative.
 
-A Func without updates has one value at a coordinate, so that iterations which overlap (tiles that
-are shifted inwards) write the same value to the same place; of it different coordinates must have
-different places. So do writes of a pure definition that updates follow, among themselves.
+A Func without updates has one value at a coordinate, so that overlapping iterations (tiles that
+shift inwards) write the same value to the same place. For it, different coordinates must have
+different places. The same holds for writes of a pure definition before updates.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from spaces.model.schedules.domain_order import LoopKind
 
 
 def races(subject: Subject) -> Iterator[Obligation]:
-    """For each loop whose iterations run at once: one obligation for each write inside it together
-    with each access to the same storage.
+    """One obligation for each loop whose iterations run concurrently, each write inside it and each
+    access to the same storage.
     """
     for path in all_paths(subject.nest.body):
         node = path[-1].node
@@ -74,8 +74,8 @@ def _of_write(
 
 
 def _apart(subject: Subject, path: TreePath, write: Access, access: Access) -> Obligation:
-    """Two different iterations of the loop that ``path`` leads to: the first writes, the second
-    writes or reads.
+    """Two different iterations of the loop at ``path``: the first writes, the second writes or
+    reads.
     """
     loop = path[-1].node
     assert isinstance(loop, Loop)
@@ -113,8 +113,8 @@ def _apart(subject: Subject, path: TreePath, write: Access, access: Access) -> O
 
 
 def _order(loop: LoopVar, depth: int, write: Access, access: Access, second: Second) -> Expr:
-    """Which pairs of iterations may clash: those of any two threads; of lanes those that the loops
-    would run in another order.
+    """The condition under which two iterations may clash: always for threads; for lanes if the
+    loops run them in another order.
     """
     first, other = loop.var, second(loop.var)
     same_site = write.site is access.site
@@ -129,7 +129,7 @@ def _order(loop: LoopVar, depth: int, write: Access, access: Access, second: Sec
 
 
 def _one_value(subject: Subject, write: Access, access: Access) -> str:
-    """Why both accesses see the same value at a coordinate; empty where they may not."""
+    """The reason why both accesses see the same value at a coordinate; empty if they may not."""
     if subject.nest.placements[write.buffer].function.is_pure:
         return f"{write.buffer} has no updates"
     if access.is_write and write.site.compute.stage == access.site.compute.stage == 0:

@@ -1,10 +1,9 @@
-"""What is to be proven, and what came of it.
+"""Obligations and the results of their proofs.
 
-An obligation is one statement about a loop nest for all sizes at once. Its formulas are booleans
-of the expression language over named int32 variables, read as mathematical integers: coordinates,
-sizes and int32 parameters do not overflow, which is all that is assumed of them; a value that may
-wrap is a variable of its own.
-Extents of buffers (``out.extent.0``) are at least 1.
+An obligation is one statement about a loop nest for all sizes at once. Its formulas are booleans of
+the expression language over named int32 variables, read as mathematical integers. The only
+assumption is that coordinates, sizes and int32 parameters do not overflow; a value that may wrap is
+a variable of its own. Extents of buffers (``out.extent.0``) are at least 1.
 """
 
 from __future__ import annotations
@@ -25,24 +24,23 @@ class Obligation:
     """``goal`` must hold whenever all ``hypotheses`` do.
 
     Attributes:
-        kind: what sort of mistake it excludes.
-        func: the Func whose schedule or definition it is about.
+        kind: the kind of mistake that it excludes.
+        func: the Func whose schedule or definition it concerns.
         stage: 0 for the pure stage of ``func``, n for its update n - 1.
         statement: one line in words, naming Funcs and loops.
-        hypotheses: what is known, above all the ranges of the variables.
-        goal: what must follow.
+        hypotheses: the known conditions, above all the ranges of the variables.
+        goal: the condition that must follow.
         buffer: the Func or image whose storage is concerned.
-        coordinate: where in ``buffer``, one expression a dimension, innermost first.
+        coordinate: the place in ``buffer``, one expression for each dimension, innermost first.
         sizes: names of the variables that a call fixes: sizes, parameters of the pipeline and of a
             family of schedules.
         iteration: names of loop variables.
-        other: the names that a second iteration has for its loop variables, with the loop
-            variable that each is a copy of.
-        opaque: variables that stand for what the formulas cannot say (a value read from an image,
-            a float), with the expression that each stands for. Where one is involved, a failed
-            proof is no refutation.
-        exact: whether a counterexample to this formula is a mistake of the nest. Where it is not,
-            the formula is sufficient only, and a counterexample must be confirmed on the nest.
+        other: the loop variables of a second iteration, each with the loop variable that it copies.
+        opaque: variables for values that the formulas cannot express (a value read from an image, a
+            float), each with its expression. If one is involved, a failed proof is not a
+            refutation.
+        exact: whether a counterexample to this formula is a mistake of the nest. If not, the
+            formula is only sufficient, and a run of the nest must confirm a counterexample.
     """
 
     kind: ObligationKind
@@ -62,14 +60,14 @@ class Obligation:
 
 @frozen
 class Counterexample:
-    """Where an obligation fails.
+    """A case in which an obligation fails.
 
     Attributes:
         sizes: the sizes and parameters of the call, by name.
         iteration: the loop variables, by name.
         other: the loop variables of the second iteration, by the name of the first one's.
         buffer: the Func or image whose storage is concerned.
-        coordinate: where in it, innermost first.
+        coordinate: the place in it, innermost first.
     """
 
     sizes: dict[str, int]
@@ -93,22 +91,22 @@ def _listed(values: dict[str, int]) -> str:
 
 @frozen
 class Proven:
-    """It holds for all sizes; ``by`` interval arithmetic alone, or by the solver."""
+    """The obligation holds for all sizes; ``by`` interval arithmetic alone, or by the solver."""
 
     by: Literal["intervals", "solver"]
 
 
 @frozen
 class Refuted:
-    """It does not hold, and here is where."""
+    """The obligation fails; the counterexample says where."""
 
     counterexample: Counterexample
 
 
 @frozen
 class Unknown:
-    """Nothing was found out: ``reason`` is a sentence, ``expression`` the text of the expression
-    at fault, empty where there is none.
+    """The obligation is undecided: ``reason`` is a sentence, ``expression`` the text of the
+    expression at fault, empty if there is none.
     """
 
     reason: str
@@ -120,7 +118,7 @@ Outcome: TypeAlias = Proven | Refuted | Unknown
 
 @frozen
 class Proof:
-    """One obligation, what came of it, and how long that took.
+    """One obligation, its result, and the time that it took.
 
     Attributes:
         seconds: the wall time of the decision.
@@ -135,12 +133,12 @@ class Proof:
 
 @frozen
 class ProofReport:
-    """All that was asked about one loop nest. What is proven holds of all calls in which arithmetic
+    """The proofs about one loop nest. A proven obligation holds for all calls in which arithmetic
     of coordinates stays within int32 (``docs/language.md``).
 
     Attributes:
         proofs: one for each obligation, in the order of the nest.
-        seconds: the wall time of all, finding the obligations included.
+        seconds: the wall time of all proofs, including the making of the obligations.
     """
 
     proofs: tuple[Proof, ...]
@@ -148,17 +146,17 @@ class ProofReport:
 
     @property
     def proven(self) -> tuple[Proof, ...]:
-        """Those that hold for all sizes."""
+        """The proofs of obligations that hold for all sizes."""
         return tuple(p for p in self.proofs if isinstance(p.outcome, Proven))
 
     @property
     def refuted(self) -> tuple[Proof, ...]:
-        """Those that fail, each with a counterexample."""
+        """The proofs of obligations that fail, each with a counterexample."""
         return tuple(p for p in self.proofs if isinstance(p.outcome, Refuted))
 
     @property
     def unknown(self) -> tuple[Proof, ...]:
-        """Those of which nothing was found out."""
+        """The proofs of undecided obligations."""
         return tuple(p for p in self.proofs if isinstance(p.outcome, Unknown))
 
     @property

@@ -20,7 +20,7 @@ from spaces.model.nest.traversal import LoopVar
 
 @frozen
 class TreeStep:
-    """One node of a path through the tree: child ``index`` of the one before."""
+    """One node of a path through the tree: child ``index`` of the node before."""
 
     index: int
     node: NestNode
@@ -53,7 +53,7 @@ class Site:
 
     @property
     def compute(self) -> Compute:
-        """What is computed."""
+        """The computation."""
         node = self.path[-1].node
         assert isinstance(node, Compute)
         return node
@@ -65,37 +65,37 @@ class Site:
 
     @cached_property
     def loops(self) -> tuple[LoopVar, ...]:
-        """All loops around it, outermost first."""
+        """All loops around the site, outermost first."""
         return loops_of(self.path)
 
     @cached_property
     def guards(self) -> tuple[Expr, ...]:
-        """The conditions under which it runs."""
+        """The conditions under which the site runs."""
         return tuple(self.opaque.formula(g.condition) for g in self.compute.guards)
 
     @cached_property
     def predicates(self) -> tuple[Expr, ...]:
-        """The conditions of the algorithm under which it does something."""
+        """The predicates of the algorithm; the site does nothing if one is false."""
         return tuple(map(self.opaque.formula, self.compute.predicates))
 
     @cached_property
     def conditions(self) -> tuple[Expr, ...]:
-        """What holds wherever it reads or writes: the guards, and the predicates that read nothing,
-        which are asked before all others.
+        """The conditions under every access: the guards, and the predicates that read nothing,
+        because these are tested first.
         """
         plain = (p for p in self.compute.predicates if not p.loads)
         return (*self.guards, *map(self.opaque.formula, plain))
 
     @cached_property
     def write(self) -> Access:
-        """What it writes."""
+        """The access that the site writes."""
         args = tuple(self.opaque.formula(a) for a in self.compute.args)
         return Access(self, self.compute.func, args, True, f"{self.compute.func}")
 
     @cached_property
     def reads(self) -> tuple[Access, ...]:
-        """What it reads, each place once: in its values, coordinates and predicates, and in its
-        loops' bounds. The components of a Tuple lie in one place.
+        """The accesses that the site reads, each place once: in values, coordinates, predicates,
+        and bounds of its loops. The components of a Tuple lie in one place.
         """
         compute = self.compute
         own = [p.node for p in self.path if isinstance(p.node, Loop)]
@@ -125,7 +125,7 @@ def common_depth(a: TreePath, b: TreePath) -> int:
 
 
 def encloses(outer: TreePath, inner: TreePath) -> bool:
-    """Whether a node is another one or stands around it."""
+    """Whether a node is the other one, or encloses it."""
     return common_depth(outer, inner) == len(outer)
 
 
@@ -141,7 +141,7 @@ def all_paths(nodes: tuple[NestNode, ...], above: TreePath = ()) -> Iterator[Tre
 @define(slots=False)
 class Subject:
     """A loop nest as the obligations read it: its computations, allocations and productions by
-    Func, and what is known of sizes.
+    Func, and the assumptions on sizes.
     """
 
     nest: LoopNest
@@ -183,7 +183,7 @@ class Subject:
         return tuple(s for s in self.sites if s.compute.func == func)
 
     def allocation(self, func: str) -> Allocate | None:
-        """What is allocated for a Func; None for images and outputs."""
+        """The allocation of a Func; None for images and outputs."""
         node = self.allocations[func][-1].node if func in self.allocations else None
         return node if isinstance(node, Allocate) else None
 
@@ -194,11 +194,11 @@ class Subject:
         return loops_of(path[len(storage) :]) if encloses(storage, path) else ()
 
     def ranges(self, loops: tuple[LoopVar, ...]) -> tuple[Expr, ...]:
-        """That each loop variable lies in its range, outermost first."""
+        """The conditions that each loop variable lies in its range, outermost first."""
         return tuple(c for loop in loops for c in self.range(loop))
 
     def range(self, loop: LoopVar) -> tuple[Expr, ...]:
-        """That the variable of one loop lies in its range."""
+        """The condition that the variable of one loop lies in its range."""
         low, extent = self.opaque.formula(loop.min), self.opaque.formula(loop.extent)
         last = low + extent - 1
         if low is constant(0, Int32):
@@ -206,12 +206,12 @@ class Subject:
         return within(loop.var, low, last)
 
     def runs(self, site: Site, buffer: str = "") -> tuple[Expr, ...]:
-        """What holds when a computation runs and accesses ``buffer``."""
+        """The conditions that hold when a computation runs and accesses ``buffer``."""
         return (*self.known.about(buffer), *self.ranges(site.loops), *site.conditions)
 
 
 def _numbers(nest: LoopNest) -> Iterator[tuple[str, Interval]]:
-    """The range of each loop variable whose ends are numbers."""
+    """The ranges of loop variables whose ends are numbers."""
     for path in all_paths(nest.body):
         loop = path[-1].node
         if not isinstance(loop, Loop):
@@ -222,8 +222,8 @@ def _numbers(nest: LoopNest) -> Iterator[tuple[str, Interval]]:
 
 
 def coordinates(subject: Subject, site: Site) -> dict[str, Expr]:
-    """The Vars and RVars of a stage, over its loops: for a pure stage where it writes, for an
-    update what bounds inference says.
+    """The Vars and RVars of a stage as formulas over its loops: from the write of a pure stage,
+    from bounds inference for an update.
     """
     placement = subject.nest.placements[site.compute.func]
     stage = placement.function.stages[site.compute.stage]

@@ -1,10 +1,10 @@
-"""Sliding windows: what is required and not computed in an iteration was required before.
+"""Sliding windows: an iteration computes each required value, or an earlier iteration required it.
 
-By induction over the iterations of the loops between the storage of a Func and its computation,
-all that is required of it is there once it has been computed: at the first iterations all of it is
-computed, and later what is left out was required in the iteration before, of one of these loops.
-Only loops whose iterations run one after the other have an iteration before. That the values are
-still in their places is an obligation about folding.
+The proof is an induction over the loops between the storage of a Func and its computation: all
+required values exist once an iteration has computed the Func. First iterations compute all of them.
+A later iteration may leave a value out if the iteration before, of one of these loops, required it.
+Only loops whose iterations run in sequence have an iteration before. Obligations about folding say
+that the values are still in place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spaces.model.nest.traversal import LoopVar
 
 
 def sliding(subject: Subject) -> Iterator[Obligation]:
-    """One obligation for each Func that computes less than what is required of it."""
+    """One obligation for each Func that computes less than it is required to provide."""
     for func in subject.productions:
         placement = subject.nest.placements[func]
         if placement.storage.target != placement.required:
@@ -32,8 +32,8 @@ def sliding(subject: Subject) -> Iterator[Obligation]:
 
 
 def _only_new(subject: Subject, func: str) -> Iterator[Obligation]:
-    """What is kept of a Func with updates is neither begun anew nor updated again: along what
-    slides each stage writes within what is new.
+    """Kept values of a Func with updates are not initialized or updated again: each stage writes
+    only new values along the sliding dimension.
     """
     placement = subject.nest.placements[func]
     args, target = placement.function.args, placement.storage.target
@@ -78,8 +78,8 @@ def _kept(subject: Subject, func: str) -> Obligation:
 
 
 def steps_back(subject: Subject, func: str) -> Iterator[tuple[Expr, dict[str, Expr]]]:
-    """For each loop in turn between the storage and the computation of a Func, outermost first:
-    the condition that it has an iteration before, and the loop variables there.
+    """For each loop between the storage and the computation of a Func, outermost first: the
+    condition that there is an iteration before, and the loop variables in that iteration.
     """
     between = subject.between(func)
     for index, loop in enumerate(between):
@@ -100,5 +100,5 @@ def _exists(
 
 
 def moved(condition: Expr, values: dict[str, Expr]) -> Expr:
-    """A condition in another iteration; what it reads may be something else there."""
+    """A condition in another iteration, where it may read other values."""
     return Second()(substitute(condition, values))

@@ -1,7 +1,7 @@
-"""A loop nest run at given sizes, following which coordinate lies in which place, and no values.
+"""Runs a loop nest at given sizes, and follows which coordinate lies in which place; no values.
 
-It confirms what a formula that is only sufficient suspects. Iterations that run at once are taken
-last to first, which is one of their orders and the one least like a loop.
+A run confirms a fault that an only sufficient formula suspects. Concurrent iterations run last to
+first: a permitted order, and the one least like a loop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spaces.model.nest.loopnest import Allocate, Compute, HoistedStorage, Loop, 
 _modulo = INTEGERS.operators["mod"]
 
 MAX_STEPS = 400_000
-"""How many accesses are followed."""
+"""The most accesses that a run follows."""
 
 Env = dict[str, int]
 Coordinate = tuple[int, ...]
@@ -31,7 +31,7 @@ Locator = Callable[[Env], Coordinate]
 
 @frozen
 class TraceFault:
-    """``buffer`` at ``coordinate`` is read without having been computed, or is never computed."""
+    """``buffer`` at ``coordinate`` is read before it is computed, or never computed."""
 
     buffer: str
     coordinate: Coordinate
@@ -39,7 +39,7 @@ class TraceFault:
 
 
 class NotFollowedError(Exception):
-    """The nest cannot be run without values, or not in as many steps as are allowed."""
+    """The nest needs values to run, or more steps than allowed."""
 
 
 def trace(subject: Subject, sizes: Mapping[str, int]) -> dict[str, TraceFault]:
@@ -94,7 +94,7 @@ class _Run:
             self._folds[name] = (None,) * len(args)
 
     def body(self, nodes: tuple[NestNode, ...]) -> None:
-        """Run nodes in order."""
+        """Runs nodes in order."""
         for node in nodes:
             match node:
                 case Loop():
@@ -157,7 +157,7 @@ class _Run:
         self._places.setdefault(node.func, {})[self._slot(node.func, at)] = at
 
     def finish(self) -> None:
-        """Outputs must have been computed everywhere."""
+        """Notes outputs that are not computed everywhere."""
         for name in self.subject.nest.pipeline.outputs:
             counts = range(len(self.subject.nest.pipeline.function(name).args))
             ranges = [

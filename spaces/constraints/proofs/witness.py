@@ -1,7 +1,7 @@
-"""Which iteration visits a point: splits and fuses undone, from the Vars to the loops.
+"""Finds the iteration that visits a point: undoes splits and fuses, from the Vars to the loops.
 
-The nest gives coordinates as expressions of loops; here loops are expressions of coordinates, found
-from the schedule's records alone, so that a mistake in one direction shows against the other.
+The nest gives coordinates as expressions of loops. Here loops are expressions of coordinates, made
+from the schedule's records alone, so that a mistake in one direction contradicts the other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spaces.model.nest.splits import factor_expr, resolved_tails, tail_of_writes
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split, Tail
 
 Span = tuple[Expr, Expr]
-"""The first value of a loop and how many values it takes."""
+"""The first value of a loop and the number of its values."""
 
 _ZERO = constant(0, Int32)
 _ONE = constant(1, Int32)

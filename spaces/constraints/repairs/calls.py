@@ -52,7 +52,7 @@ class CallEdits:
         return Edit(self.func, rank, unlike, self.schedule.replace(entry))
 
     def _computes(self) -> Iterator[Edit]:
-        """Other levels to compute at; the storage follows where it was not put elsewhere."""
+        """Other compute levels; the store level follows unless it was set separately."""
         entry = self._entry
         levels = self._levels()
         for level in (*levels, ROOT, INLINE):
@@ -73,7 +73,7 @@ class CallEdits:
                 yield self._edit(Rank.STORE, _unlike(entry.store, level, levels), moved)
 
     def _levels(self) -> tuple[LoopLevel, ...]:
-        """The loops of all that read the Func, directly or not, consumers first."""
+        """The loops of all direct and indirect consumers of the Func, consumers first."""
         found: dict[LoopLevel, None] = {}
         readers = set(self.pipeline.consumers(self.func))
         for function in reversed(self.pipeline.functions):
@@ -99,7 +99,7 @@ class CallEdits:
                 yield self._edit(Rank.MEMORY, unlike, evolve(entry, memory=memory))
 
     def _atomics(self) -> Iterator[Edit]:
-        """Updates made atomic."""
+        """Edits that make updates atomic."""
         entry = self._entry
         for stage in range(1, len(entry.stages)):
             if stage not in entry.atomic:
@@ -107,7 +107,7 @@ class CallEdits:
                 yield self._edit(Rank.MEMORY, 0.75, evolve(entry, atomic=atomic))
 
     def _folds(self) -> Iterator[Edit]:
-        """Folds left out, along another dimension, or turned."""
+        """Edits that leave a fold out, move it to another dimension, or reverse it."""
         entry = self._entry
         for fold in entry.folds:
             others = tuple(f for f in entry.folds if f != fold)
@@ -122,12 +122,12 @@ class CallEdits:
 
 
 def misspelt(written: str, meant: str) -> float:
-    """How unlike two names are, from 0 for the same to 1."""
+    """The distance of two names, from 0 for the same name to 1."""
     return 1 - difflib.SequenceMatcher(None, written, meant).ratio()
 
 
 def _unlike(old: LoopLevel, new: LoopLevel, levels: tuple[LoopLevel, ...]) -> float:
-    """How far two levels are apart: by spelling where the old one names no loop there is."""
+    """The distance of two levels; by spelling if the old one names no existing loop."""
     if new.is_inline or new.is_root:
         return 0.9 if new.is_inline else 0.8
     if old in levels:

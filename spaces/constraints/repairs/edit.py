@@ -1,4 +1,4 @@
-"""One decision of a schedule taken otherwise."""
+"""An edit: another option for one decision of a schedule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spaces.model.schedules.schedule import Schedule
 
 
 class Rank(IntEnum):
-    """How much an edit changes what was meant: of as many edits, those of lower ranks first."""
+    """How much an edit changes the intent. Among equally many edits, lower ranks come first."""
 
     NAME = 0
     FACTOR = 1
@@ -33,11 +33,11 @@ class Edit:
 
     Attributes:
         func: the Func whose entry it changes.
-        rank: how much it changes what was meant.
-        unlike: how far the new option is from the old one, from 0 to 1.
+        rank: how much it changes the intent.
+        unlike: the distance of the new option from the old one, from 0 to 1.
         after: the schedule with the decision changed.
-        text: what to write, and what it stands instead of; the search leaves it empty where
-            directives write the schedules before and after.
+        text: the directive to write, and the one it replaces; empty during the search if directives
+            can write the schedules before and after.
         loops: the (stage, loop) pairs whose existence or kind it changes.
         changes: decisions changed: 1, except where a whole Func starts over or one statement tells
             of several edits.

@@ -1,4 +1,4 @@
-"""Edits of split and fold factors: all numbers for some of them are judged at once, as arrays."""
+"""Edits of split and fold factors. Arrays of candidate numbers are judged in one pass."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Fold, Schedule
 
 NUMBERS = {1: 4096, 2: 128, 3: 16}
-"""By how many factors change at once: all numbers up to this are tried for each, and as many on
-both sides of the present one, with all powers of two and thrice these. For more factors at once
-it is :data:`FEW`."""
+"""For each number of factors that change together: the search tries all numbers up to this one, as
+many on both sides of the present factor, and all powers of two and three times these. For more
+factors it is :data:`FEW`.
+"""
 
 FEW = 2
 
 UNNAMED = 16
-"""The factor from which distances are counted where the present one is a name, or none at all."""
+"""The factor from which distances are counted if the present one is a name, or not a factor."""
 
 _GREATEST = 2**31 - 1
 _UNCERTAIN = 8
-"""Choices of a family that are verified one by one before it is given up."""
+"""The most choices of a family that are verified one by one."""
 
 
 @frozen
 class Slot:
-    """A factor of a schedule: of a split of a stage, in a specialization of it by number or not in
-    one; or (``stage`` is None) of a fold.
+    """A factor of a schedule: of a split of a stage, or of one of its specializations by number; or
+    of a fold (``stage`` is None).
     """
 
     func: str
@@ -48,7 +49,7 @@ class Slot:
 
     @property
     def base(self) -> int:
-        """The number from which its distance is counted."""
+        """The number from which the distance is counted."""
         is_number = isinstance(self.factor, int) and self.factor > 0
         return int(self.factor) if is_number else UNNAMED
 
@@ -91,14 +92,14 @@ def nearest_factors(
     below: float,
     tick: Callable[[], None],
 ) -> NearestFactors | None:
-    """The nearest legal schedule in which ``count`` factors differ, if nearer than ``below``.
+    """The nearest legal schedule in which ``count`` factors differ, if it is nearer than ``below``.
 
-    ``tick`` is called between questions, to stop by raising.
+    Calls ``tick`` between steps; it stops the search by raising.
     """
     best: NearestFactors | None = None
     every = slots(schedule)
     unnamed = {s for s in every if isinstance(s.factor, str)}
-    # Of equally near choices the first found stays: inner dimensions, split first, change last.
+    # Among equally near choices the first one stays: inner dimensions, split first, change last.
     for chosen in reversed(tuple(itertools.combinations(every, count))):
         if unnamed.issubset(chosen):
             tick()
@@ -123,7 +124,7 @@ def _nearest(
     distance = _distance(chosen, menus)
     candidates = np.where(mask, distance, np.inf)
     for _ in range(_UNCERTAIN):
-        # Of equally near choices the one with the larger first factor.
+        # Among equally near choices, the one with the larger first factor.
         flat = (
             candidates.size - 1 - int(np.argmin(candidates[(slice(None, None, -1),) * mask.ndim]))
         )
@@ -142,7 +143,7 @@ def _nearest(
 
 
 def _is_in_vain(verdict: Verdict, chosen: tuple[Slot, ...]) -> bool:
-    """Whether a chosen fold is as large as what is stored without it."""
+    """Whether a chosen fold is as large as the storage without a fold."""
     folded = {slot.func for slot in chosen if slot.stage is None}
     return any(a.rule == "advice.fold-too-large" and a.func in folded for a in verdict.advice)
 
@@ -189,7 +190,9 @@ def opened(schedule: Schedule, slot: Slot, factor: Factor) -> Schedule:
 
 
 def _menu(slot: Slot, count: int) -> NDArray[np.int64]:
-    """The numbers to try for a factor, where ``count`` change at once; not the present one."""
+    """The numbers to try for a factor if ``count`` factors change together; without the present
+    one.
+    """
     reach = NUMBERS.get(count, FEW)
     near = range(max(1, slot.base - reach), min(_GREATEST, slot.base + reach) + 1)
     powers = (n for k in range(31) for n in (2**k, 3 * 2**k) if n <= _GREATEST)
@@ -200,7 +203,7 @@ def _menu(slot: Slot, count: int) -> NDArray[np.int64]:
 
 
 def open_factors(schedule: Schedule) -> Schedule:
-    """The schedule with a name for each of its factors: the family of all its factors."""
+    """The schedule with a name for each of its factors: a family over all factors."""
     for i, slot in enumerate(slots(schedule)):
         schedule = opened(schedule, slot, f"factor_{i}")
     return schedule

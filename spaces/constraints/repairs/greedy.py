@@ -1,4 +1,4 @@
-"""A legal schedule found quickly: one violation after another, by what leaves the least wrong."""
+"""Finds a legal schedule quickly: each edit mends one violation and leaves the fewest."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from spaces.constraints.rules.findings import Violation
 from spaces.model.schedules.schedule import Schedule
 
 MOST_STEPS = 16
-"""Edits after which it is given up."""
+"""The most edits before the descent gives up."""
 
 
 def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
-    """A legal schedule, by edits that each mend one violation, those of consumers first, as their
-    loops are where others are computed; None if one cannot be mended so, or if edits lead back to
-    a schedule, from which they would lead round again.
+    """A legal schedule, by edits that each mend one violation. Violations of consumers come first,
+    because producers are computed in their loops. None if no edit mends a violation, or if edits
+    lead back to an earlier schedule.
 
     Raises:
         OutOfTime: the time of the search is up.
@@ -45,7 +45,7 @@ def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
 
 
 def _mending(search: Search, schedule: Schedule, violation: Violation) -> Edit | None:
-    """The edit of a Func without which a violation of it goes and the fewest are left."""
+    """The edit of a Func that removes a violation and leaves the fewest violations."""
     best: Edit | None = None
     fewest = float("inf")
     for edit in search.edits(schedule, Support(frozenset({violation.func}))):

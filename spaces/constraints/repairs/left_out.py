@@ -15,12 +15,12 @@ _T = TypeVar("_T")
 
 
 def left_out(schedule: Schedule, func: str) -> Iterator[Edit]:
-    """Each such directive of a Func left out, one at a time."""
+    """Edits that each leave out one such directive of a Func."""
     entry = schedule.of(func)
     for changed in (*_of_func(entry), *_of_stages(entry)):
         yield Edit(func, Rank.FOLD, 1.0, schedule.replace(changed))
     for stage, changed in _of_numbered_stages(entry):
-        # No directive writes what is said of a stage that the Func does not have.
+        # No directive can be about a stage that the Func does not have.
         text = "" if 0 <= stage < len(entry.stages) else f"{func}: stage {stage} left out"
         yield Edit(func, Rank.FOLD, 1.0, schedule.replace(changed), text)
 
@@ -46,7 +46,7 @@ def _of_stages(entry: FuncSchedule) -> Iterator[FuncSchedule]:
 
 
 def _of_numbered_stages(entry: FuncSchedule) -> Iterator[tuple[int, FuncSchedule]]:
-    """What is said of stages by their numbers, and without it the entry."""
+    """The directives about stages by number, each with the entry without it."""
     for one, companions in zip(entry.companions, _without_each(entry.companions), strict=True):
         yield one.stage, evolve(entry, companions=companions)
     for stage, atomic in zip(entry.atomic, _without_each(entry.atomic), strict=True):
@@ -57,7 +57,7 @@ def _of_numbered_stages(entry: FuncSchedule) -> Iterator[tuple[int, FuncSchedule
 
 
 def _without_each(records: tuple[_T, ...]) -> Iterator[tuple[_T, ...]]:
-    """The records without each of them."""
+    """For each record, the others."""
     for i in range(len(records)):
         yield (*records[:i], *records[i + 1 :])
 

@@ -22,11 +22,14 @@ from spaces.model.schedules.extents import constant_extents
 from spaces.model.schedules.schedule import Schedule
 
 PERMUTED_LOOPS = 4
-"""Stages of at most this many loops are put into any order; in others one loop is moved."""
+"""Edits try every order of a stage with at most this many loops; in other stages they move one
+loop.
+"""
 
 LANES = 8
-"""Iterations that are split off a loop whose extent is not known, for its kind to run; the factor
-is then edited like any other."""
+"""The factor for splitting a loop of unknown extent so that its kind is legal; later edits change
+it like any other factor.
+"""
 
 _SWAPPED = {
     LoopKind.GPU_BLOCK: LoopKind.GPU_THREAD,
@@ -100,7 +103,7 @@ class StageEdits:
             yield self._edit(Rank.ORDER, moved, evolve(order, loops=loops))
 
     def _swaps(self) -> Iterator[Edit]:
-        """Fuses of the same two loops, the other one inside."""
+        """Edits that fuse the same two loops in the other order."""
         order = self._order
         for i, record in enumerate(order.splits):
             if isinstance(record, Fuse):
@@ -118,7 +121,7 @@ class StageEdits:
                     yield self._edit(Rank.TAIL, unlike, changed)
 
     def _without(self) -> Iterator[Edit]:
-        """Splits and fuses left out."""
+        """Edits that leave out a split or a fuse."""
         order = self._order
         for i, record in enumerate(order.splits):
             splits = (*order.splits[:i], *order.splits[i + 1 :])
@@ -132,7 +135,7 @@ class StageEdits:
             yield self._edit(Rank.DROP, 0.5, DomainOrder(splits, loops), *names)
 
     def _splits(self) -> Iterator[Edit]:
-        """Some iterations of a loop split off, to be run as the whole loop was to be."""
+        """Edits that split a loop, so that the inner loop has the kind of the whole loop."""
         order = self._order
         known = constant_extents(self.pipeline.function(self.func).stages[self.stage], order)
         for loop in order.loops:
@@ -164,7 +167,7 @@ def _gpu_kinds(order: DomainOrder) -> set[LoopKind]:
 
 
 def fresh(name: str, order: DomainOrder) -> str:
-    """``name``, with letters added until no loop of the stage has ever had it."""
+    """``name`` with added letters, a name that no loop of the stage ever had."""
     taken = order.all_names
     while name in taken:
         name += "i"
@@ -192,7 +195,7 @@ def _replaced(order: DomainOrder, index: int, record: Split | Fuse) -> DomainOrd
 def _renamed(
     loops: tuple[OrderedLoop, ...], name: str, into: tuple[str, ...]
 ) -> tuple[OrderedLoop, ...]:
-    """``loops`` with others, of the same kind, in the place of one."""
+    """``loops`` with others, of the same kind, in place of one."""
     return tuple(
         new
         for loop in loops

@@ -1,4 +1,4 @@
-"""Edits of names that mean nothing: loops that do not exist, or twice, and entries of no Func."""
+"""Edits of wrong names: unknown loops, repeated loops, and entries of unknown Funcs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from spaces.model.writing.order_calls import trial
 
 
 def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:
-    """Edits of which entries there are, where they do not match the Funcs of the pipeline."""
+    """Edits that add or remove entries so that they match the Funcs of the pipeline."""
     default = Schedule.default(pipeline)
     known = [f.name for f in default.funcs]
     for refusal in derivation(pipeline, schedule).refusals:
@@ -77,7 +77,7 @@ class NameEdits:
         return trace(function.stages[self.stage], order, ordering(function, self.stage))
 
     def all(self) -> Iterator[Edit]:
-        """Every edit of a name that means nothing; none where all names are fine."""
+        """Every edit of a wrong name."""
         faults = self._trace(self._order).faults
         if any(fault.kind != "fuse-order" for fault in faults):
             yield from self._in_records()
@@ -109,7 +109,7 @@ class NameEdits:
         return {"inner", "outer"} if isinstance(record, Split) else {"fused"}
 
     def _renamed(self, index: int, part: str, name: str, unlike: float) -> Edit:
-        """One name in a split or fuse replaced, and the loops that follow from it."""
+        """Edits that replace one name in a split or fuse, with the loops that follow from it."""
         order = self._order
         record = order.splits[index]
         written = getattr(record, part)
@@ -131,8 +131,8 @@ class NameEdits:
         return self._edit(unlike, DomainOrder(splits, loops), written, name)
 
     def _place(self, record: Split | Fuse, part: str) -> int | None:
-        """Where the loop that a split makes stands among two of one name: beside the other loop
-        that the split makes. None where that cannot be said.
+        """The position, among two loops of one name, of the loop that a split makes: beside the
+        other loop of this split. None if it is unclear.
         """
         names = self._order.names
         if not isinstance(record, Split) or part not in self._made(record):
@@ -156,7 +156,7 @@ class NameEdits:
         loops: tuple[OrderedLoop, ...],
         into: dict[str, tuple[str, ...]],
     ) -> tuple[OrderedLoop, ...]:
-        """The loops that the splits leave, in the order and of the kinds given as far as named."""
+        """The loops after the splits, with the given order and kinds as far as the names match."""
         needed = self._trace(DomainOrder(splits)).origins
         kinds: dict[str, LoopKind] = {}
         for loop in loops:
@@ -167,7 +167,7 @@ class NameEdits:
         return tuple(OrderedLoop(name, kinds.get(name, LoopKind.SERIAL)) for name in names)
 
     def _in_loops(self) -> Iterator[Edit]:
-        """Names in the list of loops: left out, added, or taken for another."""
+        """Edits that leave out, add or replace a name in the list of loops."""
         order = self._order
         there = self._trace(DomainOrder(order.splits)).origins
         missing = [name for name in there if name not in order.names]
@@ -192,10 +192,9 @@ class NameEdits:
                 yield self._edit(0.5, evolve(order, loops=loops), name)
 
     def _put_back(self, index: int, others: tuple[OrderedLoop, ...]) -> tuple[OrderedLoop, ...]:
-        """``others`` without the unknown loop at ``index``, nearest to the order of the splits.
+        """``others`` without the unknown loop at ``index``, in the order nearest to the splits.
 
-        A reorder of a loop that there is not begins with this loop outermost, and may have put
-        another one there instead.
+        A reorder with an unknown loop puts it outermost, and may have moved another loop.
         """
         directives = trial(Schedule.default(self.pipeline).of(self.func).stages[self.stage])
         for record in self._order.splits:
@@ -206,13 +205,13 @@ class NameEdits:
 
 
 def _inversions(loops: tuple[OrderedLoop, ...], names: tuple[str, ...]) -> int:
-    """How many pairs of loops stand the other way round than in ``names``."""
+    """The number of pairs of loops whose order differs from ``names``."""
     places = [names.index(loop.name) for loop in loops if loop.name in names]
     return sum(a > b for a, b in itertools.combinations(places, 2))
 
 
 def _with_name(record: Split | Fuse, part: str, name: str) -> Split | Fuse:
-    """The record with the name that stands for one of its parts replaced."""
+    """The record with one of its names replaced."""
     either: Any = record
     changed: Split | Fuse = evolve(either, **{part: name})
     return changed

@@ -24,24 +24,23 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 MOST_EDITS = 6
-"""Edits of which all sets are tried, time permitting."""
+"""The largest number of edits whose sets are all tried, time permitting."""
 
 
 @frozen
 class Repair:
-    """The nearest legal schedule, as far as it was found.
+    """The nearest legal schedule, if one was found.
 
     Attributes:
-        answer: ``legal``: nothing was to be done. ``nearest``: no legal schedule is nearer.
-            ``near``: a legal schedule was found, but whether there is a nearer one is unknown.
-            ``none``: no set of the edits tried gives a legal schedule, and starting over does not
-            either; or none can be legal, and nothing was tried. ``unknown``: the time was up
-            before one was found.
-        schedule: the legal schedule; None where there is none.
-        edits: what to change for it, in order.
-        distance: how far factors move: the sum of |log2(new / old)|.
-        exhausted: all sets of up to as many edits were tried, and none gives a legal schedule.
-        left: what is still wrong where nothing could be repaired.
+        answer: ``legal``: the schedule is legal. ``nearest``: no legal schedule is nearer.
+            ``near``: a legal schedule was found; a nearer one may exist. ``none``: neither the
+            edits nor starting over give a legal schedule, or every schedule is illegal.
+            ``unknown``: the time was up before one was found.
+        schedule: the legal schedule, or None.
+        edits: the changes that lead to it, in order.
+        distance: the sum of |log2(new / old)| over all factors.
+        exhausted: no set of up to this many edits gives a legal schedule.
+        left: the violations that remain if there is no repair.
     """
 
     answer: Literal["legal", "nearest", "near", "none", "unknown"]
@@ -53,7 +52,7 @@ class Repair:
 
     @property
     def changes(self) -> int:
-        """The number of decisions changed."""
+        """The number of changed decisions."""
         return sum(edit.changes for edit in self.edits)
 
     def __str__(self) -> str:
@@ -92,22 +91,23 @@ def repair(
     seconds: float = 10.0,
     most: int = MOST_EDITS,
 ) -> Repair:
-    """The legal schedule nearest to ``schedule``, in at most about ``seconds``.
+    """Searches for the legal schedule nearest to ``schedule``, in at most about ``seconds``.
 
     An edit changes one decision: a level, a kind of memory, a fold, a tail, the kind of a loop, the
     order of the loops of a stage (any order of up to four, else one loop moved), a factor; it may
-    leave out a split, a fuse or a fold, split iterations off a loop that is too long for its kind,
-    or put another name for one that means nothing. Nearest is what changes the fewest decisions;
-    among these the fewest that are no factors; then what moves factors the least, by the sum of
-    |log2(new / old)|. Which factors are legal is what :func:`spaces.legal_mask` says of them,
-    among the numbers of :data:`~spaces.constraints.repairs.factors.NUMBERS`.
+    leave out a split, a fuse or a fold, split a loop that is too long for its kind, or replace a
+    wrong name. The nearest schedule changes the fewest decisions; among equals the fewest other
+    than factors; then it moves factors the least, by the sum of |log2(new / old)|.
+    :func:`spaces.legal_mask` judges the factors, among the numbers of
+    :data:`~spaces.constraints.repairs.factors.NUMBERS`.
 
-    At most ``most`` edits are tried. Where they do not suffice, or the time is up, the answer is
-    ``near``: where edits led that each left less wrong, or Funcs in their default schedules.
+    The search tries at most ``most`` edits. If they do not suffice, or the time is up, the answer
+    is ``near``: the result of edits that each reduced the violations, or of Funcs in their default
+    schedules.
 
     Raises:
-        TypeError: something else is given than a Pipeline, a Schedule and a Device.
-        ValueError: ``seconds`` is no time.
+        TypeError: an argument is not a Pipeline, a Schedule or a Device.
+        ValueError: ``seconds`` is not a time.
     """
     check_given("repair", pipeline=pipeline, schedule=schedule, device=device)
     deadline = time.monotonic() + seconds_given("repair(seconds)", seconds)
@@ -129,8 +129,8 @@ def _searched(
     deadline: float,
     most: int,
 ) -> Repair:
-    """The nearest legal schedule, its edits not stated yet; ``pipeline`` has the Funcs that the
-    schedule adds.
+    """The nearest legal schedule, before its edits get their texts; ``pipeline`` includes the Funcs
+    that the schedule adds.
     """
     search = Search(pipeline, device, deadline, Culprits.of(verdict))
     exhausted = 0
@@ -155,7 +155,7 @@ def _searched(
 
 
 def _started_over(search: Search, schedule: Schedule, exhausted: int, out_of_time: bool) -> Repair:
-    """The answer where no edits were found."""
+    """The answer if no edits were found."""
     pipeline, device = search.pipeline, search.device
     edit = reset(pipeline, schedule, device, search.deadline)
     if edit is not None:

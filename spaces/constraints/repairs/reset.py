@@ -1,4 +1,4 @@
-"""Funcs that start over from the default schedule: far from what was meant, but quick to find."""
+"""Resets Funcs to the default schedule: far from the intent, but quick to find."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from spaces.model.schedules.schedule import FuncSchedule, Schedule
 def reset(
     pipeline: Pipeline, schedule: Schedule, device: Device, deadline: float
 ) -> tuple[Edit, ...] | None:
-    """The Funcs that violations are about start over, until there are none; all of them once
-    ``deadline``, of the monotonic clock, is past. None where even the default schedule is illegal.
+    """Resets the Funcs with violations until there are none; resets all Funcs once ``deadline``, on
+    the monotonic clock, is past. None if even the default schedule is illegal.
     """
     default = Schedule.default(pipeline)
     edits: list[Edit] = []
@@ -49,7 +49,7 @@ def _all_reset(
     changed: Sequence[FuncSchedule],
     edits: Sequence[Edit],
 ) -> tuple[Edit, ...] | None:
-    """The same with one verdict more: all that is ``changed`` starts over at once."""
+    """The same with one more verdict: resets all ``changed`` Funcs together."""
     found = list(edits)
     for func in changed:
         count = differences(schedule.of(func.name), func)
@@ -59,13 +59,13 @@ def _all_reset(
 
 
 def differences(one: FuncSchedule, other: FuncSchedule) -> int:
-    """How many decisions about a Func two schedules of it take otherwise."""
+    """The number of decisions about a Func in which two schedules differ."""
     a, b = _decisions(one), _decisions(other)
     return sum(a.get(key) != b.get(key) for key in {**a, **b})
 
 
 def _decisions(func: FuncSchedule) -> dict[tuple[object, ...], object]:
-    """What is decided about a Func, by what it is about."""
+    """The decisions about a Func, by subject."""
     found: dict[tuple[object, ...], object] = {
         ("compute",): func.compute,
         ("store",): None if func.store == func.compute else func.store,

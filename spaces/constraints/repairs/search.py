@@ -1,8 +1,8 @@
 """The search for the fewest edits that make a schedule legal.
 
-The number of edits grows by one; for each number those that change structure grow from none, so
-that factors are changed before loops are, and loops before more of them. A structural edit is
-tried only where it could mend something: each violation of a rule about records comes from the
+The number of edits grows by one. For each number, the number of structural edits grows from zero,
+so that the search changes factors before loops, and few loops before many. The search tries a
+structural edit only if it can mend something: each violation of a rule about records comes from the
 entries that the rule reads, and one of these has to change.
 """
 
@@ -37,22 +37,22 @@ class OutOfTime(Exception):
 
 
 _ABOUT_ONE_LOOP = ("gpu.device",)
-"""Rules whose checks ask of nothing but the kind of one loop."""
+"""Rules whose checks read only the kind of one loop."""
 
 _ABOUT_NAMES = ("call.compute-level", "call.store-level")
-"""Rules whose checks ask of nothing but which loops there are around a Func, and its levels."""
+"""Rules whose checks read only the loops around a Func, and its levels."""
 
 _MOVES_LOOPS = frozenset({Rank.NAME, Rank.STORE, Rank.SPLIT, Rank.ORDER, Rank.COMPUTE, Rank.DROP})
-"""The edits that change which loops there are around a Func, or its levels."""
+"""The edits that change the loops around a Func, or its levels."""
 
 _LOOPS_AN_EDIT_CHANGES = 3
-"""At most: those of a split or a fuse that is left out."""
+"""The most loops that one edit changes: the loops of a split or a fuse that it leaves out."""
 
 
 @frozen
 class Support:
-    """What has to change for a violation to go: something about one of ``funcs``; where ``loops``
-    are named, about one of these (stage, loop) pairs; and by an edit of one of ``ranks``.
+    """The change that a violation needs: in one of ``funcs``; in one of the (stage, loop) pairs
+    ``loops``, if any; and by an edit of one of ``ranks``.
     """
 
     funcs: frozenset[str]
@@ -60,18 +60,18 @@ class Support:
     ranks: frozenset[Rank] = frozenset(Rank)
 
     def meets(self, edit: Edit) -> bool:
-        """Whether an edit changes something of it."""
+        """Whether an edit makes this change."""
         named = not self.loops or not self.loops.isdisjoint(edit.loops)
         return edit.func in self.funcs and edit.rank in self.ranks and named
 
     @property
     def size(self) -> tuple[bool, int, int]:
-        """Small where few edits meet it."""
+        """A number that is small if few edits meet the support."""
         return not self.loops, len(self.funcs), len(self.ranks)
 
 
 def least_edits(supports: list[Support]) -> int:
-    """A number of edits without which violations of such supports do not all go."""
+    """A lower bound on the number of edits that mend the violations of these supports."""
     loops: dict[str, set[tuple[int, str]]] = {}
     for support in supports:
         if len(support.funcs) == 1:
@@ -82,20 +82,20 @@ def least_edits(supports: list[Support]) -> int:
 
 @frozen
 class Culprits:
-    """What the violations to be mended are about: Funcs, and loops of their stages."""
+    """The subjects of the violations to mend: Funcs, and loops of their stages."""
 
     funcs: frozenset[str]
     loops: frozenset[tuple[str, int, str]]
 
     @staticmethod
     def of(illegal: Illegal) -> Culprits:
-        """Those of all violations of a schedule."""
+        """The culprits of all violations of a schedule."""
         loops = {(v.func, v.stage, v.loop) for v in illegal.violations if v.loop}
         return Culprits(frozenset(v.func for v in illegal.violations), frozenset(loops))
 
     def order(self, edit: Edit) -> tuple[bool, float, float]:
-        """What edits are tried in the order of: those of culprits first, then by rank; the kind of
-        a loop at fault is changed before the place where its Func is computed.
+        """The sort key of edits: those of culprits first, then by rank; the kind of a loop at fault
+        before the place where its Func is computed.
         """
         touched = {(edit.func, *loop) for loop in edit.loops}
         at_fault = edit.rank is Rank.KIND and not touched.isdisjoint(self.loops)
@@ -117,10 +117,10 @@ class Search:
     _seen: set[tuple[Schedule, int]] = field(factory=set)
 
     def level(self, schedule: Schedule, structural: int, factors: int) -> NearestFactors | None:
-        """The nearest legal schedule with as many edits of structure, and of factors.
+        """The nearest legal schedule with these numbers of structural edits and factor edits.
 
         Raises:
-            OutOfTime: not all were tried; ``best`` is the nearest so far.
+            OutOfTime: not all sets of edits were tried; ``best`` is the nearest so far.
         """
         self.best = None
         self._seen.clear()
@@ -136,7 +136,7 @@ class Search:
     def _descend(
         self, schedule: Schedule, edits: tuple[Edit, ...], structural: int, factors: int
     ) -> None:
-        """Try all edits of ``schedule``, until no nearer schedule can be found."""
+        """Tries all edits of ``schedule``, until no nearer schedule is possible."""
         key = (schedule, structural)
         if key in self._seen or (self.best is not None and not factors):
             return
@@ -154,7 +154,7 @@ class Search:
             self._descend(edit.after, (*edits, edit), structural - 1, factors)
 
     def _finish(self, schedule: Schedule, edits: tuple[Edit, ...], factors: int) -> None:
-        """A schedule whose structure stays: is it legal, or with other factors?"""
+        """Judges a schedule with this structure, with its own and with other factors."""
         if not factors:
             if verify(self.pipeline, schedule, self.device):
                 self.best = NearestFactors(0.0, schedule, edits)
@@ -166,9 +166,9 @@ class Search:
             self.best = NearestFactors(found.distance, found.after, (*edits, *found.edits))
 
     def _blocked(self, schedule: Schedule, factors: int) -> list[Support]:
-        """What has to change for each violation that no change of ``factors`` factors mends.
+        """The support of each violation that no change of ``factors`` factors mends.
 
-        Without the entries a schedule needs, all that has to change is which it has.
+        If entries are missing, only the set of entries has to change.
         """
         if not is_covered(self.pipeline, schedule):
             return [self._anything(schedule)]
@@ -179,7 +179,7 @@ class Search:
             return [self._anything(schedule)]
         found = self._violated(schedule)
         if found and factors:
-            # What fails with these numbers, and with any; an extent may be known with these only.
+            # Checks that fail with these numbers and with any; some extents need these numbers.
             found = {
                 key: a for key, a in self._violated(open_factors(schedule)).items() if key in found
             }
@@ -197,7 +197,7 @@ class Search:
         return any(True for _ in asked)
 
     def _violated(self, schedule: Schedule) -> dict[tuple[str, str, int, str], Asked]:
-        """The checks of rules about records that fail whatever the sizes are, by what they ask."""
+        """The checks of rules about records that fail for all sizes, by rule and subject."""
         asked = ask_records(Records(self.pipeline, schedule, self.device))
         return {_place(item): item for item in asked if is_violated(item)}
 
@@ -221,7 +221,7 @@ class Search:
         return self._readers[func]
 
     def edits(self, schedule: Schedule, support: Support) -> list[Edit]:
-        """Every edit of structure that changes something of a support, in the order to try."""
+        """Every structural edit that changes a support, in the order to try."""
         found = [edit for edit in self._edits(schedule, support.funcs) if support.meets(edit)]
         return sorted(found, key=self.culprits.order)
 
@@ -239,5 +239,5 @@ class Search:
 
 
 def _place(item: Asked) -> tuple[str, str, int, str]:
-    """What a check asks, and of what."""
+    """The rule and the subject of a check."""
     return item.rule.id, item.check.func, item.check.stage, item.check.loop

@@ -1,4 +1,4 @@
-"""Edits stated as directives: what to write, and what it stands instead of.
+"""States edits as directives: the directive to write, and the one it replaces.
 
 A statement compares the directives that :func:`spaces.format_schedule` writes before and after an
 edit. Applied to the text of the one schedule, it gives the text of the other:
@@ -66,8 +66,7 @@ def stated(pipeline: Pipeline, schedule: Schedule, edits: Sequence[Edit]) -> tup
     """The edits that lead from ``schedule`` on, each with its statement.
 
     Where an edit changes what the one before has written, one statement tells of both, and they
-    become one edit. An edit keeps the text it has where no directives write the schedule before or
-    after it.
+    become one edit. An edit keeps its text if no directives write the schedule before or after it.
     """
     found: list[_Stated] = []
     before = _lines(pipeline, schedule)
@@ -102,7 +101,7 @@ def _joined(first: _Stated, second: _Stated, after: _Lines | None) -> _Stated | 
 
 
 def _lines(pipeline: Pipeline, schedule: Schedule) -> _Lines | None:
-    """The lines of a schedule; None for entries that the pipeline does not have."""
+    """The lines of a schedule; None if it has entries that the pipeline does not have."""
     try:
         return written_lines(schedule, pipeline)
     except ValueError:
@@ -110,7 +109,7 @@ def _lines(pipeline: Pipeline, schedule: Schedule) -> _Lines | None:
 
 
 def _statements(before: _Lines, after: _Lines) -> Iterator[_EditStatement]:
-    """What tells the one text from the other."""
+    """The statements that turn one text into the other."""
     start, end = _same(before, after)
     old, new = before[start : len(before) - end], after[start : len(after) - end]
     if [line.stage for line in old] == [line.stage for line in new]:
@@ -130,7 +129,7 @@ def _statements(before: _Lines, after: _Lines) -> Iterator[_EditStatement]:
 
 
 def _statement(old: Line, new: Line, text: _Lines) -> _EditStatement:
-    """What tells one line of ``text`` from the line instead of it."""
+    """The statement that turns one line of ``text`` into its replacement."""
     start, end = _same(old.calls, new.calls)
     is_last = not end and not old.adds_func
     others = [line for line in text if line.stage == old.stage]
@@ -141,7 +140,7 @@ def _statement(old: Line, new: Line, text: _Lines) -> _EditStatement:
             return _EditStatement(new.stage, added, ())
         if lost and sum(_count(line.calls, lost) for line in others) == 1:
             break
-        # More of the line tells this place from others.
+        # More of the line distinguishes this place from others.
         if start:
             start -= 1
         elif end:
@@ -152,7 +151,7 @@ def _statement(old: Line, new: Line, text: _Lines) -> _EditStatement:
 
 
 def _same(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
-    """How many items two sequences share at their starts, and then at their ends."""
+    """The number of items that two sequences share at their starts, and then at their ends."""
     most = min(len(one), len(other))
     start = next((i for i in range(most) if one[i] != other[i]), most)
     most -= start
@@ -161,6 +160,6 @@ def _same(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
 
 
 def _count(calls: Sequence[str], part: Sequence[str]) -> int:
-    """At how many places of ``calls`` ``part`` stands."""
+    """The number of places in ``calls`` where ``part`` stands."""
     places = range(len(calls) - len(part) + 1)
     return sum(calls[i : i + len(part)] == part for i in places)

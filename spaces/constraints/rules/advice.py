@@ -1,7 +1,7 @@
-"""Advice: what a directive must do to have an effect.
+"""Advice on directives without an effect.
 
-A schedule that gets advice is legal and computes the same without the directive in question.
-Where that depends on sizes, it is asked at the estimates.
+A schedule that gets advice is legal, and computes the same without the directive. Advice that
+depends on sizes uses the estimates.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _GPU_PAIR = {LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
     "Only block loops become kernels.",
 )
 def no_kernel(view: NestView, func: str) -> Iterator[Check]:
-    """At most one check, asked with the last output."""
+    """At most one check, with the last output."""
     if not isinstance(view.device, GpuDevice) or func != view.nest.pipeline.outputs[-1]:
         return
     entries = (view.records.entry(name) for name in view.records.computed)

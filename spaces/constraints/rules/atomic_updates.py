@@ -1,4 +1,4 @@
-"""The rule about updates that change an element in one step."""
+"""The rule about atomic updates, which change an element in one step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spaces.model.schedules.reductions.associative import IN_ONE_STEP
     "then it locks, for which it has no CUDA code.",
 )
 def atomic_update(records: Records, func: str) -> Iterator[Check]:
-    """One check for each atomic stage that is none."""
+    """One check for each stage that cannot be atomic."""
     for stage in records.entry(func).atomic:
         reason = not_in_one_step(records, func, stage)
         if reason:
@@ -34,7 +34,7 @@ def atomic_update(records: Records, func: str) -> Iterator[Check]:
 
 
 def not_in_one_step(records: Records, func: str, stage: int) -> str:
-    """Why an update cannot change each element in one step; empty where it can."""
+    """The reason why an update cannot change each element in one step; empty if it can."""
     function = records.function(func)
     found = accumulation(function, stage) if stage < len(function.stages) else None
     if found is not None and not found.operators:
@@ -53,7 +53,7 @@ def not_in_one_step(records: Records, func: str, stage: int) -> str:
 
 
 def _advice(records: Records, func: str, stage: int) -> str:
-    """What to do instead, with fields."""
+    """The advice, with fields."""
     function = records.function(func)
     if stage < len(function.stages) and accumulation(function, stage) is not None:
         return (

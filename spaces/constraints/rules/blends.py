@@ -1,4 +1,4 @@
-"""A rule about tails that keep values of other tiles as they are."""
+"""A rule about tails that keep the values of other tiles."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Rules about regions: what is read and written lies inside the buffers there are.
+"""Rules about regions: every read and write lies inside its buffer.
 
-Their formulas are over the sizes of outputs and images. They are decided at the estimates, where
-a pipeline has some, and else are conditions on the sizes of a call.
+Their formulas are over the sizes of outputs and images. The estimates of a pipeline decide them;
+without estimates they become conditions on the sizes of a call.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ _ZERO = constant(0, Int32)
     "Halide refuses unbounded reads [RK13 4.2].",
 )
 def unbounded(view: NestView, func: str) -> Iterator[Check]:
-    """No checks: where it fails there is no loop nest, and :func:`unbounded_check` tells."""
+    """No checks: a schedule that breaks this rule has no loop nest; :func:`unbounded_check` reports
+    it.
+    """
     return iter(())
 
 
 def unbounded_check(error: UnboundedError) -> Check:
-    """The check that failed where building the loop nest raised ``error``."""
+    """The failed check for the ``error`` that building the loop nest raised."""
     return Check(error.func, VIOLATED, "{error}", values={"error": str(error)})
 
 
@@ -66,7 +68,7 @@ def fused_extent(view: NestView, func: str) -> Iterator[Check]:
             inner, outer = (view.largest(e, path) for _, e in (step.first, step.second))
             if isinstance(inner, Const) and inner.value == 1:
                 continue
-            # As it stands: a simplifier would wrap what does not fit.
+            # Not simplified: a simplifier would wrap a number that does not fit.
             count = Op(Int32, "mul", (inner, outer))
             yield Check(
                 func,
@@ -156,8 +158,8 @@ def output_overrun(view: NestView, func: str) -> Iterator[Check]:
 
 
 def _cause(view: NestView, func: str, dimension: str) -> str:
-    """What computes beyond an output: splits that compute whole tiles, or its updates; and what
-    would not.
+    """The cause of computing beyond an output: splits that compute whole tiles, or updates; and
+    what to change.
     """
     found = [
         (split_directive(view.records, func, stage, index), split)
@@ -186,8 +188,8 @@ def _cause(view: NestView, func: str, dimension: str) -> str:
 def _whole_tiles(
     view: NestView, func: str, stage: int, dimension: str
 ) -> Iterator[tuple[int, Split]]:
-    """The splits of a stage along a dimension, with their numbers, whose last tile may lie beyond
-    their loop's end.
+    """The splits of a stage along a dimension, with their numbers, whose last tile may reach beyond
+    the loop's end.
     """
     function, order = view.nest.pipeline.function(func), view.nest.schedule.of(func).stages[stage]
     tails = resolved_tails(function.stages[stage], order, is_update=stage > 0)
@@ -204,7 +206,9 @@ def _whole_tiles(
 
 
 def _divisors(view: NestView, func: str, dimension: str, split: Split) -> str:
-    """`` (32 and 64 divide 64)``: of a whole dimension whose extent is estimated, the nearest."""
+    """`` (32 and 64 divide 64)``: the nearest divisors of a whole dimension with an estimated
+    extent.
+    """
     d = view.nest.pipeline.function(func).args.index(dimension)
     extent = view.nest.pipeline.sizes().get(size_variable(func, "extent", d).name)
     if extent is None or split.old != dimension or not isinstance(split.factor, int):
@@ -227,7 +231,7 @@ def _divisors(view: NestView, func: str, dimension: str, split: Split) -> str:
     dimension=Quantity("dimension of the image, 0 for the innermost", "index"),
 )
 def image_overrun(view: NestView, func: str) -> Iterator[Check]:
-    """One check for each side of each image, all asked with the first output."""
+    """One check for each side of each image, all with the first output."""
     if func != view.nest.pipeline.outputs[0]:
         return
     for image, box in view.nest.inputs.items():
@@ -261,7 +265,7 @@ class _Overrun:
 
     @property
     def values(self) -> dict[str, CheckValue]:
-        """What messages tell of it."""
+        """The values for messages."""
         return {
             "excess": self.excess,
             "reached": self.reached,

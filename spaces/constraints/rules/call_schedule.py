@@ -124,7 +124,7 @@ def inline_storage(records: Records, func: str) -> Iterator[Check]:
     "Halide refuses other levels [RK13 4.1].",
 )
 def compute_level(records: Records, func: str) -> Iterator[Check]:
-    """At most one check; none where the level of a consumer is itself illegal."""
+    """At most one check; none if the level of a consumer is illegal."""
     level = records.entry(func).compute
     if func not in records.computed or level.is_root or level.is_inline:
         return
@@ -152,7 +152,7 @@ def compute_level(records: Records, func: str) -> Iterator[Check]:
 
 
 def _why_not(records: Records, func: str, level: LoopLevel) -> str:
-    """Why a level does not enclose every use of a Func."""
+    """The reason why a level does not enclose every use of a Func."""
     known = {function.name for function in records.pipeline.functions}
     if level.func not in known:
         return f"there is no Func {level.func}"
@@ -266,13 +266,13 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
 
 
 def _store_levels(records: Records, path: Path) -> str:
-    """The levels of ``path`` with no loop inside them that runs iterations at once."""
+    """The levels of ``path`` that have no concurrent loop inside them."""
     last = max(i for i, loop in enumerate(path) if records.levels.kind(loop).is_concurrent)
     return " or ".join(str(loop.level) for loop in path[last:])
 
 
 def enclosing(records: Records, func: str) -> Path | None:
-    """The loops around every use of a Func; None where a use is itself at an illegal level."""
+    """The loops around every use of a Func; None if a use is at an illegal level."""
     try:
         return records.levels.enclosing(func)
     except LevelError:

@@ -1,4 +1,4 @@
-"""All rules there are, in the order in which they are asked and their violations are told."""
+"""All rules, in the order in which they run and their violations appear."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ ADVICE: tuple[AdviceRule, ...] = (
     unnamed_updates.unnamed_updates,
     rounding.advised,
 )
-"""What is advised of legal schedules, in the order in which it is told."""
+"""The kinds of advice on legal schedules, in the order in which advice appears."""
 
 PIPELINE_RULES = tuple(r for r in RULES if isinstance(r, PipelineRule))
 MATCH_RULES = tuple(r for r in RULES if isinstance(r, MatchRule))
@@ -79,10 +79,10 @@ EXACT_RULES = tuple(r for r in RULES if isinstance(r, ExactRule))
 
 
 def rule(id: str) -> Rule | AdviceRule:
-    """The rule or advice of that id.
+    """The rule or advice with this id.
 
     Raises:
-        KeyError: there is none.
+        KeyError: no rule has this id.
     """
     for known in (*RULES, *ADVICE):
         if known.id == id:

@@ -1,4 +1,4 @@
-"""Rules about stages that are computed with others: which can be, and in which loops."""
+"""Rules about `compute_with`: which stages may share loops, and which loops."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _is_there(records: Records, stage: StageOf) -> bool:
 
 
 def _pairs(records: Records, func: str) -> Iterator[Companion]:
-    """What is computed with a stage that is there."""
+    """The `compute_with` directives of a Func whose partner stage exists."""
     for one in records.entry(func).companions:
         if _is_there(records, one.other) and _is_there(records, StageOf(func, one.stage)):
             yield one
@@ -99,7 +99,7 @@ def _order(records: Records, stage: StageOf) -> DomainOrder:
 
 
 def _loops(records: Records, stage: StageOf, one: Companion) -> tuple[str, ...]:
-    """The loops of a stage down to the one that is fused last; none where it is not there."""
+    """The loops of a stage down to the innermost fused one; none if the stage lacks it."""
     names = _order(records, stage).names
     return names[: names.index(one.loop) + 1] if one.loop in names else ()
 
@@ -140,7 +140,7 @@ def _unlike(
 
 
 def _over_rvars(records: Records, stage: StageOf) -> frozenset[str]:
-    """The loops of a stage that go over RVars; none where its splits make no sense."""
+    """The loops of a stage over RVars; none if its splits are invalid."""
     definition, order, traced = records.stages(stage.func)[stage.stage]
     if traced.faults:
         return frozenset()
@@ -156,7 +156,7 @@ def _over_rvars(records: Records, stage: StageOf) -> frozenset[str]:
     "Halide's compute_with refuses it.",
 )
 def same_level(records: Records, func: str) -> Iterator[Check]:
-    """At most one check a stage; none for Funcs that are inlined, which ``with.func`` refuses."""
+    """At most one check a stage; none for inlined Funcs, which ``with.func`` refuses."""
     for one in _pairs(records, func):
         if _inlined(records, func, one.other.func):
             continue
@@ -169,8 +169,8 @@ def same_level(records: Records, func: str) -> Iterator[Check]:
 
 
 def _apart(records: Records, func: str, other: str) -> str:
-    """Why two Funcs at the same compute level are computed in different loops; empty where they
-    are not, or where another rule says what is wrong.
+    """The reason why two Funcs at the same compute level are computed in different loops; empty if
+    they are not, or if another rule reports it.
     """
     try:
         paths = [records.levels.compute_path(name) for name in (func, other)]
@@ -186,7 +186,7 @@ def _apart(records: Records, func: str, other: str) -> str:
 
 
 def _group(records: Records, func: str) -> tuple[str, ...]:
-    """The Funcs that are computed with one; none where some are not there or in a circle."""
+    """The fused group of a Func; none if a member is missing or the group is a circle."""
     group = next((g for g in groups(records.schedule) if func in g), ())
     names = {f.name for f in records.pipeline.functions}
     whole = set(group) <= names and not any(circle(records.schedule, name) for name in group)

@@ -39,7 +39,7 @@ def _faults(records: Records, func: str, kind: OrderFaultKind) -> Iterator[tuple
 
 
 def _directive(records: Records, func: str, stage: int, fault: OrderFault) -> str:
-    """The directive that a fault is in, as written."""
+    """The directive with a fault, as written."""
     if fault.record is not None:
         return split_directive(records, func, stage, fault.record)
     if records.entry(func).stages[stage].kind(fault.loop) is LoopKind.SERIAL:
@@ -54,7 +54,7 @@ def _directive(records: Records, func: str, stage: int, fault: OrderFault) -> st
     "Halide's split, fuse and reorder refuse a Var that is not among the loops.",
 )
 def unknown_loop(records: Records, func: str) -> Iterator[Check]:
-    """One check for each name that is no loop."""
+    """One check for each unknown loop name."""
     for index, fault in _faults(records, func, "unknown"):
         near = suggestion(fault.loop, fault.choices, most=3)
         became = f" ({fault.loop} has become {fault.became})" if fault.became else near
@@ -185,7 +185,7 @@ def factor(records: Records, func: str) -> Iterator[Check]:
 
 
 def factor_in_range(factor: int | str) -> Expr:
-    """The condition that a factor, or the parameter of that name, is one."""
+    """The condition that a factor, or the parameter of that name, is in range."""
     if isinstance(factor, int):
         return constant(1 <= factor <= _LARGEST_FACTOR, Bool)
     return factor_expr(factor) >= constant(1, Int32)
@@ -198,7 +198,7 @@ def factor_in_range(factor: int | str) -> Expr:
     "Halide's partition refuses a Var that is not among the loops.",
 )
 def partition_loop(records: Records, func: str) -> Iterator[Check]:
-    """One check for each name that is no loop in the end."""
+    """One check for each name that is not a final loop."""
     for index, (_, order, _) in enumerate(records.stages(func)):
         for one in order.partitions:
             if one.loop not in order.names:
@@ -226,7 +226,9 @@ _REPEATED = (
     "runs over a Var in several coordinates of what is written",
     "more of its iterations would write beyond the region along another of them",
 )
-"""What a loop is of which no more iterations may run, and what would happen."""
+"""A loop that must not run additional iterations: its description, and the damage that they would
+do.
+"""
 
 
 @own_rule(
@@ -239,7 +241,7 @@ _REPEATED = (
     "predicated loads in a split of a split; there its values are wrong.",
 )
 def tail(records: Records, func: str) -> Iterator[Check]:
-    """One check for each tail that would apply an update where, or as often as, it must not."""
+    """One check for each tail that would apply an update at a wrong place, or twice."""
     for index, (stage, order, _) in enumerate(records.stages(func)):
         inside = set[str]()
         tails = resolved_tails(stage, order, index > 0)
@@ -293,7 +295,7 @@ def tail(records: Records, func: str) -> Iterator[Check]:
 def _illegal_tails(
     exact_reason: tuple[str, str] | None, is_inside: bool, is_update: bool
 ) -> dict[Tail, tuple[str, str]]:
-    """The tails that a split must not have, each with what the loop is and what would happen."""
+    """The illegal tails of a split, each with a description of the loop and of the damage."""
     if exact_reason is not None:
         guarded = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE)
         return {t: exact_reason for t in Tail if t not in guarded}
@@ -360,7 +362,7 @@ _AT_ONCE = {
     "3.2].",
 )
 def update_race(records: Records, func: str) -> Iterator[Check]:
-    """One check for each loop that runs iterations at once which depend on one another."""
+    """One check for each concurrent loop whose iterations depend on each other."""
     for index, (stage, order, traced) in enumerate(records.stages(func)):
         racing = racing_dimensions(records.function(func), index)
         if index in records.entry(func).atomic:

@@ -1,4 +1,4 @@
-"""The rule about the estimates of a pipeline: that some schedule could meet them.
+"""The rule about the estimates of a pipeline: some schedule must be able to meet them.
 
 It runs once for a pipeline and reads no schedule: it refuses a pipeline under every schedule.
 """
@@ -20,9 +20,9 @@ from spaces.model.nest.needed import needed_ranges
 
 @frozen
 class Shortage:
-    """A dimension of an image or output along which the estimates of the outputs need more than
-    there is; both ranges hold their ends. ``along`` is what rules call the dimension: the number of
-    one of an image, the Var of one of an output.
+    """A dimension of an image or output along which the estimates of the outputs need more than it
+    has; both ranges include their ends. ``along`` is the name of the dimension in messages: the
+    number for an image, the Var for an output.
     """
 
     buffer: str
@@ -33,7 +33,7 @@ class Shortage:
 
 
 def shortages(pipeline: Pipeline) -> tuple[Shortage, ...]:
-    """Every such dimension, images first."""
+    """Every shortage, images first."""
     if not pipeline.estimates and not pipeline.promises:
         return ()
     sizes = {**pipeline.promised_sizes(), **pipeline.sizes()}
@@ -64,7 +64,7 @@ def _given(buffer: str, dimension: int, sizes: Mapping[str, int]) -> Iterator[tu
     "Halide refuses such buffers when the pipeline runs.",
 )
 def impossible_estimates(subject: tuple[Pipeline, Device], name: str) -> Iterator[Check]:
-    """One check where any does not."""
+    """At most one check."""
     pipeline = subject[0]
     short = shortages(pipeline)
     if not short:
@@ -116,7 +116,7 @@ def _why(pipeline: Pipeline, buffer: str) -> str:
 
 
 def _enough(pipeline: Pipeline, buffer: str, short: tuple[Shortage, ...]) -> str:
-    """``Estimate im as [(-1, 66), 48]``: the dimensions that are large enough stay."""
+    """``Estimate im as [(-1, 66), 48]``; large enough dimensions stay."""
     lacking = {s.dimension: s for s in short if s.buffer == buffer}
     given = pipeline.estimate(buffer)
     if given is None:
@@ -144,8 +144,8 @@ def _choices(pipeline: Pipeline, buffers: tuple[str, ...]) -> str:
 
 
 def is_told(violation: Violation, short: tuple[Shortage, ...]) -> bool:
-    """Whether a violation says no more than a shortage does: its schedule computes and reads there
-    what every schedule does.
+    """Whether a violation only repeats a shortage: its schedule computes and reads there what every
+    schedule does.
     """
     if violation.rule not in (output_overrun.id, image_overrun.id):
         return False

@@ -32,7 +32,7 @@ from spaces.model.schedules.schedule import Alignment, Bound
     "Halide's bound and align_bounds take a Var of the Func.",
 )
 def explicit_dimension(records: Records, func: str) -> Iterator[Check]:
-    """One check for each bound of something else."""
+    """One check for each bound along a name that is not a dimension."""
     args = records.function(func).args
     for bound in records.entry(func).bounds:
         if bound.dimension not in args:
@@ -137,7 +137,7 @@ _EXTENT = (
 
 @frozen
 class _Side:
-    """An end of a bound, beyond which a Func may be required."""
+    """An end of a bound; the Func may be required beyond it."""
 
     holds: Expr
     message: str

@@ -1,4 +1,4 @@
-"""What becomes of the checks of rules: a finding where one fails, in words and with its numbers."""
+"""Findings: failed checks of rules, in words and with their numbers."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ FoundValue: TypeAlias = int | str
 
 @frozen
 class Finding:
-    """One place where a rule does not hold.
+    """One place where a schedule breaks a rule or gets advice.
 
     Attributes:
         rule: the rule's id.
-        func: the Func whose schedule it is about.
+        func: the Func whose schedule it concerns.
         stage: 0 for its pure stage, n for its update n - 1.
-        loop: the loop, Var, dimension or image at fault, as written; empty where it is none.
-        message: a sentence that says what is wrong, and one that says what to change.
-        values: the quantities that clash, by name; a formula stands as text.
+        loop: the loop, Var, dimension or image at fault, as written; empty if there is none.
+        message: a sentence on what is wrong, and one on what to change.
+        values: the values that the message names; a formula is a text.
     """
 
     rule: str
@@ -59,14 +59,14 @@ class Violation(Finding):
 
 @frozen
 class Advice(Finding):
-    """Something that a schedule says without effect, or with one that is easily overlooked."""
+    """A directive without an effect, or with an effect that is easy to overlook."""
 
 
 AnyFinding = TypeVar("AnyFinding", bound=Finding)
 
 
 def told_where(finding: AnyFinding, assumptions: Sequence[Expr]) -> AnyFinding:
-    """A finding that says under which conditions of specializations it is one."""
+    """The finding, with the conditions of specializations under which it applies."""
     if not assumptions:
         return finding
     where = " and ".join(map(format_condition, assumptions))
@@ -75,21 +75,21 @@ def told_where(finding: AnyFinding, assumptions: Sequence[Expr]) -> AnyFinding:
 
 @frozen
 class Asked:
-    """A check, and the rule that it is of."""
+    """A check with its rule."""
 
     rule: Rule | AdviceRule
     check: Check
 
 
 def failing(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Iterator[Asked]:
-    """The checks that fail at ``sizes``; none of those that depend on others."""
+    """The checks that fail at ``sizes``; without those that depend on other sizes."""
     done: dict[Expr, int] = {}
     return (item for item in asked if fails(item.check, sizes, done))
 
 
 def fails(check: Check, sizes: Mapping[str, int], done: dict[Expr, int]) -> bool:
-    """Whether a check is known to fail at ``sizes``; ``done`` are the values there of what was read
-    for other checks, which share much.
+    """Whether a check is known to fail at ``sizes``. ``done`` caches the values of terms that
+    checks share.
     """
     if isinstance(check.holds, Const):
         return not check.holds.value
@@ -98,12 +98,12 @@ def fails(check: Check, sizes: Mapping[str, int], done: dict[Expr, int]) -> bool
 
 
 def violation(item: Asked, sizes: Mapping[str, int]) -> Violation:
-    """What a check that fails at ``sizes`` says."""
+    """The violation of a check that fails at ``sizes``."""
     return Violation(*_found(item, sizes))
 
 
 def advice(item: Asked, sizes: Mapping[str, int]) -> Advice:
-    """Likewise, where the check is no condition of legality."""
+    """The advice of a check that fails at ``sizes``."""
     return Advice(*_found(item, sizes))
 
 
@@ -118,19 +118,19 @@ def _found(
 
 
 def told(check: Check, values: Mapping[str, FoundValue]) -> str:
-    """The message and advice of a check with its quantities filled in."""
+    """The message and advice of a check with its values filled in."""
     return f"{check.message} {check.advice}".strip().format_map(values)
 
 
 def told_at(check: Check, sizes: Mapping[str, int]) -> str:
-    """The message and advice of a check with its quantities at the sizes given; formulas for what
-    depends on others.
+    """The message and advice of a check with its values at these sizes; formulas if they depend on
+    others.
     """
     return told(check, {n: _value(v, sizes) for n, v in check.values.items()})
 
 
 def _value(value: CheckValue, sizes: Mapping[str, int]) -> FoundValue:
-    """A number where there is one; a formula as text where a size is not estimated."""
+    """The number of a value; its formula as text if a size has no estimate."""
     if not isinstance(value, Expr):
         return value() if callable(value) else value
     if all(name in sizes for name in value.names):

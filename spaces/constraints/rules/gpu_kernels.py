@@ -1,4 +1,4 @@
-"""The kernels that rules about a device's limits are asked of, and what such rules call them."""
+"""The kernels for rules about device limits, and their names in messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spaces.constraints.sizes.kernels import Kernel
 
 GUIDE = "CUDA C++ Programming Guide"
 TABLE = f"{GUIDE}, technical specifications per compute capability"
-"""Where the limits of devices stand."""
+"""The source of device limits."""
 
 
 def kernels_of(view: NestView, func: str) -> Iterator[tuple[GpuDevice, Kernel]]:
@@ -23,7 +23,7 @@ def kernels_of(view: NestView, func: str) -> Iterator[tuple[GpuDevice, Kernel]]:
 
 
 def launchable(view: NestView, func: str) -> Iterator[tuple[GpuDevice, Kernel]]:
-    """Those of them whose blocks have a constant size."""
+    """The kernels whose blocks have a constant size."""
     for gpu, kernel in kernels_of(view, func):
         if all(view.is_constant(extent) for extent in kernel.block):
             yield gpu, kernel
@@ -36,7 +36,7 @@ def title(kernel: Kernel) -> str:
 
 
 def names(gpu: GpuDevice, kernel: Kernel) -> dict[str, str]:
-    """What messages call a kernel, the device and its compute capability."""
+    """The names of a kernel, the device and its compute capability in messages."""
     major, minor = gpu.compute_capability
     return {
         "kernel": title(kernel),

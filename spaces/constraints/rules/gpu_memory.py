@@ -175,7 +175,7 @@ def registers(view: NestView, func: str) -> Iterator[Check]:
     has_bytes=Quantity("shared memory of a multiprocessor", "bytes"),
 )
 def occupancy(view: NestView, func: str) -> Iterator[Check]:
-    """One check for each kernel of constant size; it fails only where no other limit does."""
+    """One check for each kernel of constant size; it fails only if no other limit does."""
     for gpu, kernel in launchable(view, func):
         if not _are_constant(view, kernel):
             continue
@@ -208,7 +208,7 @@ def occupancy(view: NestView, func: str) -> Iterator[Check]:
 
 
 def _resident_blocks(gpu: GpuDevice, kernel: Kernel) -> Expr:
-    """Blocks of a kernel that a multiprocessor holds; numbers are reckoned with as such."""
+    """The blocks of a kernel that a multiprocessor holds, as a number if all inputs are numbers."""
     taken = (kernel.threads_per_block, _registers(kernel), kernel.shared_bytes)
     if variables(*taken):
         resident: Expr = blocks_per_sm(gpu, *taken, _EXPRS)

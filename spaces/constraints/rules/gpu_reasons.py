@@ -1,4 +1,4 @@
-"""Where the numbers of a kernel come from, in words, and which others would do."""
+"""Explains the numbers of a kernel in words, and suggests smaller ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AXES = "xyz"
 
 
 def product(extents: SymbolicDim3) -> str:
-    """``33 x 33 = 1089``, leaving out last dimensions of 1; formulas where not known."""
+    """``33 x 33 = 1089``, without trailing dimensions of 1; formulas for unknown numbers."""
     kept = list(extents)
     while len(kept) > 1 and _number(kept[-1]) == 1:
         kept.pop()
@@ -49,8 +49,7 @@ def widening(kernel: Kernel, simplify: Simplifier) -> str:
 def smaller_tiles(kernel: Kernel, limit: int, simplify: Simplifier) -> str:
     """``, such as 30 x 32 or 32 x 30``: tiles with one side made smaller until the block fits.
 
-    What a producer adds to a side does not grow while the side shrinks, so that these fit; where it
-    shrinks too, larger ones may.
+    A producer adds no more to a smaller side, so that these tiles fit; larger ones may fit as well.
     """
     own = _own_threads(kernel)
     block = [_number(extent) for extent in kernel.block]
@@ -86,9 +85,7 @@ def _bytes(allocation: Allocation) -> str:
 
 
 def derivation(number: Expr) -> str:
-    """``(f.extent.0 + 31) / 32 = `` for a number that is found from others; nothing for a
-    literal.
-    """
+    """``(f.extent.0 + 31) / 32 = `` for a computed number; nothing for a literal."""
     return "" if isinstance(number, Const) else f"{number} = "
 
 

@@ -1,4 +1,4 @@
-"""Rules about how the loops of a kernel are built: blocks around threads, each in one group.
+"""Rules about the loops of a kernel: one group of block loops around one group of thread loops.
 
 The rules read names only, so that they hold or fail before there is a loop nest.
 """
@@ -41,7 +41,7 @@ _MODEL = "CUDA C++ Programming Guide, thread hierarchy"
     "Kernels need a GPU.",
 )
 def device(records: Records, func: str) -> Iterator[Check]:
-    """One check for each GPU loop, where the device is none."""
+    """One check for each GPU loop if the device is not a GPU."""
     if isinstance(records.device, GpuDevice):
         return
     for index, (_, order, _) in enumerate(records.stages(func)):

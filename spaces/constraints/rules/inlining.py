@@ -1,7 +1,6 @@
 """A rule about inlining: each read of an inlined Func is another copy of its definition.
 
-It is asked before all others that read the records, because what they read is the Funcs with the
-definitions substituted.
+It runs before all other rules on records, because those read Funcs after inlining.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 MAX_INLINED_TERMS = 1_000_000
-"""Terms that the copies of one Func may have; a million take seconds to verify."""
+"""The most terms that the copies of one Func may have; verifying a million takes seconds."""
 
 _TERMS_IN_A_MOMENT = 20_000
 
@@ -36,7 +35,7 @@ _TERMS_IN_A_MOMENT = 20_000
     limit=Quantity("most terms that all copies may have", "terms"),
 )
 def inline_size(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
-    """One check for each Func that has too many copies, though no Func that reads it has."""
+    """One check for each Func that has too many copies and no consumer that does."""
     copies, oversized, within = _copies(subject, MAX_INLINED_TERMS)
     for func in sorted(oversized - within):
         yield Check(
@@ -50,7 +49,7 @@ def inline_size(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check
 
 
 def is_soon_inlined(pipeline: Pipeline, schedule: Schedule) -> bool:
-    """Whether what inlining makes can be written down in a moment."""
+    """Whether the inlined definitions are small enough to build in a moment."""
     copies, _, _ = _copies((pipeline, schedule), MAX_INLINED_TERMS)
     terms = sum(copies[function.name] * _terms(function) for function in pipeline.functions)
     return terms <= _TERMS_IN_A_MOMENT
@@ -59,8 +58,8 @@ def is_soon_inlined(pipeline: Pipeline, schedule: Schedule) -> bool:
 def _copies(
     subject: tuple[Pipeline, Schedule], most: int
 ) -> tuple[dict[str, int], set[str], set[str]]:
-    """How often the definition of each Func is needed; the Funcs whose copies have more than
-    ``most`` terms; and what these read, directly or through others.
+    """The number of copies of each Func; the Funcs whose copies have more than ``most`` terms; and
+    the direct and indirect producers of these.
     """
     pipeline, schedule = derived(*subject), subject[1]
     inlined = {entry.name for entry in schedule.funcs if entry.compute.is_inline}

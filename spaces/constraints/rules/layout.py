@@ -1,4 +1,4 @@
-"""Rules about how values lie in storage, and where its memory is obtained."""
+"""Rules about the layout of storage, and the place where its memory is obtained."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _written(records: Records, func: str) -> Iterator[tuple[str, tuple[str, ...]
     "Halide's reorder_storage, align_storage and bound_storage take Vars of the Func.",
 )
 def layout_dimension(records: Records, func: str) -> Iterator[Check]:
-    """One check for each name that is no dimension, or given twice."""
+    """One check for each name that is not a dimension, or appears twice."""
     args = records.function(func).args
     for directive, names in _written(records, func):
         for name in dict.fromkeys(names):

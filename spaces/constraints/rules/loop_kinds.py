@@ -1,4 +1,4 @@
-"""Rules about the kinds of loops: vectors, unrolling, and what may stand inside what."""
+"""Rules about the kinds of loops: vectors, unrolling, and their nesting."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def unroll_copies(view: NestView, func: str) -> Iterator[Check]:
 def _limited(
     view: NestView, func: str, kind: LoopKind, limit: int, unit: str, message: str, advice: str
 ) -> Iterator[Check]:
-    """One check for each stage inside loops of a kind, whose iterations together are limited."""
+    """One check for each stage inside loops of a kind with a limit on their combined iterations."""
     for index, loops, count in _multiplied(view, func, kind):
         yield Check(
             func,

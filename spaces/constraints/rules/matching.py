@@ -23,10 +23,10 @@ from spaces.model.schedules.schedule import Schedule
     "A schedule is a choice for every Func of one pipeline [RK13 3.2].",
 )
 def unknown_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
-    """One check for each entry of no Func."""
+    """One check for each entry of an unknown Func."""
     pipeline, schedule = subject
     known = [f.name for f in derived(pipeline, schedule).functions]
-    # What was to be derived, and could not be, is told by the rules about derivations.
+    # The rules about derivations report Funcs that could not be derived.
     refused = {refusal.step.name for refusal in derivation(pipeline, schedule).refusals}
     for entry in schedule.funcs:
         if entry.name not in known and entry.name not in refused:

@@ -1,4 +1,4 @@
-"""Two iterations that touch the same element, in words, for messages of rules about them."""
+"""Words for two iterations that touch the same element, for messages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _Found: TypeAlias = Callable[[], Conflict | None]
 
 @frozen
 class Met:
-    """What a message says about two iterations of a stage. They are found when it is shown.
+    """The sentence of a message about two iterations of a stage; finds them only when it is shown.
 
     Attributes:
         func: the Func that they update.
-        found: how they are found.
+        found: the function that finds them.
     """
 
     func: str
@@ -29,13 +29,13 @@ class Met:
 
     @staticmethod
     def along(records: Records, func: str, index: int, dimension: str) -> Met:
-        """Two that differ along a dimension."""
+        """Two iterations that differ along a dimension."""
         return Met(func, partial(conflict, records.function(func), index, dimension))
 
     @staticmethod
     def out_of_order(records: Records, func: str, index: int, loops: tuple[str, str] | None) -> Met:
-        """Two iterations that run in the wrong order, because the second of ``loops`` should be
-        outside of the first. Any two that meet, where ``loops`` is None.
+        """Two iterations that run in the wrong order because the second of ``loops`` should be
+        outside the first; any two that meet if ``loops`` is None.
         """
         function = records.function(func)
         traced = records.stages(func)[index][2]
@@ -53,7 +53,7 @@ class Met:
 
     @property
     def values(self) -> Mapping[str, Callable[[], str]]:
-        """Texts for the fields of the sentence, and for its parts alone."""
+        """The texts for the fields of the sentence, and for its parts alone."""
         return {
             "meeting": self._told,
             "first": lambda: self._part(lambda met: _listed(met.first)),

@@ -1,4 +1,4 @@
-"""What rules about the loop nest read: the nest and the device, with derived facts kept."""
+"""The input of rules about the loop nest: the nest and the device, with cached facts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NestView:
 
     @property
     def gpu(self) -> GpuDevice | None:
-        """The device, where it is a GPU."""
+        """The device if it is a GPU, else None."""
         return self.device if isinstance(self.device, GpuDevice) else None
 
     @cached_property
@@ -48,12 +48,12 @@ class NestView:
 
     @cached_property
     def records(self) -> Records:
-        """What rules about records read."""
+        """The input of rules about records."""
         return Records(self.nest.pipeline, self.nest.schedule, self.device)
 
     @property
     def allocations(self) -> dict[str, Allocation]:
-        """What is allocated, by Func."""
+        """The allocations, by Func."""
         return self.nest.allocations
 
     def placement(self, func: str) -> Placement:
@@ -81,13 +81,13 @@ class NestView:
         )
 
     def largest(self, expr: Expr, loops: tuple[LoopVar, ...]) -> Expr:
-        """The largest value of ``expr`` while ``loops`` run; ``expr`` where none is found."""
+        """The largest value of ``expr`` while ``loops`` run; ``expr`` itself if none is found."""
         return largest(expr, loops, self.nest.simplify)
 
     def is_constant(self, expr: Expr) -> bool:
-        """Whether the value of ``expr`` is known once factors are: no sizes, no loop variables."""
+        """Whether ``expr`` depends on factors alone: no sizes, no loop variables."""
         return self.parameters.issuperset(expr.names)
 
     def simplify(self, expr: Expr) -> Expr:
-        """An equal expression, in which what cancels has gone."""
+        """An equal expression without terms that cancel."""
         return self.nest.simplify(expr)

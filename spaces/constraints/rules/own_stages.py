@@ -18,9 +18,9 @@ from spaces.model.schedules.schedule import LoopAlign, StageOf
 def why_not_in_step(
     records: Records, groups: FusedGroups, earlier: StageOf, later: StageOf, shared: int
 ) -> str:
-    """Why of two stages with ``shared`` loops in common the earlier one would not have done, in an
-    iteration, all that matters to the later one there, and nothing that undoes it afterwards; empty
-    where it has.
+    """The reason why two stages must not share ``shared`` loops: in some iteration the earlier one
+    has not finished the values that the later one needs, or it changes them afterwards. Empty if
+    they may.
     """
     walks = []
     for stage in (earlier, later):
@@ -39,8 +39,8 @@ def why_not_in_step(
 
 
 def _alignment(groups: FusedGroups, stage: StageOf, index: int) -> tuple[StageOf, LoopAlign] | None:
-    """With which iterations of another stage's loop those of one come together, where these are not
-    the ones of the same number.
+    """The alignment of a stage's iterations with those of another stage's loop, if it is not by
+    equal number.
     """
     one = groups.pairs[stage]
     loop = groups.schedule.of(stage.func).stages[stage.stage].names[index]
@@ -50,7 +50,7 @@ def _alignment(groups: FusedGroups, stage: StageOf, index: int) -> tuple[StageOf
 
 @frozen
 class _Walk:
-    """How a stage goes through its Func in its outermost loops, of which there are ``count``."""
+    """The way a stage traverses its Func in its ``count`` outermost loops."""
 
     stage: StageOf
     function: Function
@@ -65,13 +65,13 @@ class _Walk:
 
     @property
     def along(self) -> tuple[tuple[str, ...], ...]:
-        """The Vars and RVars that each of the loops goes along."""
+        """The Vars and RVars that each loop traverses."""
         walks = loop_dimensions(self.definition, self.order)
         return tuple(walks[loop] for loop in self.shared)
 
     def places(self, name: str) -> frozenset[int]:
-        """The dimensions of the Func in which all that the stage reads and writes of it is at a Var
-        or an RVar. At a Var a definition reads its own Func only where it writes.
+        """The dimensions of the Func along which every access of the stage to it is at a Var or an
+        RVar. At a Var a definition reads its own Func only where it writes.
         """
         own = [c.args for c in self.definition.calls if c.target == self.function.name]
         if name in self.definition.pure_vars:
@@ -82,7 +82,9 @@ class _Walk:
 
     @property
     def strays(self) -> str:
-        """Why an iteration may touch what others do; empty where each has a part of the Func."""
+        """The reason why two iterations may touch the same element; empty if each has its own part
+        of the Func.
+        """
         for name in (name for names in self.along for name in names):
             if not self.places(name):
                 func = self.function.name
@@ -101,7 +103,7 @@ class _Walk:
 
     @property
     def overlaps(self) -> str:
-        """Why iterations of the loops visit the same values; empty where none do."""
+        """The reason why iterations of the loops visit the same values; empty if none do."""
         making, names = self.making, {name for names in self.along for name in names}
         tails = resolved_tails(self.definition, self.order, is_update=self.stage.stage > 0)
         for record, tail in zip(self.order.splits, tails, strict=True):
@@ -116,7 +118,9 @@ class _Walk:
         return ""
 
     def apart(self, other: _Walk, aligned: bool) -> str:
-        """Why iterations of the same number are not at the same place; empty where they are."""
+        """The reason why iterations of the same number are at different places; empty if they are
+        not.
+        """
         mine, theirs = dict[str, str](), dict[str, str]()
         pairs = zip(self.along, other.along, strict=True)
         for loop, (first, second) in zip(self.shared, pairs, strict=True):
@@ -144,7 +148,7 @@ def _is(expr: Expr, name: str) -> bool:
 
 
 def _made(making: Sequence[Split | Fuse], names: dict[str, str]) -> list[tuple[object, ...]]:
-    """What is said of splits and fuses, whatever the dimensions are called that they are of."""
+    """The splits and fuses, with neutral names for their dimensions."""
     known, found = dict(names), list[tuple[object, ...]]()
     for record in making:
         taken = tuple(known.pop(name, name) for name in record.taken)

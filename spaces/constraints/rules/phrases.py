@@ -1,4 +1,4 @@
-"""How messages name things."""
+"""Names of stages and lists in messages."""
 
 from __future__ import annotations
 

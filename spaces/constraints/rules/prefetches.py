@@ -1,4 +1,4 @@
-"""Rules about prefetches: at loops that there are, of what is read there."""
+"""Rules about prefetches: at existing loops, of buffers that are read there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _directive(func: str, stage: int, one: Prefetch) -> str:
     "at an unknown loop.",
 )
 def loop(records: Records, func: str) -> Iterator[Check]:
-    """One check for each prefetch at no such loop."""
+    """One check for each prefetch at an unknown or unsuitable loop."""
     for index, (_, order, _) in enumerate(records.stages(func)):
         for one in order.prefetches:
             names = order.names
@@ -62,7 +62,7 @@ def loop(records: Records, func: str) -> Iterator[Check]:
     "with an internal error.",
 )
 def on_gpu(records: Records, func: str) -> Iterator[Check]:
-    """One check for each prefetch of what runs on a GPU."""
+    """One check for each prefetch in or around a kernel."""
     if records.gpu is None or records.is_inlined(func):
         return
     for index, (_, order, _) in enumerate(records.stages(func)):
@@ -81,7 +81,7 @@ def on_gpu(records: Records, func: str) -> Iterator[Check]:
 
 
 def _kernel_at(records: Records, func: str, index: int, one: Prefetch) -> str:
-    """Where a prefetch stands, if that has to do with kernels; else nothing."""
+    """The kernel in or around which a prefetch stands; empty if there is none."""
     path = records.path(func, index)
     if path is not None and any(kind.is_gpu for kind in records.kinds(path)):
         return f"in the kernel of {stage_name(func, index)}"
@@ -101,7 +101,7 @@ def _kernel_at(records: Records, func: str, index: int, one: Prefetch) -> str:
     "Halide silently drops the first, and refuses the second.",
 )
 def unread(records: Records, func: str) -> Iterator[Check]:
-    """One check for each prefetch of what is not read there."""
+    """One check for each prefetch of a buffer that its loop does not read."""
     images = {image.name for image in records.pipeline.images}
     for index, (_, order, _) in enumerate(records.stages(func)):
         for one in order.prefetches:

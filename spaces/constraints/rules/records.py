@@ -1,4 +1,4 @@
-"""What rules about records read: pipeline, schedule and device, with derived facts kept."""
+"""The input of rules about records: pipeline, schedule and device, with cached facts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 @define
 class Records:
-    """A schedule that covers its pipeline: one entry a Func, one domain order a stage."""
+    """A schedule that covers its pipeline: one entry for each Func, one domain order for each
+    stage.
+    """
 
     pipeline: Pipeline
     schedule: Schedule
@@ -37,21 +39,21 @@ class Records:
 
     @cached_property
     def levels(self) -> Levels:
-        """Where Funcs are computed and stored."""
+        """The places where Funcs are computed and stored."""
         return Levels(self.pipeline, self.schedule)
 
     @cached_property
     def computed(self) -> frozenset[str]:
-        """Names of the Funcs that are not inlined (or cannot be)."""
+        """The names of the Funcs that are not inlined, or cannot be."""
         return frozenset(f.name for f in self.levels.functions)
 
     @property
     def gpu(self) -> GpuDevice | None:
-        """The device, where it is a GPU."""
+        """The device if it is a GPU, else None."""
         return self.device if isinstance(self.device, GpuDevice) else None
 
     def entry(self, func: str) -> FuncSchedule:
-        """What is scheduled about a Func."""
+        """The schedule entry of a Func."""
         return self._entries[func]
 
     def function(self, func: str) -> Function:
@@ -59,7 +61,7 @@ class Records:
         return self._functions[func]
 
     def stages(self, func: str) -> tuple[tuple[Stage, DomainOrder, Trace], ...]:
-        """Each stage of a Func with its domain order and what that does to its loops."""
+        """Each stage of a Func with its domain order and the result of that order."""
         if func not in self._traced:
             function = self.function(func)
             self._traced[func] = tuple(
@@ -71,8 +73,8 @@ class Records:
         return self._traced[func]
 
     def compute_path(self, func: str) -> Path | None:
-        """The loops around the computation of a Func; None where its level, or that of a Func
-        that reads it, is illegal.
+        """The loops around the computation of a Func; None if its level, or the level of a
+        consumer, is illegal.
         """
         if func not in self._compute_paths:
             try:
@@ -82,8 +84,8 @@ class Records:
         return self._compute_paths[func]
 
     def store_depth(self, func: str) -> int | None:
-        """How many of the loops around the computation of a Func are also around its storage; None
-        where its store level is not one of these loops.
+        """The number of loops around both the computation and the storage of a Func; None if its
+        store level is not one of the loops around the computation.
         """
         path, level = self.compute_path(func), self.entry(func).store
         if path is None:
@@ -95,7 +97,7 @@ class Records:
         )
 
     def path(self, func: str, stage: int) -> Path | None:
-        """All loops around a stage, its own included; None where its compute level is illegal."""
+        """All loops around a stage, including its own; None if its compute level is illegal."""
         return None if self.compute_path(func) is None else self.levels.stage_path(func, stage)
 
     def kinds(self, path: Path) -> tuple[LoopKind, ...]:
@@ -103,5 +105,5 @@ class Records:
         return tuple(self.levels.kind(loop) for loop in path)
 
     def is_inlined(self, func: str) -> bool:
-        """Whether a Func is substituted into those that read it."""
+        """Whether a Func is inlined into its consumers."""
         return func not in self.computed

@@ -1,4 +1,4 @@
-"""A rule about tails inside tiles, where an update stage would visit places twice."""
+"""A rule about tails inside tiles, which would update elements twice."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def repeated_update(records: Records, func: str) -> Iterator[Check]:
 def _inside_tiles(stage: Stage, order: DomainOrder) -> Iterator[tuple[int, Split, Expr]]:
     """The splits that round up a loop inside a tile, with its extent (or what divides that).
 
-    Going over the end of the outer loop of a split leaves the domain, and touches nothing again;
-    going over that of the inner one runs into its neighbor. A fused loop ends where its outer
+    A loop that exceeds the end of a split's outer loop leaves the domain and repeats no element;
+    one that exceeds the inner loop's end enters the next tile. A fused loop ends where its outer
     part does. RVars and loops without a dimension, whose tails are guarded anyway, are left to
     ``order.tail``.
     """
@@ -78,6 +78,6 @@ def _inside_tiles(stage: Stage, order: DomainOrder) -> Iterator[tuple[int, Split
         if extent is not None and record.old not in exact:
             if tail is Tail.ROUND_UP:
                 yield number, record, extent
-            # A guard ends it too, but not where the factor divides: there is none then.
+            # A guard ends the loop, too; but there is no guard if the factor divides.
             inside[record.outer] = (extent + factor - 1) / factor
         inside[record.inner] = factor

@@ -1,5 +1,5 @@
-"""Where a schedule combines floats in another order than the algorithm, so that their last bits, or
-more, may differ from those of the algorithm.
+"""Finds directives that combine floats in another order than the algorithm, so that last bits, or
+more, may differ.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Rounding:
     """A directive that lets a stage combine floats in another order than the algorithm.
 
     Attributes:
-        func: the Func that is updated.
+        func: the updated Func.
         stage: 0 for its pure stage, n for its update n - 1.
-        loop: the loop that runs in another order; empty where a directive adds a Func.
-        directive: what is written.
-        why: how the results may differ, and by what, in words.
+        loop: the loop that runs in another order; empty if the directive adds a Func.
+        directive: the directive as written.
+        why: how the results may differ and why, in words.
         varies: whether two runs of the same program may give different results.
     """
 
@@ -62,12 +62,14 @@ class Rounding:
 
 
 def roundings(records: Records) -> tuple[Rounding, ...]:
-    """All of a schedule that has an entry for each Func, Func by Func."""
+    """All roundings of a schedule that has an entry for each Func, Func by Func."""
     return tuple(one for f in records.pipeline.functions for one in roundings_of(records, f.name))
 
 
 def roundings_of(records: Records, func: str) -> Iterator[Rounding]:
-    """Those of the updates of one Func: what they are factored into, then the loops of each."""
+    """The roundings of the updates of one Func: factored Funcs first, then the loops of each
+    update.
+    """
     yield from _factored(records, func)
     function = records.function(func)
     for index, (_, order, _) in enumerate(records.stages(func)):
@@ -85,8 +87,8 @@ def roundings_of(records: Records, func: str) -> Iterator[Rounding]:
 
 
 def why_order_matters(function: Function, index: int) -> str:
-    """Why a stage gives other bits where its iterations run in another order, in words; empty where
-    its values are no floats, or what it does with them is exact.
+    """The reason why a stage gives other bits in another order of iterations, in words; empty if
+    its values are not floats, or its operations are exact.
     """
     if not any(type.is_float for type in function.types):
         return ""
@@ -95,11 +97,11 @@ def why_order_matters(function: Function, index: int) -> str:
 
 
 def _factored(records: Records, func: str) -> Iterator[Rounding]:
-    """Partial results are combined after all of what they hold."""
+    """Factored updates: partial results combine after all their values."""
     steps = [d for d in records.pipeline.derivations if isinstance(d, RFactor)]
     for number, step in enumerate(steps):
         if step.func == func:
-            # The update as it was written is now that of the Func that it was factored into last.
+            # The update as written now belongs to the last Func that it was factored into.
             name, index = step.name, 1
             for later in steps[number + 1 :]:
                 if (later.func, later.update) == (name, index - 1):
@@ -110,7 +112,7 @@ def _factored(records: Records, func: str) -> Iterator[Rounding]:
 
 
 def _reordered(records: Records, func: str, index: int, why: str) -> Iterator[Rounding]:
-    """Loops that run in another order than written; of sums ``order.reduction`` refuses these."""
+    """Loops that run in another order than written."""
     function = records.function(func)
     stage, order, _ = records.stages(func)[index]
     traced = trace(stage, order, dependences(function, index))
@@ -127,7 +129,7 @@ def _reordered(records: Records, func: str, index: int, why: str) -> Iterator[Ro
 
 
 def _at_once(records: Records, func: str, index: int, loop: str, why: str) -> Iterator[Rounding]:
-    """Iterations that run at once and change the same element, one after the other."""
+    """Concurrent iterations that change the same element in turn."""
     kind = records.entry(func).stages[index].kind(loop)
     directive = kind_directive(records, func, index, loop)
     if kind in _BY_THREADS:

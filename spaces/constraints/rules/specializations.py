@@ -1,4 +1,4 @@
-"""Rules about the specializations of stages: their conditions, and where there can be any."""
+"""Rules about the specializations of stages: their conditions and their places."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from spaces.model.writing.text import format_call
 _PARTS = ("min", "extent", "stride")
 
 _NO_PART = (*RANDOM, UNDEFINED, REQUIRE, LIKELY_AT)
-"""Operators that mean nothing outside of a definition."""
+"""Operators that have a meaning only in a definition."""
 
 
 def _directive(func: str, one: Specialization) -> str:
@@ -53,7 +53,7 @@ def _known(pipeline: Pipeline) -> set[str]:
     "Halide refuses conditions that read Funcs or Vars.",
 )
 def condition(records: Records, func: str) -> Iterator[Check]:
-    """One check for each condition that something else decides."""
+    """One check for each condition that is not about parameters and sizes."""
     known = _known(records.pipeline)
     for one in records.entry(func).specializations:
         nodes = list(walk(one.condition))
@@ -108,7 +108,7 @@ def inlined(records: Records, func: str) -> Iterator[Check]:
     "Halide refuses further specializations.",
 )
 def after_failure(records: Records, func: str) -> Iterator[Check]:
-    """One check for each specialization that comes too late."""
+    """One check for each specialization after ``specialize_fail``."""
     failed: set[int] = set()
     for one in records.entry(func).specializations:
         if one.stage in failed:
@@ -133,7 +133,7 @@ def after_failure(records: Records, func: str) -> Iterator[Check]:
     most=Quantity("most cases of a pipeline", "cases"),
 )
 def few_cases(records: Records, func: str) -> Iterator[Check]:
-    """At most one check, about the last Func that is specialized."""
+    """At most one check, about the last specialized Func."""
     last = [f.name for f in records.schedule.funcs if f.specializations][-1:]
     if last == [func]:
         count = len(list(itertools.islice(cases(records.schedule), MOST_CASES + 1)))
@@ -154,8 +154,8 @@ def few_cases(records: Records, func: str) -> Iterator[Check]:
     "Halide's pipelines stop there.",
 )
 def failure(records: Records, func: str) -> Iterator[Check]:
-    """One check for each specialize_fail: one of the conditions before it holds; and none ever
-    does where each call is a case that fails.
+    """One check for each specialize_fail: one of the conditions before it must hold. It always
+    fails if there is no such condition.
     """
     asked: dict[int, Expr] = {}
     written = records.entry(func).specializations

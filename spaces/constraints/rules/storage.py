@@ -1,4 +1,4 @@
-"""Rules about where values are kept: kinds of memory, and folding."""
+"""Rules about storage: memory types, folds and sizes."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ from spaces.model.schedules.schedule import MemoryType
 _PRIVATE = (MemoryType.STACK, MemoryType.REGISTER)
 
 MAX_STACK_BYTES = 256 << 10
-"""What one Func may keep on the stack of a thread: half the smallest stack (512 KiB) that a system
-gives to a thread that is not the main one."""
+"""The most that one Func may keep on the stack of a thread: half of 512 KiB, the smallest stack
+that a system gives to a thread other than the main one.
+"""
 
 
 @own_rule(
@@ -46,7 +47,7 @@ gives to a thread that is not the main one."""
     "Halide's fold_storage takes a Var of the Func.",
 )
 def fold_dimension(records: Records, func: str) -> Iterator[Check]:
-    """One check for each fold of something else."""
+    """One check for each fold along a name that is not a dimension."""
     args = records.function(func).args
     for fold in records.entry(func).folds:
         if fold.dimension not in args:
@@ -183,7 +184,7 @@ def fold_too_small(view: NestView, func: str) -> Iterator[Check]:
 
 
 def _live(view: NestView, func: str, dimension: str) -> str:
-    """What is read of a Func along a dimension while more is computed."""
+    """The values of a Func along a dimension that are still read while more are computed."""
     placement = view.placement(func)
     d = placement.function.args.index(dimension)
     readers = listed(dict.fromkeys(stage_name(*use) for use in view.nest.levels.uses(func)))
@@ -303,9 +304,7 @@ def _users(records: Records, func: str) -> list[tuple[str, int]]:
 
 
 def _limits(view: NestView, func: str) -> tuple[Expr, ...]:
-    """The most that the memory of a Func takes along each dimension, constants where they are
-    known.
-    """
+    """The largest extents of a Func's memory along each dimension; constants if known."""
     path = view.placement(func).path
     return tuple(
         upper_bound(e, path, view.nest.simplify, view.is_constant)

@@ -1,5 +1,5 @@
-"""Advice on Funcs with updates that a schedule says nothing of, while it does of others: what the
-same text means in Halide.
+"""Advice on Funcs with updates that a schedule does not mention: the same text means something else
+in Halide.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spaces.model.schedules.schedule import FuncSchedule
     "it.",
 )
 def unnamed_updates(view: NestView, func: str) -> Iterator[Check]:
-    """At most one check, of a Func of which a schedule says nothing, or ``compute_root()`` only."""
+    """At most one check, for a Func without directives, or with ``compute_root()`` alone."""
     pipeline, levels = view.nest.pipeline, view.nest.levels
     function = view.records.function(func)
     if function.is_pure or func in pipeline.outputs or not _is_silent_on(view, func):
@@ -35,7 +35,7 @@ def unnamed_updates(view: NestView, func: str) -> Iterator[Check]:
     elif places:
         advice = "For that give each its own copy with clone_in, computed at its innermost loop."
     else:
-        return  # what reads it has no loops
+        return  # its consumer has no loops
     yield Check(
         func,
         VIOLATED,
@@ -51,7 +51,7 @@ def unnamed_updates(view: NestView, func: str) -> Iterator[Check]:
 
 
 def _is_silent_on(view: NestView, name: str) -> bool:
-    """Whether the entry of a Func is as it is where a schedule says nothing of it."""
+    """Whether the entry of a Func equals the entry of a Func without directives."""
     function = view.records.function(name)
     stored = name in view.nest.pipeline.outputs or not function.is_pure
     return view.records.entry(name) == FuncSchedule.default(function, stored)

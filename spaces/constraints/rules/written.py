@@ -24,13 +24,13 @@ from spaces.model.writing.text import format_call
 
 
 def split_directive(records: Records, func: str, stage: int, index: int) -> str:
-    """What gives a stage its split or fuse number ``index``: ``f.vectorize(x, 8)``."""
+    """The directive that makes split or fuse number ``index`` of a stage: ``f.vectorize(x, 8)``."""
     made = (call for call, order in _steps(records, func, stage) if len(order.splits) > index)
     return _of_stage(func, stage, next(made, None))
 
 
 def kind_directive(records: Records, func: str, stage: int, loop: str) -> str:
-    """What gives a loop its kind: ``f.parallel(y)``; of a serial loop its name."""
+    """The directive that gives a loop its kind: ``f.parallel(y)``; the name of a serial loop."""
     kind, made = records.entry(func).stages[stage].kind(loop), None
     before = LoopKind.SERIAL
     for call, order in _steps(records, func, stage):
@@ -42,7 +42,7 @@ def kind_directive(records: Records, func: str, stage: int, loop: str) -> str:
 
 
 def level_directive(func: str, verb: str, level: LoopLevel) -> str:
-    """What puts a Func somewhere: ``f.compute_at(g, x)``, ``f.store_root()``."""
+    """The directive that sets a level of a Func: ``f.compute_at(g, x)``, ``f.store_root()``."""
     if level.is_root:
         return f"{func}.{verb}_root()"
     if level.is_inline:
@@ -51,16 +51,16 @@ def level_directive(func: str, verb: str, level: LoopLevel) -> str:
 
 
 def store_directive(entry: FuncSchedule) -> str:
-    """What says where a Func is stored: ``f.store_at(g, x)``, or where storage follows
-    computation ``f.compute_at(g, x)``.
+    """The directive that sets the store level: ``f.store_at(g, x)``; ``f.compute_at(g, x)`` if
+    storage follows computation.
     """
     verb = "compute" if entry.store == entry.compute else "store"
     return level_directive(entry.name, verb, entry.store)
 
 
 def placing_directive(records: Records, stage: StageOf) -> str:
-    """What puts the loops of a stage where they are: ``f.compute_at(g, x)``, or
-    ``f.compute_with(g, x)``.
+    """The directive that places the loops of a stage: ``f.compute_at(g, x)`` or ``f.compute_with(g,
+    x)``.
     """
     if stage in records.levels.fused:
         one = records.levels.fused_groups.pairs[stage]
@@ -121,7 +121,7 @@ def _steps(
 def _written(
     start: DomainOrder, target: DomainOrder
 ) -> tuple[tuple[DirectiveCall, DomainOrder], ...]:
-    """Results are kept: a stage with many mistakes needs them once for each mistake."""
+    """Cached: a stage with many mistakes needs the result once for each mistake."""
     directives, steps = trial(start), []
     for call in order_calls(start, target):
         directives = call.on(directives)

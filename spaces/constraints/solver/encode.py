@@ -113,7 +113,7 @@ class _DecisionTerms:
         self.done: dict[Expr, Term] = {}
 
     def term(self, holds: Expr) -> Term:
-        """The condition that ``holds``; formulas that occur often become terms once."""
+        """The term of ``holds``; a formula that occurs often becomes a term once."""
         if holds not in self.done:
             names = variables(holds)
             combinations = math.prod(len(self.menus[n]) for n in names)
@@ -122,7 +122,7 @@ class _DecisionTerms:
         return self.done[holds]
 
     def _table(self, holds: Expr, names: tuple[str, ...]) -> Term:
-        """That none of the combinations is chosen for which the formula is false."""
+        """The condition that excludes each combination for which the formula is false."""
         excluded = []
         for options in itertools.product(*(self.menus[n] for n in names)):
             numbers = {
@@ -134,8 +134,8 @@ class _DecisionTerms:
         return z3.And(*excluded, self.context)
 
     def _arithmetic(self, holds: Expr) -> Term:
-        """The formula over integers, each picked among the options of its decision; it says
-        nothing where a decision is left out.
+        """The formula over integers, each one of the options of its decision. It is true if a
+        decision is left out.
         """
         names = variables(holds)
         left_out = [z3.Not(z3.Or(*(self.chosen[n, o] for o in self.menus[n]))) for n in names]
@@ -161,11 +161,11 @@ class ModelStream:
     """A lazy stream of the legal choices of a universe, in the order of decisions and options.
 
     Attributes:
-        encoded: the universe.
-        chosen: the options that are given for some decisions.
-        limit: how many choices are given at most.
-        seconds: how long it may take, from when the first is asked for.
-        end: how it ended, once it has.
+        encoded: the encoded universe.
+        chosen: fixed options for some decisions.
+        limit: the most choices to yield.
+        seconds: the time limit, counted from the request for the first choice.
+        end: how the stream ended; set at its end.
     """
 
     encoded: Encoded
@@ -178,7 +178,7 @@ class ModelStream:
         """The choices.
 
         Raises:
-            KeyError: the universe has no such decision or option as is given.
+            KeyError: the universe lacks a decision or option in ``chosen``.
         """
         search = _ModelSearch(self.encoded, self.chosen, time.monotonic() + self.seconds)
         for number, choice in enumerate(search.choices(0)):
@@ -194,8 +194,8 @@ class Models:
     """Legal choices found by the solver.
 
     Attributes:
-        choices: what was found, in the order of decisions and options.
-        end: whether these are all.
+        choices: the legal choices, in the order of decisions and options.
+        end: whether these are all legal choices.
     """
 
     choices: tuple[dict[str, Option], ...]
@@ -203,9 +203,9 @@ class Models:
 
 
 def models(encoded: Encoded, *, limit: int = 100_000, seconds: float = 60.0) -> Models:
-    """The models of an encoding, by deciding one decision after the other.
+    """Finds the models of an encoding, one decision after the other.
 
-    At most ``limit`` are given, and the search stops after ``seconds``.
+    Returns at most ``limit`` models, and stops after ``seconds``.
     """
     stream = ModelStream(encoded, limit=limit, seconds=seconds)
     choices = tuple(stream)
@@ -213,9 +213,9 @@ def models(encoded: Encoded, *, limit: int = 100_000, seconds: float = 60.0) -> 
 
 
 class _ModelSearch:
-    """Depth first over the decisions; a branch is left where the solver finds it empty.
+    """A depth-first search over the decisions. It leaves a branch that the solver finds empty.
 
-    Nothing is asserted, only assumed: a search may rest while others ask the same solver.
+    It passes assumptions and asserts nothing, so that other searches may use the solver meanwhile.
     """
 
     def __init__(self, encoded: Encoded, chosen: Assignment, deadline: float) -> None:
@@ -227,7 +227,7 @@ class _ModelSearch:
         self.path: list[Option] = []
 
     def choices(self, index: int) -> Iterator[dict[str, Option]]:
-        """The models in which the first ``index`` decisions are as in the path."""
+        """The models whose first ``index`` decisions equal the path."""
         decisions = self.encoded.universe.decisions
         if index == len(decisions):
             yield {d.name: o for d, o in zip(decisions, self.path, strict=True)}
@@ -242,7 +242,7 @@ class _ModelSearch:
             self.path.pop()
 
     def _may_continue(self) -> bool:
-        """Whether the branch has a model; where that is unknown it is left, and noted."""
+        """Whether the branch has a model. Leaves an unknown branch, and notes that."""
         if time.monotonic() > self.deadline:
             self.gave_up = True
             return False
@@ -254,12 +254,11 @@ class _ModelSearch:
 
 @frozen
 class Explanation:
-    """What the solver says of a choice.
+    """The solver's answer about a choice.
 
     Attributes:
-        answer: whether it has a model; or the solver did not find out in time.
-        rules: where it has none, assertions that exclude it together, none of which can be left
-            out.
+        answer: whether the choice has a model, or ``unknown`` if the time was up.
+        rules: if it has none, a minimal set of assertions that exclude it together.
     """
 
     answer: Literal["legal", "illegal", "unknown"]
@@ -267,7 +266,7 @@ class Explanation:
 
 
 def explain(encoded: Encoded, choice: Assignment) -> Explanation:
-    """Whether a choice, or a part of one, has a model, and if not, which rules exclude it.
+    """Asks whether a choice, or a part of one, has a model, and if not, which rules exclude it.
 
     Raises:
         KeyError: the universe has no such decision or option.
