@@ -28,15 +28,15 @@ EXAMPLES = (
         "order.tail",
         D.gpu_single_thread().unroll("__thread", 4, "round_up"),
         D.gpu_single_thread().unroll("__thread", 4),
-        "over one iteration",
+        "over a loop of gpu_single_thread",
     ),
     on_cpu("order.reduction", POWERS.reorder("r.y", "r.x"), POWERS.reorder("x", "r.x", "r.y", "y")),
     on_cpu("race.update", SUM.parallel("r.y"), SUM.parallel("y")),
-    on_cpu("race.update", SUM.parallel("r.y"), SUM.atomic().parallel("r.y"), "a sum"),
+    on_cpu("race.update", SUM.parallel("r.y"), SUM.atomic().parallel("r.y"), "accepted if atomic"),
     on_cpu(
         "order.reduction",
         POWERS.fuse("r.y", "r.x", "t"),
         POWERS.fuse("r.x", "r.y", "t"),
-        "through fuse",
+        "by fuse",
     ),
 )

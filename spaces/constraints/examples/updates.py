@@ -24,7 +24,7 @@ EXAMPLES = (
         "order.blend",
         SUM.split("x", "x", "xi", 4, "round_up_and_blend").parallel("xi"),
         SUM.split("x", "x", "xi", 4, "round_up_and_blend").vectorize("xi"),
-        "lanes",
+        "accepted as a vector",
     ),
     on_cpu("race.atomic", POWERS.atomic(), SUM.atomic()),
     on_cpu("race.atomic", NEAREST.func("s").update(0).atomic(), NEAREST, "the best of several"),

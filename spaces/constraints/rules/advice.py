@@ -57,7 +57,7 @@ def no_kernel(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "No loop runs on the GPU {device}: all is computed by the CPU.",
+            "No loop runs on the GPU {device}: the CPU computes everything.",
             "Map loops of {func} to the GPU with gpu_tile.",
             values={"device": view.device.name, "func": func},
         )
@@ -187,8 +187,7 @@ def single_iteration(view: NestView, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 most > _ONE,
-                "{directive} is without effect: loop {loop} of {stage_name} has {extent} "
-                "iteration.",
+                "{directive} has no effect: loop {loop} of {stage_name} has {extent} iteration.",
                 "Leave it out, or choose factors that leave {loop} more.",
                 stage=stage,
                 loop=loop.loop,
@@ -294,8 +293,8 @@ def no_window(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "{store} keeps the storage of {func} over the loops {loops}, but each of their "
-            "iterations computes all that it reads: no window slides.",
+            "{store} keeps the storage of {func} over the loops {loops}, but each iteration of "
+            "these loops computes all values that it reads: no window slides.",
             "Leave it out, or compute {func} where a serial loop moves it along one dimension.",
             loop=entry.store.loop if not entry.store.is_root else "",
             values={
@@ -358,9 +357,9 @@ def fused_partition(view: NestView, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 VIOLATED,
-                "{stage}.partition({loop}, Partition::{policy}) is about a loop that is fused with "
-                "that of {owner}.",
-                "Say it of {owner}.",
+                "{stage}.partition({loop}, Partition::{policy}) names a loop that runs as a loop "
+                "of {owner}.",
+                "Write it on {owner} instead.",
                 stage=index,
                 loop=one.loop,
                 values={
@@ -387,8 +386,8 @@ def undefined(view: NestView, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "The definition of {name} is undef, and {reason}: its values are those that lie in "
-            "memory.",
+            "The definition of {name} is undef, and {reason}: its values are whatever "
+            "its memory holds.",
             "Give it a value in the definition, or an update that stores it first.",
             stage=stage,
             values={"name": name, "reason": reason},

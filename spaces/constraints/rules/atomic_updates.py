@@ -41,8 +41,8 @@ def not_in_one_step(records: Records, func: str, stage: int) -> str:
         if len(function.types) == 1:
             return f"but a value of {func} is compared with others, not combined with them"
         return (
-            f"but the {len(function.types)} values of {func} change together, by what all of them "
-            "are, for which there is no one step"
+            f"but the {len(function.types)} values of {func} change together, and each depends "
+            "on all of them; no single step does that"
         )
     if found is None or not set(found.operators) <= set(IN_ONE_STEP):
         return (
@@ -57,7 +57,7 @@ def _advice(records: Records, func: str, stage: int) -> str:
     function = records.function(func)
     if stage < len(function.stages) and accumulation(function, stage) is not None:
         return (
-            "Let {stage_name}.rfactor reduce each part in a place of its own, where loops over "
-            "parts may run at once, and leave atomic() out."
+            "Use {stage_name}.rfactor, which gives each part a place of its own so that loops "
+            "over parts can run concurrently, and leave atomic() out."
         )
     return "Leave atomic() out, and loops over RVars serial."

@@ -137,8 +137,7 @@ def compute_level(records: Records, func: str) -> Iterator[Check]:
     yield Check(
         func,
         VIOLATED,
-        "{directive} computes {func} where not every use of it is enclosed (by {readers}): "
-        "{reason}.",
+        "{directive} does not enclose every use of {func} (the readers are {readers}): {reason}.",
         "Levels that enclose them: {legal}.",
         loop=level.loop,
         values={
@@ -171,7 +170,7 @@ def _why_not(records: Records, func: str, level: LoopLevel) -> str:
     ]
     if outside:
         return f"{listed(outside)} {'lies' if len(outside) == 1 else 'lie'} outside {level}"
-    return f"the loop {level} is another one for each of them"
+    return f"each of them has its own loop {level}"
 
 
 def _levels(path: Path) -> str:
@@ -219,8 +218,8 @@ def unread(records: Records, func: str) -> Iterator[Check]:
         yield Check(
             func,
             VIOLATED,
-            "{directive} computes {func}, but once the inlined Funcs are substituted nobody reads "
-            "it.",
+            "{directive} computes {func}, but no Func reads it once the inlined Funcs are "
+            "substituted.",
             "Inline it, or compute one of the Funcs that read it ({readers}).",
             values={
                 "directive": level_directive(func, "compute", records.entry(func).compute),

@@ -78,7 +78,7 @@ def _no_partner(records: Records, func: str, other: StageOf) -> str:
     if inlined := _inlined(records, func, other.func):
         return f"{inlined[0]} is inlined and has no loops"
     if ring := circle(records.schedule, func):
-        return f"{listed(ring)} are computed with one another in a circle"
+        return f"{listed(ring)} are computed with each other in a circle"
     return ""
 
 
@@ -231,7 +231,7 @@ def in_order(records: Records, func: str) -> Iterator[Check]:
     if not all(_is_there(records, stage) for stage in companions(records.schedule)):
         return
     if turns(records.schedule, group) is None:
-        reason = f"with all that is fused, the stages of {listed(group)} have no order"
+        reason = f"the fused loops leave the stages of {listed(group)} no order"
         advice = "Compute earlier stages with earlier ones and later stages with later ones."
         yield _check(func, entry.companions[-1], reason, advice)
 

@@ -219,12 +219,12 @@ def partition_loop(records: Records, func: str) -> Iterator[Check]:
                 )
 
 
-_TWICE = "values would be updated that must not be, or twice"
+_TWICE = "it would update values that must stay, or values twice"
 _OVER_RVAR = ("runs over an RVar", _TWICE)
 _SINGLE = ("runs over a loop of gpu_single_thread()", "all values would be computed again")
 _REPEATED = (
-    "runs over a Var in several coordinates of what is written",
-    "more of its iterations would write beyond the region along another of them",
+    "runs over a Var in several coordinates of the write",
+    "additional iterations would write beyond the region along another coordinate",
 )
 """A loop that must not run additional iterations: its description, and the damage that they would
 do.

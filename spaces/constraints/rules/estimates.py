@@ -73,7 +73,7 @@ def impossible_estimates(subject: tuple[Pipeline, Device], name: str) -> Iterato
     yield Check(
         pipeline.outputs[0],
         VIOLATED,
-        "No schedule can meet the sizes that are known of {pipeline}: {shortages}.",
+        "No schedule can meet the known sizes of {pipeline}: {shortages}.",
         "{enough}{choices}.",
         loop=buffers[0],
         values={

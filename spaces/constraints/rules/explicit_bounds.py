@@ -63,7 +63,7 @@ def explicit_range(records: Records, func: str) -> Iterator[Check]:
         yield Check(
             func,
             constant(_is_in_range(bound), Bool),
-            "{directive} gives {dimension} of {func} bounds that there are not.",
+            "{directive} gives {dimension} of {func} impossible bounds.",
             "Extents and moduli are at least 1, and all coordinates from -2147483648 to "
             "2147483647.",
             loop=bound.dimension,

@@ -41,8 +41,8 @@ def inline_size(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check
         yield Check(
             func,
             VIOLATED,
-            "{func} is inlined, and so are Funcs that read it: its definition is needed {copies} "
-            "times, which is more than {limit} terms in all.",
+            "{func} and Funcs that read it are inlined, which makes {copies} copies of its "
+            "definition: more than {limit} terms in all.",
             "Compute it, or Funcs between it and the outputs, at root or at a loop.",
             values={"func": func, "copies": copies[func], "limit": MAX_INLINED_TERMS},
         )

@@ -32,7 +32,7 @@ def why_not_in_step(
     for index, loop in enumerate(walks[0].shared):
         alignments = [_alignment(groups, stage, index) for stage in (earlier, later)]
         if alignments[0] != alignments[1]:
-            return f"{earlier} and {later} are aligned in other ways along {loop}"
+            return f"{earlier} and {later} are aligned differently along {loop}"
         aligned |= alignments[0] is not None
     reasons = (*(walk.overlaps for walk in walks), *(walk.strays for walk in walks))
     return next(filter(None, reasons), "") or walks[0].apart(walks[1], aligned)
@@ -88,7 +88,7 @@ class _Walk:
         for name in (name for names in self.along for name in names):
             if not self.places(name):
                 func = self.function.name
-                return f"{self.stage} goes over {name}, and touches {func} elsewhere, too"
+                return f"{self.stage} runs over {name}, and also touches {func} elsewhere"
         return ""
 
     @property
@@ -111,10 +111,10 @@ class _Walk:
                 continue
             names.update(record.made)
             if record in making and tail_of_writes(tail) is Tail.SHIFT_INWARDS:
-                return f"{self.stage} shifts tiles, which computes values once more"
+                return f"{self.stage} shifts tiles, which computes values again"
             inside = making and record not in making
             if inside and isinstance(record, Split) and tail_of_writes(tail) is Tail.ROUND_UP:
-                return f"{self.stage} rounds up inside of tiles, which computes values once more"
+                return f"{self.stage} rounds up inside tiles, which computes values again"
         return ""
 
     def apart(self, other: _Walk, aligned: bool) -> str:
@@ -126,7 +126,7 @@ class _Walk:
         for loop, (first, second) in zip(self.shared, pairs, strict=True):
             places = [self.places(a) & other.places(b) for a, b in zip(first, second, strict=False)]
             if len(first) != len(second) or not all(places):
-                return f"{self.stage} and {other.stage} go along unlike dimensions in {loop}"
+                return f"{self.stage} and {other.stage} traverse different dimensions in {loop}"
             for a, b, at in zip(first, second, places, strict=True):
                 mine[a] = theirs[b] = str(min(at))
         if _made(self.making, mine) != _made(other.making, theirs):

@@ -42,7 +42,7 @@ def loop(records: Records, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 VIOLATED,
-                "{directive} has no place to stand: {reason}.",
+                "{directive} stands at no suitable loop: {reason}.",
                 "The loops, outermost first, are {legal}.",
                 stage=index,
                 loop=one.at,
@@ -72,8 +72,8 @@ def on_gpu(records: Records, func: str) -> Iterator[Check]:
                 yield Check(
                     func,
                     VIOLATED,
-                    "{directive} stands {where}, for which there is no code.",
-                    "Leave it out; what the CPU computes may prefetch.",
+                    "{directive} stands {where}, and kernels cannot prefetch.",
+                    "Leave it out; only loops on the CPU can prefetch.",
                     stage=index,
                     loop=one.at,
                     values={"directive": _directive(func, index, one), "where": where},

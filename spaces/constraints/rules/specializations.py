@@ -70,8 +70,8 @@ def condition(records: Records, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 VIOLATED,
-                "{directive} asks for {other}, which is no condition on sizes and parameters.",
-                "Ask for parameters ({scalars}), or for sizes and strides of images and outputs.",
+                "{directive} tests {other}, which is not a size or a parameter of a call.",
+                "Test parameters ({scalars}), or sizes and strides of images and outputs.",
                 stage=one.stage,
                 values={
                     "directive": _directive(func, one),
@@ -171,7 +171,7 @@ def failure(records: Records, func: str) -> Iterator[Check]:
                 func,
                 VIOLATED if never else spared,
                 f"{{directive}} refuses {'every' if never else 'the'} call: {{failure}}.",
-                "Ask for sizes and parameters that a specialization before it is for.",
+                "Choose sizes and parameters for which an earlier specialization holds.",
                 stage=one.stage,
                 values={"failure": one.failure.rstrip("."), "directive": _directive(func, one)},
             )

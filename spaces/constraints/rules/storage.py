@@ -133,8 +133,8 @@ def fold_direction(view: NestView, func: str) -> Iterator[Check]:
             yield Check(
                 func,
                 VIOLATED,
-                "{directive} folds {func} along {dimension} while what is read moves {up}, but "
-                "along {loop} it moves {down}.",
+                "{directive} folds {func} along {dimension} for reads that move {up}, but along "
+                "{loop} the reads move {down}.",
                 "{legal}.",
                 loop=fold.dimension,
                 values={
@@ -144,7 +144,7 @@ def fold_direction(view: NestView, func: str) -> Iterator[Check]:
                     "up": "up" if fold.forward else "down",
                     "down": "down" if fold.forward else "up",
                     "loop": f"{slide.loop.func}.{slide.loop.loop}",
-                    "legal": "Leave out that it is folded backwards"
+                    "legal": "Write fold_storage without false"
                     if slide.forward
                     else "Write fold_storage with false as its last argument",
                 },

@@ -31,15 +31,17 @@ def unnamed_updates(view: NestView, func: str) -> Iterator[Check]:
     loops = [levels.stage_path(reader, stage)[-1:] for reader, stage in stages]
     places = [f"compute_at({p.func}, {p.loop})" for path in loops for p in path]
     if len(stages) == 1 and places:
-        advice = "Write {func}.{place} for that; Halide means the same with it."
+        advice = "Write {func}.{place} to do that here and in Halide."
     elif places:
-        advice = "For that give each its own copy with clone_in, computed at its innermost loop."
+        advice = (
+            "To do that, give each reader a copy with clone_in, computed at its innermost loop."
+        )
     else:
         return  # its consumer has no loops
     yield Check(
         func,
         VIOLATED,
-        "{func} is computed at root, as where nothing is said of it; Halide, if nothing is said, "
+        "{func} is computed at root, the default of a Func with updates; without a level, Halide "
         "computes it in the innermost loop of {readers}.",
         advice,
         values={

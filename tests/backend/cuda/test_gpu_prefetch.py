@@ -51,4 +51,4 @@ def test_kernels_do_not_prefetch(text: str, where: str) -> None:
     verdict = verify(BLUR, parse_schedule(text, BLUR), GPU)
     assert not isinstance(verdict, CheckedSchedule)
     (violation,) = [v for v in verdict.violations if v.rule == "prefetch.gpu"]
-    assert f"stands {where}, for which there is no code" in violation.message
+    assert f"stands {where}, and kernels cannot prefetch" in violation.message

@@ -174,7 +174,7 @@ def test_a_stage_precedes_the_loop_that_a_later_one_shares() -> None:
     ("text", "reason"),
     [
         ("f.compute_with(h, y, LoopAlignStrategy::AlignStart)\nf.update(0).compute_with(h, y)",
-         "f and f.update(0) are aligned in other ways along y"),
+         "f and f.update(0) are aligned differently along y"),
         ("f.split(y, y, yi, 2)\nh.split(y, y, yi, 2)\nf.update(0).split(y, y, yi, 2)\n"
          "f.compute_with(h, y)\nf.update(0).compute_with(h, y)",
          "f shifts tiles, which computes values once more"),

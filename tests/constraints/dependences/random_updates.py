@@ -24,7 +24,7 @@ Iteration = Mapping[str, int]
 """The RVars of an iteration, and the number ``p``, by name."""
 
 PIXELS = (3, 0, 2, 3, 1, 0, 2, 2, 1, 3)
-"""What the image holds that coordinates are read from."""
+"""The values of the image from which coordinates are read."""
 
 X = Var("x")
 
@@ -42,8 +42,8 @@ class Update:
     """An update stage of the only Func of a pipeline, along the RVars ``ranges``.
 
     Attributes:
-        write: where it writes, one function a dimension; the Var is left out.
-        reads: where it reads its own Func.
+        write: the place that it writes, one function for each dimension; without the Var.
+        reads: the places where it reads its own Func.
         holds: whether an iteration runs.
     """
 
@@ -54,14 +54,14 @@ class Update:
     holds: Callable[[Iteration], bool]
 
     def iterations(self, p: int) -> list[dict[str, int]]:
-        """Those that run, in the order of the algorithm, the first RVar innermost."""
+        """The iterations that run, in the order of the algorithm, the first RVar innermost."""
         names = list(self.ranges)
         every = itertools.product(*(self.ranges[n] for n in reversed(names)))
         found = [{"p": p, **dict(zip(reversed(names), point, strict=True))} for point in every]
         return [i for i in found if self.holds(i)]
 
     def clashes(self, p: int) -> Iterator[tuple[Iteration, Iteration]]:
-        """Two iterations, the earlier first, that touch an element which one of them writes."""
+        """Pairs of iterations, the earlier first, that touch one element; one of them writes it."""
         ran = self.iterations(p)
         written = [tuple(t.value(i) for t in self.write) for i in ran]
         touched = [
@@ -176,7 +176,7 @@ def random_order(rng: random.Random, update: Update) -> DomainOrder:
 
 
 def positions(update: Update, order: DomainOrder) -> Callable[[Iteration], tuple[int, ...]]:
-    """Which iteration of each loop, outermost first, an iteration runs in; 0 of the Var."""
+    """The value of each loop, outermost first, in an iteration; 0 for the Var."""
 
     def of(iteration: Iteration) -> tuple[int, ...]:
         at = {n: iteration[n] - r.start for n, r in update.ranges.items()} | {"x": 0}
@@ -196,7 +196,7 @@ def positions(update: Update, order: DomainOrder) -> Callable[[Iteration], tuple
 
 
 def is_wrong(update: Update, order: DomainOrder, p: int) -> bool:
-    """Whether two iterations that touch the same element run at once, or the wrong way round."""
+    """Whether two iterations that touch one element run concurrently, or in the wrong order."""
     place = positions(update, order)
     at_once = [loop.kind is not LoopKind.SERIAL for loop in order.loops]
     for earlier, later in update.clashes(p):

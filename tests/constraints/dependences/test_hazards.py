@@ -1,4 +1,4 @@
-"""Which iterations of an update depend on one another."""
+"""Dependences between iterations of an update."""
 
 import pytest
 
@@ -113,7 +113,7 @@ def left_out(f):
 @pytest.mark.parametrize(
     ("update", "racing", "ordered"),
     [
-        # One element of the histogram may be met anywhere, in any order.
+        # Every iteration may touch any element of the histogram.
         (histogram, {"r.x", "r.y"}, ()),
         (scan, {"r.x", "r.y"}, ("r.y", "r.x")),
         (transposed, set(), ()),
@@ -128,7 +128,7 @@ def left_out(f):
         (strided, {"r.y"}, ()),
         (placed_by_itself, {"r.x", "r.y"}, ("r.y", "r.x")),
         (diagonal, {"r.x", "r.y"}, ("r.y", "r.x")),
-        # What each iteration reads no other one writes.
+        # No iteration writes a value that another one reads.
         (pairs, {"r.y"}, ("r.y",)),
         (far, set(), ()),
         (near, {"r.x"}, ("r.x",)),

@@ -1,4 +1,4 @@
-"""Dependences between iterations of update stages, held against all pairs of iterations."""
+"""Dependences between iterations of update stages, compared with all pairs of iterations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PARAMS = (0, 1, -2, 5)
 
 
 def judged(seed: int) -> tuple[Update, Schedule, set[str], bool]:
-    """A random update, a schedule of it, which rules it breaks, and whether it is wrong."""
+    """A random update, a schedule of it, the rules that it breaks, and whether it is wrong."""
     rng = random.Random(seed)
     update = random_update(rng)
     order = random_order(rng, update)
@@ -43,7 +43,7 @@ def judged(seed: int) -> tuple[Update, Schedule, set[str], bool]:
 
 
 def count(seeds: range) -> Counter[str]:
-    """How often schedules that are right or wrong are refused."""
+    """The number of refused schedules among the right ones and among the wrong ones."""
     found: Counter[str] = Counter()
     for seed in seeds:
         _, _, broken, wrong = judged(seed)

@@ -1,4 +1,4 @@
-"""Domain orders on names: what loops there are, and in which order reductions run."""
+"""Domain orders on names: the loops that result, and the order of reductions."""
 
 import pytest
 

@@ -199,7 +199,7 @@ def assert_agreement(calculator: Path, gpu: GpuDevice) -> None:
     limiters = LIMITER_BITS[limits.argmin(axis=1)]
     for carveout in (ANY_CARVEOUT, ALL_SHARED):
         blocks, factors, block_limit = ask(calculator, gpu, with_carveout(kernels, carveout)).T
-        assert len(set(blocks.tolist())) > 8  # the points do tell kernels apart
+        assert len(set(blocks.tolist())) > 8  # the points distinguish kernels
         assert kernels[blocks != ours].tolist() == []
         assert kernels[limiters & factors == 0].tolist() == []
         assert set(block_limit.tolist()) == {gpu.max_blocks_per_sm}

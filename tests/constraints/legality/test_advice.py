@@ -1,4 +1,4 @@
-"""Advice holds: without what it names, a schedule is legal still and means the same."""
+"""Advice holds: without the directive that it names, a schedule stays legal and means the same."""
 
 import re
 
@@ -34,7 +34,7 @@ def loops(draw: st.DrawFn, s: Directives) -> Directives:
 
 @st.composite
 def schedules(draw: st.DrawFn) -> Schedule:
-    """Schedules of the blur, most of them legal and many with something in vain."""
+    """Schedules of the blur: most are legal, and many have a directive without effect."""
     s = draw(loops(schedule(BLUR))).store_in(draw(st.sampled_from(MemoryType)))
     level = draw(st.sampled_from(["x", "y", "root", ""]))
     s = s.func("bx")
@@ -53,7 +53,7 @@ def checked(pipeline: Pipeline, written: Schedule) -> CheckedSchedule:
 
 
 def without(written: Schedule, advice: Advice) -> Schedule:
-    """The schedule without what an advice names."""
+    """The schedule without the directive that an advice names."""
     entry = written.of(advice.func)
     order = entry.stages[advice.stage]
     match advice.rule:
@@ -87,7 +87,7 @@ def meaning(verdict: CheckedSchedule) -> str:
 
 
 def stored(verdict: CheckedSchedule, func: str) -> int:
-    """Elements, in the first iteration of the loops around."""
+    """The number of stored elements in the first iteration of the loops around."""
     first = {loop.var.name: 0 for loop in verdict.bounds.placements[func].path}
     return evaluate(verdict.bounds.allocations[func].elements, BLUR.sizes() | first)
 

@@ -1,4 +1,4 @@
-"""Verdicts a single step to either side of a limit, and nothing said that is not wrong."""
+"""Verdicts one step to either side of a limit, without false violations."""
 
 from __future__ import annotations
 

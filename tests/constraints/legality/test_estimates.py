@@ -1,4 +1,4 @@
-"""Estimates that no schedule can meet: told once, in words to act on, and never searched."""
+"""Estimates that no schedule can meet: reported once, with advice, and never searched."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def blur(image_size: Sequence[int | tuple[int, int]]) -> Pipeline:
 
 SMALL = blur([64, 48])
 TOLD = (
-    "bounds.impossible-estimates: No schedule can meet the sizes that are known of f: image im "
+    "bounds.impossible-estimates: No schedule can meet the known sizes of f: image im "
     "holds 0 to 63 in dimension 0, but -1 to 64 is needed, holds 0 to 47 in dimension 1, but "
     "-1 to 48 is needed (g reads it). Estimate im as [(-1, 66), (-1, 50)]; or estimate smaller "
     "outputs; or read im through a boundary condition."

@@ -1,4 +1,4 @@
-"""What floats make has no limits of its own, but those of its type and of a ``clamp``."""
+"""Values made of floats have only the limits of their type and of a ``clamp``."""
 
 from __future__ import annotations
 

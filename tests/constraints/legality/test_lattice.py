@@ -1,4 +1,4 @@
-"""Masks over lattices of tile sizes against one verdict after the other."""
+"""Masks over lattices of tile sizes, compared with the verdict on each member."""
 
 import itertools
 
@@ -129,7 +129,7 @@ def test_a_million_tiles_are_judged_without_a_loop_over_them():
         {"tx": side[:, None], "ty": side},
     )
     assert mask.shape == (1000, 1000)
-    # A block of tx x (ty + 2) threads: counted by hand over tiles that the 96 x 64 output holds.
+    # A block has tx x (ty + 2) threads; the tiles that fit the 96 x 64 output are counted by hand.
     assert mask.sum() == sum(min(64, 1024 // tx - 2) for tx in range(1, 97) if 1024 // tx > 2)
 
 

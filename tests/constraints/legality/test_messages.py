@@ -15,7 +15,7 @@ CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
 
 
 def message(text: str, on: Device, pipeline: Pipeline = BLUR) -> str:
-    """What is said of the one thing that is wrong."""
+    """The message of the only violation."""
     (violation,) = verify(pipeline, parse_schedule(text, pipeline), on).violations
     return violation.message
 
@@ -209,7 +209,7 @@ def test_loops_that_are_named_wrongly(text: str, told: str):
 
 
 def messages(text: str, on: Device, pipeline: Pipeline = BLUR) -> dict[str, str]:
-    """What is said by the rules that are broken, by rule; of several of one rule the last."""
+    """The messages by broken rule; the last one if a rule is broken several times."""
     verdict = verify(pipeline, parse_schedule(text, pipeline), on)
     return {violation.rule: violation.message for violation in verdict.violations}
 

@@ -1,4 +1,4 @@
-"""Conditions on sizes: simple, the weakest there are, and met by every call that runs."""
+"""Conditions on sizes are simple and the weakest possible, and every call that runs meets them."""
 
 import functools
 
@@ -150,7 +150,7 @@ def at_sizes(pipe: Pipeline, ranges: dict[str, tuple[tuple[int, int], ...]]) -> 
 
 @st.composite
 def ranges_of(draw: st.DrawFn, pipe: Pipeline) -> dict[str, tuple[tuple[int, int], ...]]:
-    """Sizes of which many fit, and many nearly do."""
+    """Sizes near the limits: many fit, and many almost fit."""
     found = {}
     for name in pipe.outputs:
         dimensions = len(pipe.function(name).args)

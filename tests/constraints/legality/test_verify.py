@@ -1,4 +1,4 @@
-"""Verdicts on schedules as people write them, and what they say."""
+"""Verdicts on schedules as people write them, with their messages."""
 
 import json
 from contextlib import suppress
@@ -240,7 +240,7 @@ def test_levels_that_would_be_legal_are_listed():
     violation = only_violation(verify(BLUR, parse_schedule(text, BLUR), CPU))
     assert violation.values["legal"] == "root, by.y, by.yi, by.x"
     assert violation.message == (
-        "bx.compute_at(by, yo) computes bx where not every use of it is enclosed (by by): by has "
+        "bx.compute_at(by, yo) does not enclose every use of bx (the readers are by): by has "
         "no loop yo, only y, yi, x. Levels that enclose them: root, by.y, by.yi, by.x."
     )
 

@@ -52,7 +52,7 @@ def window() -> Pipeline:
 
 
 def siblings() -> Pipeline:
-    """``out`` reads ``f`` and ``g``, of which the first reads ``p``; more is read of it."""
+    """``out`` reads ``f`` and ``g``; ``f`` reads ``p``, and more of it."""
     image = ImageParam(Int32, 2, "input")
     p, f, g, out = Func("p"), Func("f"), Func("g"), Func("out")
     p[X, Y] = image[X, Y] * 2
@@ -73,7 +73,7 @@ def polynomial() -> Pipeline:
 
 
 def scan(step: int) -> Pipeline:
-    """Each of 8 values changed by the one ``step`` places further."""
+    """Each of 8 values is changed by the value ``step`` places further."""
     r = RDom([(1, 8)], "r")
     f, out = Func("f"), Func("out")
     f[X] = X * 3
@@ -147,8 +147,8 @@ def unguarded(nest: LoopNest, func: str) -> LoopNest:
 def with_target(
     nest: LoopNest, func: str, dimension: int, move: Callable[[Interval], tuple[Expr, Expr]]
 ) -> LoopNest:
-    """A Func whose loops run over a box that is moved in one dimension, as bounds inference would
-    have made it had it found that box.
+    """A nest in which the loops of a Func run over a box that is moved along one dimension, as if
+    bounds inference had found that box.
     """
     placement = nest.placements[func]
     target = list(placement.storage.target)
@@ -170,7 +170,9 @@ def with_target(
 
 
 def computed_seldom(nest: LoopNest, func: str) -> LoopNest:
-    """A Func is left out in the last iteration of the loop around it, as if nobody asked for it."""
+    """A nest without a Func in the last iteration of the loop around it, as if no consumer needed
+    it.
+    """
     placement = nest.placements[func]
     loop = placement.path[-1]
     condition = placement.when & (loop.var < loop.max)
@@ -223,7 +225,7 @@ def stages_swapped(nest: LoopNest, func: str) -> LoopNest:
 
 
 def last_stage_again(nest: LoopNest, func: str) -> LoopNest:
-    """With the last stage of a Func computed twice."""
+    """A nest that computes the last stage of a Func twice."""
 
     def change(node: NestNode) -> NestNode:
         if isinstance(node, Produce) and node.func == func:
@@ -234,7 +236,7 @@ def last_stage_again(nest: LoopNest, func: str) -> LoopNest:
 
 
 def consumed_first(nest: LoopNest, func: str) -> LoopNest:
-    """What reads a Func stands before what computes it, inside its storage."""
+    """A nest whose consumers of a Func stand before its production, inside its storage."""
 
     def swapped(node: NestNode) -> NestNode:
         if not isinstance(node, Allocate) or node.func != func:
@@ -245,7 +247,7 @@ def consumed_first(nest: LoopNest, func: str) -> LoopNest:
 
 
 def of_other_form(nest: LoopNest, func: str) -> LoopNest:
-    """One is taken from every value of a Func."""
+    """A nest that subtracts one from every value of a Func."""
 
     def change(node: NestNode) -> NestNode:
         if not isinstance(node, Compute) or node.func != func:

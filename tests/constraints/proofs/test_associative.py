@@ -1,4 +1,4 @@
-"""The operators that partial results are taken for: associative, commutative and with an identity
+"""The operators that combine partial results are associative and commutative and have an identity,
 over all bit-vectors.
 """
 

@@ -1,4 +1,4 @@
-"""Coordinates that are calculated from what is read: such numbers wrap, unlike those of loops."""
+"""Coordinates that are calculated from values that are read: they wrap, unlike loop variables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def values(type: Type) -> st.SearchStrategy[int]:
 
 @st.composite
 def calculated(draw: st.DrawFn, type: Type, depth: int) -> Expr:
-    """A number calculated from what is read."""
+    """A number calculated from values that are read."""
     if depth <= 0:
         # Literals alone are coordinates, which do not wrap.
         large = [] if type == Int32 else [256, 65536, type.max_value, type.min_value]

@@ -1,4 +1,4 @@
-"""Deciding formulas: what intervals and the solver say, against trying all small values."""
+"""Decided formulas: the answers of intervals and the solver, compared with all small values."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ conditions = st.recursive(
 
 
 def holds(hypotheses: tuple[Expr, ...], goal: Expr) -> bool:
-    """By trying all values."""
+    """Whether a formula holds for all values, tried one by one."""
     for values in product(range(LOW, HIGH + 1), repeat=3):
         env = dict(zip(NAMES, values, strict=True))
         if all(evaluate(h, env) for h in hypotheses) and not evaluate(goal, env):

@@ -1,4 +1,4 @@
-"""Statements about any number in place of a formula of sizes hold of the formula, too."""
+"""Statements that hold for any number in place of a formula of sizes hold for the formula, too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.constraints.proofs.test_decide import RANGES, A, B, C, conditions, ho
 
 
 def about(hypotheses: tuple[Expr, ...], goal: Expr, *sizes: str) -> Obligation:
-    """An obligation in which ``sizes`` are fixed by a call, and all else varies."""
+    """An obligation in which a call fixes ``sizes``, and all other variables vary."""
     return Obligation("bounds", "f", 0, "A test.", hypotheses, goal, "f", sizes=sizes)
 
 
@@ -65,7 +65,7 @@ def test_the_same_goal_is_asked_again_where_other_things_are_known() -> None:
     decider = Decider()
     goal = less(C + A % 4, B)
     for gap, holds_there in ((4, True), (3, False), (4, True)):
-        above = any_of((at_most(C + gap, B), at_most(C + 9, B)))  # what intervals take no notice of
+        above = any_of((at_most(C + gap, B), at_most(C + 9, B)))  # intervals ignore this
         outcome = decider.decide(about((above,), goal, "a"))
         assert isinstance(outcome, Proven) == holds_there
 

@@ -1,5 +1,5 @@
-"""Promises of int32 numbers mean the same to proofs, to calls and to compiled code: in none of them
-does anything overflow.
+"""Promises of int32 numbers mean the same to proofs, to calls and to compiled code: nothing
+overflows in any of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Legal schedules are proven for all sizes; what is proven also runs right at some."""
+"""Legal schedules are proven for all sizes; proven schedules also run right at some sizes."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_random_schedules_are_proven(data: st.DataObject) -> None:
 
 @st.composite
 def of_any_kind(draw: st.DrawFn, chosen: Schedule) -> Schedule:
-    """A schedule whose loops are parallel at random, or vectorized, if of as many iterations as a
-    split says.
+    """A schedule whose loops are parallel at random, or vectorized if a split gives them a constant
+    extent.
     """
     kinds = [LoopKind.SERIAL, LoopKind.PARALLEL]
     for func in chosen.funcs:
@@ -94,7 +94,7 @@ def test_random_legal_schedules_with_loops_that_run_at_once_are_proven(
 
 
 def histogram() -> Pipeline:
-    """How often each byte occurs, and the sum of counts up to it."""
+    """The number of occurrences of each byte, and the cumulative sum of these counts."""
     image = ImageParam(UInt8, 2, "input")
     r, s = RDom([(0, 64), (0, 48)], "r"), RDom([(1, 255)], "s")
     count, out = Func("count"), Func("out")
@@ -123,7 +123,7 @@ def test_shifts_by_what_loops_count_are_limited_by_their_loops() -> None:
     assert report.proofs == report.proven
     statements = [p.obligation.statement for p in report.proofs]
     assert any("1 << " in statement for statement in statements)
-    # From f(out.min + 1) to f(out.max + 16), and no more.
+    # From f(out.min + 1) to f(out.max + 16).
     assert evaluate(nest.placements["f"].required[0].max, {"out.min.0": 0, "out.extent.0": 9}) == 24
 
 

@@ -1,5 +1,5 @@
-"""Nests with a mistake are refuted, and the counterexample is one: the nest fails there when it is
-run literally, or arithmetic on its numbers shows the clash.
+"""Nests with a mistake are refuted with a real counterexample: the nest fails there in a literal
+run, or arithmetic on the numbers shows the clash.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def test_a_window_that_slides_along_a_parallel_loop_is_refuted() -> None:
 
 
 def places(nest: LoopNest, func: str, stage: int, example: Counterexample) -> list[list[int]]:
-    """Where a stage writes in the two iterations of a counterexample."""
+    """The places that a stage writes in the two iterations of a counterexample."""
     (site,) = [
         n
         for n in walk_nest(nest.body)
@@ -258,7 +258,7 @@ def test_an_update_applied_twice_is_refuted() -> None:
 
 
 def test_a_sum_that_is_added_to_twice_is_refuted() -> None:
-    """In any order, but once."""
+    """The order is free, but each point counts once."""
     nest = nest_of(
         algorithms.total(),
         lambda d: d.func("s").compute_root().update(0).split("x", "x", "xi", 4, "shift_inwards"),
@@ -276,7 +276,7 @@ def test_an_update_before_its_pure_stage_is_refuted() -> None:
 
 
 def test_a_stage_that_is_computed_again_is_refuted() -> None:
-    """In another loop over the same points, which no range of the first loop tells of."""
+    """Another loop visits the same points; the ranges of the first loop do not show that."""
     nest = nest_of(polynomial())
     again = broken.last_stage_again(nest, "s")
     assert not prove(nest).refuted
@@ -289,7 +289,7 @@ def test_an_output_that_nothing_produces_is_refuted() -> None:
 
 
 def test_whole_tiles_of_an_update_may_reach_beyond_what_is_asked_for() -> None:
-    """There they read what nobody has computed, and nobody reads what they make of it."""
+    """There they read values that no stage computed, and no Func reads their results."""
     algorithm = algorithms.total()
     whole = nest_of(
         algorithm, lambda d: d.func("s").compute_root().update(0).split("x", "x", "xi", 4)
@@ -316,7 +316,7 @@ def test_a_value_of_another_coordinate_is_refuted() -> None:
 
 
 def test_storage_in_the_wrong_loop_is_refuted() -> None:
-    """A window of rows whose storage is made anew for each row."""
+    """A window of rows whose storage is allocated again for each row."""
     nest = broken.stored_inside(rows(), "blurx")
     (example,) = refuted(nest, "sliding")
     with pytest.raises(NestError, match=r"blurx\("):
@@ -345,6 +345,6 @@ def newest_row(interval: Interval) -> tuple[Expr, Expr]:
 
 
 def test_a_window_that_is_never_filled_is_refuted() -> None:
-    """Each iteration computes its newest row; nobody computes the first two."""
+    """Each iteration computes its newest row; no iteration computes the first two."""
     (example,) = refuted(broken.with_target(rows(), "blurx", 1, newest_row), "sliding")
     assert example.buffer == "blurx"

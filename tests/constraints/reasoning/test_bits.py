@@ -1,4 +1,4 @@
-"""Bits and shifts of coordinates in proofs: what is stated of them holds of all numbers."""
+"""Bits and shifts of coordinates in proofs: the facts about them hold for all numbers."""
 
 from __future__ import annotations
 

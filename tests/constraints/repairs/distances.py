@@ -1,4 +1,4 @@
-"""How many decisions two schedules take otherwise, counted plainly."""
+"""The number of decisions in which two schedules differ, counted plainly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def decisions_changed(before: Schedule, after: Schedule) -> int:
 
 
 def _named(func: FuncSchedule) -> dict[object, object]:
-    """What is said of single dimensions of storage."""
+    """The directives about single dimensions of storage."""
     records = (*func.folds, *func.pads, *func.storage_bounds)
     return {(type(record), record.dimension): record for record in records}
 

@@ -1,4 +1,4 @@
-"""The nearest legal schedule: legal, and nearer than any other that is known."""
+"""Repairs are legal, and nearer than any other known legal schedule."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def test_no_legal_member_of_a_universe_is_nearer():
 
 
 def neighbors(pipe: Pipeline, given_: Schedule, on: Device) -> Iterator[Schedule]:
-    """Every schedule that takes one decision otherwise, as directives could."""
+    """Every schedule that differs in one decision, as directives can write it."""
     for func in given_.funcs:
         readers = [f for f in given_.funcs if f.name != func.name]
         levels = [LoopLevel(f.name, n) for f in readers for o in f.stages for n in o.names]
@@ -335,7 +335,7 @@ LEGAL = [
 
 @st.composite
 def mutations(draw: st.DrawFn, given_: Schedule) -> Schedule:
-    """One decision taken otherwise, at random."""
+    """A random change of one decision."""
     func = draw(st.sampled_from(given_.funcs))
     stage = draw(st.integers(0, len(func.stages) - 1))
     order = func.stages[stage]

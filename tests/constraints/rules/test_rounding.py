@@ -1,4 +1,4 @@
-"""What a verdict says of results that are not those of the algorithm bit for bit."""
+"""Verdicts on schedules whose results differ from those of the algorithm in some bits."""
 
 from __future__ import annotations
 

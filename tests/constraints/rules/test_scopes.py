@@ -1,4 +1,4 @@
-"""Rules read no more of a schedule than they say, which the solver encoding relies on."""
+"""Rules read only the part of a schedule that their kind names, as the solver needs."""
 
 from collections.abc import Iterable
 

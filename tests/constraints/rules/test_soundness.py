@@ -1,6 +1,4 @@
-"""Legal orders of updates give the values that the algorithm defines, in any order of the
-iterations that run at once.
-"""
+"""Legal orders of updates give the algorithm's values, in any order of concurrent iterations."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,7 +74,7 @@ ALGORITHMS = [
 
 
 class _Backwards(_Machine):
-    """Runs the iterations of loops that run at once from the last to the first."""
+    """Runs the iterations of concurrent loops from the last to the first."""
 
     def step(self, node) -> None:
         if not (isinstance(node, Loop) and node.var.kind in AT_ONCE):

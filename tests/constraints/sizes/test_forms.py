@@ -81,7 +81,7 @@ LIMITS = st.sampled_from([Int32.max_value, Int32.min_value]).flatmap(
 
 @st.composite
 def places(draw: st.DrawFn) -> dict[str, int]:
-    """Where an output may lie along its first dimension: also at the ends of int32."""
+    """Positions of an output along its first dimension, also at the ends of int32."""
     near = st.integers(-9, 9)
     ends = st.one_of(near.map(lambda n: Int32.max_value - abs(n)), near)
     low = draw(st.one_of(ends, near.map(lambda n: Int32.min_value + abs(n))))

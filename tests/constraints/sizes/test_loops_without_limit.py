@@ -1,4 +1,4 @@
-"""Conditions that must hold in all iterations of loops over which no limit is found."""
+"""Conditions that must hold in all iterations of loops without a known limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a space is empty: rules and menus that exclude everything, and none of them for nothing."""
+"""Explanations of empty spaces: minimal sets of rules and menus that exclude everything."""
 
 import attrs
 import pytest

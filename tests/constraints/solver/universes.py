@@ -34,7 +34,7 @@ def _placed(directives: Directives, func: str, choice: Assignment) -> Directives
 
 
 def two_stages() -> Universe:
-    """Blur: tiles or rows, on CPU or GPU, with bx anywhere, legal or not."""
+    """Blur: tiles or rows, on CPU or GPU, with bx at any level, legal or not."""
     pipeline = algorithms.blur()
     levels = ("inline", "root", "by.y", "by.x", "by.yi")
 
@@ -75,7 +75,7 @@ def two_stages() -> Universe:
 
 
 def three_stages() -> Universe:
-    """A chain: where two producers are computed, and one of them stored."""
+    """A chain: the compute levels of two producers, and the store level of one."""
     pipeline = algorithms.chain()
 
     def structure(choice: Assignment) -> Schedule:
@@ -105,7 +105,7 @@ def three_stages() -> Universe:
 
 
 def updates() -> Universe:
-    """Sums whose loops may be reordered, split, and run at once."""
+    """Sums whose loops may be reordered, split, and run concurrently."""
     pipeline: Pipeline = algorithms.total()
 
     def structure(choice: Assignment) -> Schedule:
@@ -144,7 +144,7 @@ UNIVERSES = {"two stages": two_stages, "three stages": three_stages, "updates": 
 
 @cache
 def verdicts(name: str, on: str) -> dict[tuple, bool]:
-    """Brute force: whether each choice of a universe gives a schedule that is legal on a device."""
+    """Brute force: for each choice of a universe, whether its schedule is legal on a device."""
     universe = UNIVERSES[name]()
     return {
         tuple(choice.items()): verify(
