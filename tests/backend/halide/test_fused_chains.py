@@ -177,18 +177,18 @@ def test_a_stage_precedes_the_loop_that_a_later_one_shares() -> None:
          "f and f.update(0) are aligned differently along y"),
         ("f.split(y, y, yi, 2)\nh.split(y, y, yi, 2)\nf.update(0).split(y, y, yi, 2)\n"
          "f.compute_with(h, y)\nf.update(0).compute_with(h, y)",
-         "f shifts tiles, which computes values once more"),
+         "f shifts tiles, which computes values again"),
         ("f.split(y, y, yi, 2, TailStrategy::GuardWithIf)\nh.split(y, y, yi, 2)\n"
          "f.update(0).split(y, y, yi, 4)\nf.compute_with(h, y)\nf.update(0).compute_with(h, y)",
          "the loops of f are made in another way than those of f.update(0)"),
         ("f.split(y, t, ti, 2, TailStrategy::GuardWithIf)\nh.split(y, t, ti, 2)\n"
          "f.update(0).split(x, t, ti, 2).reorder(ti, y, t)\n"
          "f.compute_with(h, t)\nf.update(0).compute_with(h, t)",
-         "f and f.update(0) go along unlike dimensions in t"),
+         "f and f.update(0) traverse different dimensions in t"),
         ("f.split(y, y, yi, 4, TailStrategy::GuardWithIf)"
          ".split(yi, yi, yii, 3, TailStrategy::RoundUp)\nh.split(y, y, yi, 4)\n"
          "f.update(0).split(y, y, yi, 4)\nf.compute_with(h, y)\nf.update(0).compute_with(h, y)",
-         "f rounds up inside of tiles, which computes values once more"),
+         "f rounds up inside tiles, which computes values again"),
     ],
 )  # fmt: skip
 def test_why_stages_of_one_func_are_not_in_step(text: str, reason: str) -> None:

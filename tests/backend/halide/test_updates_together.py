@@ -176,7 +176,7 @@ def test_an_update_may_not_read_what_a_later_iteration_computes() -> None:
     both = parse_schedule(text + "f.update(0).compute_with(g.update(0), r)", rows)
     violations = verify(rows, both, device("cpu")).violations
     assert [v.rule for v in violations] == ["with.stages"]
-    assert "f.update(1) goes over r.x, and touches f elsewhere, too" in str(violations[0])
+    assert "f.update(1) runs over r.x, and also touches f elsewhere" in str(violations[0])
 
 
 def test_the_proof_refutes_schedules_that_the_rule_forbids() -> None:
