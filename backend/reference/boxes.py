@@ -40,7 +40,7 @@ def shape(box: IntegerBox) -> tuple[int, ...]:
 
 
 def box_of(coordinates: Sequence[Array]) -> IntegerBox | None:
-    """The smallest box around coordinates; None if there are none."""
+    """The smallest box around coordinates; None without coordinates."""
     if any(c.size == 0 for c in coordinates):
         return None
     return tuple((int(c.min()), int(c.max())) for c in coordinates)

@@ -41,7 +41,7 @@ class Fault:
         detail: a clause that says what is wrong there.
         obtained: the value read or written.
         expected: the value of the reference there; None if it is not known.
-        order: the order in which concurrent iterations ran; empty if there are none.
+        order: the order in which concurrent iterations ran; empty without concurrent iterations.
     """
 
     kind: FaultKind

@@ -60,7 +60,7 @@ VALUES = np.random.default_rng(4).integers(-10, 15, 24).astype(np.int32)
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_undefined_values_are_not_stored(lanes: int) -> None:
     algorithm = chained()
-    assert len(algorithm.function("out").stages) == 4  # the update without any value is none
+    assert len(algorithm.function("out").stages) == 4  # an update without any value adds no stage
     sizes = {"out": (24,)}
     assert evaluate(algorithm, {"in": VALUES}, sizes=sizes)["out"].tolist() == meant(VALUES)
     directives = schedule(algorithm)

@@ -279,7 +279,9 @@ def emit_enlist(program: Program, library: Library) -> Value:
 
 
 def emit_finish(program: Program, library: Library, help: Value, spin: Value) -> Value:
-    """``void finish(pool, job)``: unlist `job` and wait until nobody works on it."""
+    """``void finish(pool, job)``: removes `job` from the list and waits until no thread works on
+    it.
+    """
     body = program.define_private("finish", VOID, POINTER, POINTER)
     pool, job = body.arguments
     build = body.builder

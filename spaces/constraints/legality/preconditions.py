@@ -51,7 +51,7 @@ class Precondition:
         """The message for a call at sizes where it fails: what is wrong, and what to change."""
         shown = ", ".join(f"{name} is {values[name]}" for name in variables(self.condition))
         told = told_at(self.source.check, values)
-        return f"{told} Needed is {self.condition}, but {shown}."
+        return f"{told} This needs {self.condition}, but {shown}."
 
     def json(self) -> dict[str, str]:
         """As a dictionary of JSON's types."""

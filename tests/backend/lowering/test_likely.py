@@ -162,7 +162,7 @@ def test_halide_computes_the_same() -> None:
 def test_halide_makes_as_many_loops(test: str) -> None:
     bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
     if test == "of rows":
-        pytest.skip("a hint on a condition is none for Halide")
+        pytest.skip("Halide ignores a hint on a condition")
     algorithm = hinted(f"at {test}")
     text = "f.never_partition(y)"
     source = pytest.importorskip("backend.halide.source")

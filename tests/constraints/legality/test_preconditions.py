@@ -181,7 +181,7 @@ def test_a_call_is_legal_at_its_sizes_or_refused(case: str, data: st.DataObject)
     shape = tuple(extent for _, extent in reversed(ranges[image.name]))
     pixels = np.random.default_rng(len(shape)).integers(0, 19, shape).astype(image.type.dtype)
     if not held:
-        with pytest.raises(SizeError, match=r"Needed is .* but "):
+        with pytest.raises(SizeError, match=r"This needs .* but "):
             compiled(case).run({"input": pixels}, sizes=ranges)
         return
     result = compiled(case).run({"input": pixels}, sizes=ranges)
@@ -203,7 +203,7 @@ def test_all_that_a_call_lacks_is_said_at_once():
     lines = str(refused.value).splitlines()
     assert len(lines) == 3
     assert "at least 5 wide along y; it is 4." in lines[0]
-    assert "Needed is by.extent.1 >= 5, but by.extent.1 is 4." in lines[0]
+    assert "This needs by.extent.1 >= 5, but by.extent.1 is 4." in lines[0]
     assert "Image input is read up to" in lines[1]
 
 
