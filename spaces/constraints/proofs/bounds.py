@@ -35,7 +35,7 @@ def _fits(subject: Subject, memory: HoistedStorage, path: TreePath) -> Obligatio
         subject,
         "bounds",
         (memory.func, 0),
-        f"What is allocated of {memory.func} fits the memory that is hoisted for it.",
+        f"The allocation of {memory.func} fits the memory that is hoisted for it.",
         (*subject.known.common, *subject.ranges(loops_of(path))),
         all_of(at_most(formula(e), formula(most)) for e, most in pairs),
         memory.func,

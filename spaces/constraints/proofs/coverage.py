@@ -76,7 +76,7 @@ def _whole(subject: Subject, func: str) -> Obligation:
         subject,
         "coverage",
         (func, 0),
-        f"All of output {func} is asked of it within its bounds.",
+        f"The whole output {func} lies within its explicit bounds.",
         (*subject.known.common, *inside),
         all_of(in_box(subject, values, placement.storage.target)),
         func,
@@ -158,7 +158,7 @@ def _visits(subject: Subject, site: Site) -> Obligation:
         subject,
         "coverage",
         site,
-        f"{site.name} is computed at every {where} that is asked of it."
+        f"{site.name} is computed at every required {where}."
         if where
         else f"{site.name} is computed.",
         hypotheses,

@@ -67,8 +67,8 @@ def _in_turn(
         subject,
         "order",
         later,
-        f"{later.name} touches of {func} what {earlier.name} has done with, in the same iteration "
-        f"of {', '.join(loop.loop for loop in fused)} or before.",
+        f"{later.name} touches elements of {func} after {earlier.name} is done with them, in the "
+        f"same iteration of {', '.join(loop.loop for loop in fused)} or before.",
         (
             *subject.runs(later),
             *map(second, subject.ranges(earlier.loops[depth:])),

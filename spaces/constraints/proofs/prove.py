@@ -136,12 +136,11 @@ class _Session:
         sizes, buffer = suspected.counterexample.sizes, suspected.counterexample.buffer
         faults = self._faults(sizes)
         if isinstance(faults, str):
-            return Unknown(f"A condition that suffices does not hold. {faults}", buffer)
+            return Unknown(f"A sufficient condition fails. {faults}", buffer)
         if buffer not in faults:
             text = ", ".join(f"{n} = {v}" for n, v in sizes.items())
             return Unknown(
-                f"A condition that suffices does not hold for {text}, where the nest itself shows "
-                "no fault.",
+                f"A sufficient condition fails for {text}, where the nest itself shows no fault.",
                 buffer,
             )
         fault = faults[buffer]

@@ -147,5 +147,5 @@ def _statement(loop: LoopVar, write: Access, access: Access, reason: str) -> str
         )
     return (
         f"Iterations of {loop.func}.{loop.loop} ({loop.kind}): {access.site.name} {does} no place "
-        f"of {write.buffer} that {write.site.name} writes in another one."
+        f"of {write.buffer} that {write.site.name} writes in another iteration."
     )

@@ -137,7 +137,9 @@ class _Clauses:
         numeric = {d.name for d in self.universe.numeric}
         for item in ask_matching(self.universe.pipeline, schedule):
             if item.rule is not open_parameter or item.check.loop not in numeric:
-                raise ValueError(f"A structure of the universe is no schedule: {item.rule.id}.")
+                raise ValueError(
+                    f"A structure of the universe does not fit its pipeline: {item.rule.id}."
+                )
         return schedule
 
     def _relevant(self, func: str, case: StructuralChoice) -> StructuralChoice:

@@ -185,7 +185,7 @@ def test_the_proof_refutes_schedules_that_the_rule_forbids() -> None:
     both = parse_schedule(text + "f.update(0).compute_with(g.update(0), r)", rows)
     wrong = [p for p in prove(loop_nest(rows, both)).proofs if isinstance(p.outcome, Refuted)]
     assert {p.obligation.kind for p in wrong} == {"order"}
-    assert any("what f.update(0) has done with" in p.obligation.statement for p in wrong)
+    assert any("after f.update(0) is done with them" in p.obligation.statement for p in wrong)
 
 
 def test_tiles_of_two_updates_begin_at_the_same_place() -> None:

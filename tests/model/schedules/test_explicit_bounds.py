@@ -99,7 +99,7 @@ def test_outputs_are_proven_whole() -> None:
     report = prove(verdict)
     assert len(report.proven) == len(report.proofs)
     statements = [p.obligation.statement for p in report.proofs]
-    assert "All of output g is asked of it within its bounds." in statements
+    assert "The whole output g lies within its explicit bounds." in statements
 
 
 def test_later_words_count() -> None:
