@@ -46,6 +46,7 @@ CONDITIONS: list[tuple[Expr, dict[str, float], bool]] = [
     (P * Q < 100, {"p": LARGE, "q": LARGE}, False),  # 2**32, which is 0 as an int32
     (P * Q < 100, {"p": -LARGE, "q": LARGE}, True),
     (P + Q < 100, {"p": 2**31 - 1, "q": 1}, False),
+    (P + Q > 0, {"p": 2**31 - 1, "q": 1}, True),  # negative as an int32
     (P - Q > 0, {"p": -(2**31), "q": 1}, False),
     ((P << 20) + Q < 100, {"p": 4096, "q": 0}, False),
     (P * cast(Int32, N) + Q * 0 < 100, {"p": 2**30, "q": 0, "n": 4}, False),
