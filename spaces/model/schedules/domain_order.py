@@ -19,7 +19,16 @@ Factor: TypeAlias = int | str
 
 
 class LoopKind(StrEnum):
-    """How the iterations of a loop are executed."""
+    """How the iterations of a loop run.
+
+    Attributes:
+        is_gpu: blocks or threads of a GPU run the iterations.
+        uses_threads: several threads run the iterations, on the CPU or on a GPU.
+        is_concurrent: iterations run at once, in threads or vector lanes; others run in order.
+        has_constant_extent: the extent must be constant, because each iteration is a lane or a
+            copy of the body.
+        is_scalar_loop: CPU code runs it as a loop around a body that is there once.
+    """
 
     SERIAL = "serial"
     PARALLEL = "parallel"
@@ -28,30 +37,13 @@ class LoopKind(StrEnum):
     GPU_BLOCK = "gpu_block"
     GPU_THREAD = "gpu_thread"
 
-    @property
-    def is_gpu(self) -> bool:
-        """Whether blocks or threads of a GPU run the iterations."""
-        return self is LoopKind.GPU_BLOCK or self is LoopKind.GPU_THREAD
-
-    @property
-    def uses_threads(self) -> bool:
-        """Whether several threads run the iterations, on the CPU or on a GPU."""
-        return self is LoopKind.PARALLEL or self.is_gpu
-
-    @property
-    def is_concurrent(self) -> bool:
-        """Whether iterations run at once, in threads or vector lanes; others run in order."""
-        return self is LoopKind.VECTORIZED or self.uses_threads
-
-    @property
-    def has_constant_extent(self) -> bool:
-        """Whether the extent must be constant, because each iteration is a lane or a copy."""
-        return self is LoopKind.VECTORIZED or self is LoopKind.UNROLLED
-
-    @property
-    def is_scalar_loop(self) -> bool:
-        """Whether CPU code runs it as a loop around a body that is there once."""
-        return self is LoopKind.SERIAL or self is LoopKind.PARALLEL
+    def __init__(self, name: str) -> None:
+        # Set once for each kind, because loops ask often.
+        self.is_gpu = name in ("gpu_block", "gpu_thread")
+        self.uses_threads = self.is_gpu or name == "parallel"
+        self.is_concurrent = self.uses_threads or name == "vectorized"
+        self.has_constant_extent = name in ("vectorized", "unrolled")
+        self.is_scalar_loop = name in ("serial", "parallel")
 
 
 class Tail(Choice, halide="TailStrategy", called="a tail strategy"):

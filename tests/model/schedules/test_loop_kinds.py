@@ -16,5 +16,5 @@ PROPERTIES = {
 
 @pytest.mark.parametrize("kind", LoopKind)
 def test_each_kind_has_the_properties_of_how_it_runs(kind: LoopKind) -> None:
-    names = [name for name, value in vars(LoopKind).items() if isinstance(value, property)]
-    assert {name for name in names if getattr(kind, name)} == PROPERTIES[kind]
+    properties = {name: value for name, value in vars(kind).items() if not name.startswith("_")}
+    assert {name for name, holds in properties.items() if holds} == PROPERTIES[kind]
