@@ -1,1 +1,1 @@
-"""What a device can hold, and how many blocks of a kernel at a time."""
+"""The limits of devices, and the number of blocks of a kernel that fit at a time."""

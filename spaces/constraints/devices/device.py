@@ -1,7 +1,7 @@
-"""Devices: what one kind of GPU, or the CPU of this machine, can hold.
+"""Devices: the limits of GPUs by compute capability, and of the CPU of this machine.
 
-A device is data. The GPUs are read from ``gpu_devices.toml``, which names its source; the CPU is
-asked about itself.
+A device is data. ``gpu_devices.toml`` lists the GPUs and names its source; the CPU describes
+itself.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class GpuDevice:
     registers_per_sm: int
     registers_per_block: int
     max_registers_per_thread: int
-    #: Memory of its own that a thread may have; what does not fit its registers goes there.
+    #: Local memory of a thread; values that do not fit its registers go there.
     max_local_bytes_per_thread: int
     #: Registers are handed to warps in multiples of this many.
     register_allocation_unit_per_warp: int
@@ -55,11 +55,11 @@ class GpuDevice:
     sub_partitions_per_sm: int
 
     shared_bytes_per_sm: int
-    #: What a kernel may ask for when it opts in (dynamic shared memory), without the reserve.
+    #: The most that a kernel may request by opting in (dynamic shared memory), without the reserve.
     max_shared_bytes_per_block: int
-    #: What a kernel may declare in its text; the compiler refuses more.
+    #: The most that a kernel may declare in its text; the compiler refuses more.
     static_shared_bytes_per_block: int
-    #: Taken by the driver from every resident block, on top of what the kernel asks for.
+    #: The driver takes this from every resident block, in addition to the request of the kernel.
     reserved_shared_bytes_per_block: int
     #: Shared memory, reserve included, is handed to blocks in multiples of this many bytes.
     shared_allocation_unit_bytes: int
@@ -107,7 +107,7 @@ def device(name: str) -> Device:
     """The device called ``name``: ``"sm_70"`` to ``"sm_120"``, or ``"cpu"`` for this machine.
 
     Raises:
-        ValueError: if no device has that name; the message lists those there are.
+        ValueError: no device has that name; the message lists the names.
     """
     if not isinstance(name, str):
         raise ValueError(f"The name of a device is a text such as 'sm_80' or 'cpu', not {name!r}.")
@@ -132,8 +132,9 @@ def host_cpu(cache_folder: Path = _CACHE_FOLDER) -> CpuDevice:
     """Describe the CPU on which this process runs.
 
     Args:
-        cache_folder: where the kernel describes the caches of one core, as Linux does. Where it
-            is missing, 32 KiB, 256 KiB and 4 MiB with lines of 64 bytes are assumed.
+        cache_folder: the folder in which the kernel describes the caches of one core, as Linux
+            does. If it is missing, the caches have 32 KiB, 256 KiB and 4 MiB, with lines of 64
+            bytes.
     """
     cache_bytes, cache_line_bytes = _read_caches(cache_folder)
     features = llvmlite.binding.get_host_cpu_features()

@@ -1,9 +1,9 @@
-"""Occupancy: how many blocks of a kernel one multiprocessor of a GPU can hold at a time.
+"""Occupancy: the number of blocks of a kernel that one multiprocessor of a GPU holds at a time.
 
 The calculation is the vendor's ("CUDA Occupancy Calculator", cited by Sioutas et al., TACO 2020,
-section 2.2): each of four resources admits so many blocks, and the scarcest decides. It is written
-once, without a branch on a value, so that the same lines are read on ints, on NumPy arrays (a
-resource use of thousands of tile sizes at once) and on symbolic integers.
+section 2.2): each of four resources limits the number of blocks, and the scarcest decides. The code
+has no branch on a value, so that the same lines run on ints, on NumPy arrays (the resources of
+thousands of tile sizes) and on symbolic integers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spaces.constraints.devices.device import GpuDevice
 Limiter = Literal["warps", "registers", "shared memory", "blocks"]
 
 #: An integer to calculate with: int, array of integers, or a symbolic integer that overloads
-#: ``+ - * //`` (floor division). Nothing narrower can be said of all three in Python's types.
+#: ``+ - * //`` (floor division). Python's types cannot express the three more narrowly.
 SymbolicNumber: TypeAlias = Any
 
 
@@ -51,7 +51,7 @@ class BlockLimits:
 
 @frozen
 class Occupancy:
-    """What one multiprocessor holds of one kernel.
+    """The share of one kernel that one multiprocessor holds.
 
     Attributes:
         blocks_per_sm: resident blocks; 0 if a single one asks for too much.

@@ -1,4 +1,4 @@
-"""Updates that would change an element twice or at once, and neighbors that do not."""
+"""Updates that would change an element twice or concurrently, and neighbors that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Legality of a whole lattice of tile sizes at once: the formulas of the rules, read as arrays."""
+"""Legality of a whole lattice of tile sizes: reads the formulas of the rules as arrays."""
 
 from __future__ import annotations
 
