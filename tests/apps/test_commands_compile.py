@@ -62,7 +62,7 @@ def test_hardened_code_says_in_its_header_what_it_returns(tmp_path):
     given = ("--schedule", "cpu", "--hardened")
     spaces("compile", "blur", *given, "-o", tmp_path)
     assert "@outside" in (tmp_path / "blur.ll").read_text()
-    assert "instead of touching memory that was not obtained" in (tmp_path / "blur.h").read_text()
+    assert "before it touches memory that it did not obtain" in (tmp_path / "blur.h").read_text()
     gpu = ("--schedule", "gpu", "--device", "sm_80", "--hardened")
     _, err = spaces("compile", "blur", *gpu, "-o", tmp_path, status=2)
     assert "--hardened is for CPUs" in err
