@@ -169,7 +169,7 @@ MUTANTS = (
         "reading(node, value)",
         "value(node)",
         "A coordinate keeps the derived operators of a Func that is substituted into it.",
-        ("backend/test_every_operator.py",),
+        ("test_inlined_coordinates.py",),
     ),
     Mutant(
         "bits-of-negative-numbers-one-too-few",
