@@ -11,7 +11,7 @@ import pytest
 from tests.text_fuzz import runner
 from tests.text_fuzz.check import Case, check, draw_case
 
-CASES = 150
+CASES = 100
 
 
 @pytest.mark.parametrize("family", runner.FAMILIES)

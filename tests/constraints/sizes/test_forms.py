@@ -59,7 +59,7 @@ comparisons = st.tuples(st.sampled_from(["le", "lt", "ge", "gt", "eq", "ne"]), s
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(comparisons, min_size=1, max_size=3), st.data())
 def test_parts_hold_together_where_the_conditions_do(conditions: list[Expr], data) -> None:
     forms = Forms(PIPELINE)
@@ -90,7 +90,7 @@ def places(draw: st.DrawFn) -> dict[str, int]:
     return {LEFT.name: low, WIDTH.name: extent}
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     *(st.integers(-2, 2), st.integers(-2, 2), st.integers(-4, 4)),
     *(st.sampled_from(["le", "lt", "ge", "gt"]), LIMITS, st.lists(places(), min_size=8)),

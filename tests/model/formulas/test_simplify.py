@@ -57,7 +57,7 @@ def informed() -> Simplifier:
     return simplify
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(integer_expressions(), VALUES)
 def test_value_is_kept(expr: Expr, values: dict[str, int]) -> None:
     assert evaluate(informed()(expr), values) == evaluate(expr, values)
@@ -69,7 +69,7 @@ def test_simplifying_twice_changes_nothing_of_the_value(expr: Expr, values: dict
     assert evaluate(informed()(once), values) == evaluate(expr, values)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(integer_expressions(depth=3), VALUES)
 def test_lower_limit_is_never_exceeded_downwards(expr: Expr, values: dict[str, int]) -> None:
     simplify = informed()
@@ -77,7 +77,7 @@ def test_lower_limit_is_never_exceeded_downwards(expr: Expr, values: dict[str, i
     assert low is None or low <= evaluate(expr, values)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(integer_expressions(depth=3), VALUES)
 def test_growth_claims_hold(expr: Expr, values: dict[str, int]) -> None:
     if never_decreases(expr, A, informed()):
@@ -239,7 +239,7 @@ def test_clamped_neighbors_stay_neighbors() -> None:
     assert simplify.lower(simplify.polynomial(below - above)) == 0
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(
     st.lists(integer_expressions(depth=1), min_size=2, max_size=7),
     st.lists(integer_expressions(depth=1), min_size=2, max_size=7),

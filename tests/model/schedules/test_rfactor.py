@@ -95,7 +95,7 @@ def factored(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
     return result.func("h").update(0).rfactor("q.y", "u").schedule
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.data(),
     st.sampled_from(list(NUMPY)),
