@@ -21,10 +21,7 @@ from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.runtime.helpers import runtime_symbols
 from backend.llvm.runtime.pools import ThreadPool
-from backend.lowering.cpu.interleave import interleave
-from backend.lowering.cpu.parallel import parallel
-from backend.lowering.cpu.unroll import unroll
-from backend.lowering.cpu.vectorize import vectorize
+from backend.lowering.cpu.passes import HOST_PASSES
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Type
 
@@ -103,7 +100,7 @@ def compile_host_part(
         size_checks=(),
         body=part.body,
     )
-    for lowering in (unroll, vectorize, interleave, parallel):
+    for lowering in HOST_PASSES:
         lowered = lowering(lowered)
     read = {name for s in inside for name in buffers_read(s)}
     written = {name for s in inside for name in buffers_written(s)}

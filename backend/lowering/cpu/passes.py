@@ -37,6 +37,9 @@ def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
     )
 
 
+HOST_PASSES = (unroll, vectorize, interleave, parallel)
+"""The passes for the host parts of a GPU program, which are simplified and flat already."""
+
 CPU_PASSES = tuple(one.name for one in cpu_passes())
 """The names of the passes, in order."""
 

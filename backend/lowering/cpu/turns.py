@@ -53,7 +53,7 @@ def lanes_of_class(expr: Expr, place: int, period: int) -> Expr | None:
             kind = Int32.with_lanes(lanes // period)
             return Ramp(kind, begin, constant(int(step) * period, Int32))
         case Ramp(base=base, stride=stride):
-            begin = base if place == 0 else base + stride * constant(place, Int32)
+            begin = coordinate("add", base, coordinate("mul", stride, constant(place, Int32)))
             kind = Int32.with_lanes(lanes // period)
             return Ramp(kind, begin, Op(Int32, "mul", (stride, constant(period, Int32))))
     own = period_of(expr)
