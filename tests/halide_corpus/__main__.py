@@ -1,8 +1,8 @@
-"""Run all cases, and write what was found and the page of the documentation.
+"""Runs all cases, and writes the results and the documentation page.
 
-``python -m tests.halide_corpus [NAME ...]``: with names, of pipelines or of cases, only these are
-run, and of all others what was found before is kept. The exit status is 1 where a difference lacks
-its reason, or a legal schedule gives wrong values in our own code.
+``python -m tests.halide_corpus [NAME ...]``: with names of pipelines or of cases, runs only these
+and keeps the earlier results of all others. The exit status is 1 where a difference lacks its
+reason, or where a legal schedule gives wrong values in our own code.
 """
 
 from __future__ import annotations
@@ -20,21 +20,23 @@ from tests.halide_corpus.record import Result, broken_rules, recorded, recorded_
 
 
 def chosen(names: Sequence[str], version: str) -> list[Case]:
-    """The cases to run: those named, or of a pipeline that is named; all where there are none.
+    """The named cases and the cases of the named pipelines; all cases without a name.
 
     Raises:
-        SystemExit: there is no such name, or another version of Halide found the rest.
+        SystemExit: a name is unknown, or the recorded results are of another version of Halide.
     """
     known = {*cases(), *(name.split("/")[0] for name in cases())}
     if unknown := [name for name in names if name not in known]:
         raise SystemExit(f"There is no pipeline or case {', '.join(unknown)} in the corpus.")
     if names and version != recorded_version():
-        raise SystemExit(f"Halide {recorded_version()} was run, this is {version}; run all cases.")
+        raise SystemExit(
+            f"The results are of Halide {recorded_version()}, this is {version}; run all cases."
+        )
     return [c for n, c in cases().items() if not names or {n, n.split("/")[0]} & set(names)]
 
 
 def main(names: Sequence[str]) -> int:
-    """Run cases, in their order."""
+    """Runs cases, in their order."""
     version = metadata.version("halide")
     results, found = dict(recorded()) if names else {}, []
     for case in chosen(names, version):

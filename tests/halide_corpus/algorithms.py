@@ -1,4 +1,4 @@
-"""The pipelines of the corpus: small, of many shapes, on integers wherever bits are compared."""
+"""The pipelines of the corpus: small, of many shapes, on integers where tests compare bits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ X, Y, Z, C = Var("x"), Var("y"), Var("z"), Var("c")
 
 @frozen
 class Algorithm:
-    """A pipeline, the images it is run on, and the sizes of its outputs, as it is estimated."""
+    """A pipeline, its input images, and the sizes of its outputs, which are its estimates."""
 
     pipeline: Pipeline
     inputs: Mapping[str, Array]
@@ -84,7 +84,7 @@ def edge() -> Algorithm:
 
 
 def plateau() -> Algorithm:
-    """Rows of a computed Func, some of them read again and again, beside each in its turn."""
+    """Rows of a computed Func: some are read again and again, and each is read in its turn."""
     image = ImageParam(Int32, 2, "input")
     f, g = Func("f"), Func("g")
     f[X, Y] = image[X, Y] * 3 + 1
@@ -93,7 +93,7 @@ def plateau() -> Algorithm:
 
 
 def pyramid() -> Algorithm:
-    """Half the resolution, and back to the whole."""
+    """Downsamples to half the resolution, and upsamples again."""
     image = ImageParam(UInt16, 2, "input")
     down, up = Func("down"), Func("up")
     x, y = X * 2, Y * 2
@@ -103,7 +103,7 @@ def pyramid() -> Algorithm:
 
 
 def equalize() -> Algorithm:
-    """A histogram, its running sum, and a lookup of each pixel in that."""
+    """A histogram, its running sum, and a lookup of each pixel in the running sum."""
     image = ImageParam(UInt8, 2, "input")
     r, b = RDom([(0, image.width()), (0, image.height())], "r"), RDom([(1, 255)], "b")
     histogram, cumulative, out = Func("histogram"), Func("cumulative"), Func("out")
@@ -187,7 +187,7 @@ def gather() -> Algorithm:
 
 
 def product() -> Algorithm:
-    """A matrix product, negative values cut off."""
+    """A matrix product whose negative values become 0."""
     a, b = ImageParam(Int32, 2, "a"), ImageParam(Int32, 2, "b")
     k = RDom([(0, 24)], "k")
     prod, out = Func("prod"), Func("out")
@@ -214,7 +214,7 @@ def tall() -> Algorithm:
 
 
 def wide() -> Algorithm:
-    """Rows as wide as a block may be."""
+    """Rows as wide as the largest block."""
     return _rows(1024, 300)
 
 
@@ -228,7 +228,7 @@ def _rows(width: int, height: int) -> Algorithm:
 
 
 def ignored() -> Algorithm:
-    """A Func whose value nobody needs once another is substituted."""
+    """A Func whose value nobody needs when another Func is inlined."""
     g, h, out = Func("g"), Func("h"), Func("out")
     g[X] = X * 2
     h[X] = fn.cast(Int32, 3)
@@ -237,7 +237,7 @@ def ignored() -> Algorithm:
 
 
 def trio() -> Algorithm:
-    """Three Funcs of which unequal parts are needed; two are updated twice, everywhere and along a
+    """Three Funcs; each needs a part of its own size; two are updated twice, everywhere and along a
     row.
     """
     image = ImageParam(Int32, 2, "input")
@@ -254,7 +254,7 @@ def trio() -> Algorithm:
 
 
 def twins() -> Algorithm:
-    """Two Funcs of unequal parts that read a third one, each at rows and columns of its own."""
+    """Two Funcs of unequal sizes; each reads a third Func at rows and columns of its own."""
     image = ImageParam(Int32, 2, "input")
     p, f, g, out = Func("p"), Func("f"), Func("g"), Func("out")
     p[X, Y] = image[X, Y] * 3 + image[X + 1, Y]
@@ -265,7 +265,7 @@ def twins() -> Algorithm:
 
 
 def holes() -> Algorithm:
-    """A definition that gives values in some places, and an update that does in the others."""
+    """A definition that gives values in some places, and an update that gives the others."""
     image = ImageParam(Int32, 2, "input")
     part, out = Func("part"), Func("out")
     part[X, Y] = fn.select(X + Y > 9, image[X, Y], undef(Int32)) + Y
@@ -275,7 +275,7 @@ def holes() -> Algorithm:
 
 
 def retouch() -> Algorithm:
-    """An output that is updated with what it was."""
+    """An output whose update reads its earlier values."""
     image = ImageParam(Int32, 2, "input")
     out = Func("out")
     out[X, Y] = image[X, Y]
@@ -284,7 +284,7 @@ def retouch() -> Algorithm:
 
 
 def border() -> Algorithm:
-    """A Func read at coordinates of which it is said that they are seldom limited."""
+    """A Func read at coordinates that a `likely` hint calls seldom limited."""
     image = ImageParam(Int32, 2, "input")
     f, g = Func("f"), Func("g")
     f[X, Y] = image[X, Y] * 3 + 1
@@ -294,7 +294,7 @@ def border() -> Algorithm:
 
 
 def moments() -> Algorithm:
-    """Sums over a domain that is named, in an update over another one."""
+    """Sums over a named domain, in an update over another domain."""
     image = ImageParam(Int32, 2, "input")
     r, rows = RDom([(0, 5)], "r"), RDom([(0, 16)], "rows")
     moment, out = Func("moment"), Func("out")

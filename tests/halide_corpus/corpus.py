@@ -25,7 +25,7 @@ class Case:
 
     Attributes:
         name: ``pipeline/schedule``.
-        purpose: what it tries, in a phrase.
+        purpose: what the schedule tries, in a phrase.
         text: the directives.
         device: a name that :func:`spaces.device` knows.
     """
@@ -37,7 +37,7 @@ class Case:
 
     @property
     def algorithm(self) -> Algorithm:
-        """The pipeline and what it is run on."""
+        """The pipeline and its inputs."""
         return algorithms()[self.name.split("/")[0]]
 
     @property
@@ -47,16 +47,16 @@ class Case:
 
     @property
     def target(self) -> Device:
-        """The device."""
+        """The device that the schedule is for."""
         return device(self.device)
 
     @property
     def is_gpu(self) -> bool:
-        """Whether it is for a GPU."""
+        """Whether the schedule is for a GPU."""
         return self.device != "cpu"
 
     def verdict(self) -> Verdict:
-        """Ours."""
+        """What `verify` says of the schedule."""
         return verify(self.algorithm.pipeline, self.schedule, self.target)
 
 

@@ -1,4 +1,4 @@
-"""Where our verdict and Halide's differ, why, and the page of the documentation that says so.
+"""Where our verdict and Halide's differ, why, and the documentation page about it.
 
 ``reasons.toml`` gives each difference one reason.
 """
@@ -23,10 +23,10 @@ class Reason:
     """Why the verdicts on some cases differ.
 
     Attributes:
-        title: in a phrase.
-        text: in a few sentences.
+        title: the reason in a phrase.
+        text: the reason in a few sentences.
         cases: the names of the cases.
-        evidence: where it is a fault of Halide's, what shows that it is.
+        evidence: shows that the fault is Halide's; empty where Halide has no fault.
     """
 
     title: str
@@ -68,7 +68,7 @@ def _summary(result: Result) -> str:
 
 
 def page(version: str, results: Mapping[str, Result], given: Iterable[Reason]) -> str:
-    """The page, of Markdown."""
+    """The page, in Markdown."""
     given = tuple(given)
     differing = [result for result in results.values() if result.differs]
     lines = [
@@ -79,13 +79,13 @@ def page(version: str, results: Mapping[str, Result], given: Iterable[Reason]) -
         "# Where our verdict and Halide's differ",
         "",
         *_paragraph(
-            f"{len(results)} schedules of {len({n.split('/')[0] for n in results})} small "
-            f"pipelines, legal and illegal, were judged by `verify` and given to Halide "
-            f"{version}, each in a process of its own. Those for the CPU were run, and every value "
-            "compared with the reference, bit for bit; those for a GPU were lowered to a program "
-            "with its kernels, which was not run. Those that are legal here were compiled and run "
-            "by our own code too, kernels by the emulator: all give the values of the reference. "
-            "The schedules lie in `tests/halide_corpus/schedules`, what was found in "
+            f"`verify` and Halide {version} judge {len(results)} legal and illegal schedules of "
+            f"{len({n.split('/')[0] for n in results})} small pipelines; in Halide each has a "
+            "process of its own. Halide runs the schedules for the CPU, and every value is "
+            "compared with the reference, bit for bit. It lowers the schedules for a GPU to a "
+            "program with its kernels, which does not run. Our own code compiles and runs each "
+            "schedule that is legal here, kernels in the emulator: all give the values of the "
+            "reference. The schedules are in `tests/halide_corpus/schedules`, the results in "
             "`tests/halide_corpus/results.json`."
         ),
         *_counts(results),
@@ -94,9 +94,10 @@ def page(version: str, results: Mapping[str, Result], given: Iterable[Reason]) -
         f"## The {len(differing)} differences",
         "",
         *_paragraph(
-            "Halide judges a schedule while it is written, lowered and run, and stops at the first "
-            "fault; what depends on sizes it finds when the program runs, what depends on the "
-            "device when a kernel is launched, and some of it never."
+            "Halide checks a schedule when a directive is called, when it lowers and when the "
+            "program runs, and stops at the first fault. It finds faults that depend on sizes when "
+            "the program runs, faults that depend on the device when a kernel is launched, and "
+            "some faults never."
         ),
     ]
     for reason in given:
@@ -114,7 +115,7 @@ def _paragraph(text: str) -> Iterator[str]:
 
 
 def _counts(results: Mapping[str, Result]) -> Iterator[str]:
-    """How many cases there are of each pair of verdicts."""
+    """The number of cases of each pair of verdicts, as a table."""
     yield "| in Halide | legal here | illegal here |"
     yield "| --- | --- | --- |"
     ends = Counter((result.end, result.legal) for result in results.values())
@@ -134,7 +135,9 @@ def _broken(results: Mapping[str, Result], given: tuple[Reason, ...]) -> Iterato
         )
         return
     titles = {name: reason.title for reason in given for name in reason.cases}
-    yield from _paragraph("These crash or give wrong values, by faults of Halide's told below.")
+    yield from _paragraph(
+        "These crash or give wrong values through faults of Halide, explained below."
+    )
     for name in names:
         yield f"- `{name}` {results[name].end}: {titles.get(name, 'no reason is known')}"
     yield ""

@@ -1,7 +1,7 @@
-"""What Halide makes of a case: refused, and when; or run, and with which pixels.
+"""How a case ends in Halide: when Halide refuses it, or which pixels it computes.
 
-Each case has a process of its own, forked from one that has already imported Halide, so that a
-crash or a compilation without end costs that case only.
+Each case has a process of its own, forked from one that has already imported Halide. So a crash or
+an endless compilation costs only that case.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.halide_corpus.corpus import Case, cases
 from tests.halide_corpus.record import End, Outcome
 
 SECONDS = 30.0
-"""For one case; all but compilations without end take a second or two."""
+"""The time limit of one case; all but endless compilations take a second or two."""
 
 _MARGIN = 64
 
@@ -34,7 +34,7 @@ _SERVER.set_forkserver_preload([__name__])
 
 
 def outcome(case: Case) -> Outcome:
-    """Run a case in a process of its own."""
+    """Runs a case in a process of its own."""
     receiver, sender = _SERVER.Pipe(duplex=False)
     process = _SERVER.Process(target=_answer, args=(case.name, sender))
     process.start()
@@ -54,7 +54,7 @@ def outcome(case: Case) -> Outcome:
 
 
 def _answer(name: str, sender: Connection) -> None:
-    # Halide prints warnings about what it is about to refuse.
+    # Halide prints warnings before it refuses a schedule.
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
@@ -63,7 +63,7 @@ def _answer(name: str, sender: Connection) -> None:
 
 
 def _observed(case: Case) -> Outcome:
-    """What becomes of a case in this process."""
+    """How a case ends in this process."""
     try:
         peer = build(case.algorithm.pipeline, case.schedule)
     except DirectiveError as error:
@@ -81,7 +81,7 @@ def _observed(case: Case) -> Outcome:
 
 
 def _target(case: Case) -> str:
-    """Halide's name of the device; what it lowers for a GPU is never run here."""
+    """Halide's name of the device; programs for a GPU are lowered and never run."""
     if not case.is_gpu:
         return STRICT
     return f"x86-64-linux-cuda-cuda_capability_{case.device.removeprefix('sm_')}"
@@ -101,7 +101,7 @@ def _run(peer: HalidePipeline, given: Algorithm) -> Outcome:
 
 
 def _on_larger_images(peer: HalidePipeline, given: Algorithm, refused: Outcome) -> Outcome:
-    """Whether a refusal is only of images that are as large as they need be."""
+    """The refusal, with how the case ends on images that are larger on every side."""
     inputs = {name: np.pad(image, _MARGIN) for name, image in given.inputs.items()}
     ranges = {
         name: tuple((-_MARGIN, extent) for extent in image.shape[::-1])
@@ -109,10 +109,10 @@ def _on_larger_images(peer: HalidePipeline, given: Algorithm, refused: Outcome) 
     }
     larger = evolve(given, inputs=inputs, sizes={**given.sizes, **ranges})
     then = _run(peer, larger).end
-    told = f"is {then}" if then.startswith("refused") else then
+    ending = f"is {then}" if then.startswith("refused") else then
     return evolve(
         refused,
-        said=f"{refused.said} (On images {_MARGIN} pixels larger on every side it {told}.)",
+        said=f"{refused.said} (On images {_MARGIN} pixels larger on every side it {ending}.)",
     )
 
 
@@ -126,12 +126,12 @@ def _difference(name: str, theirs: Array, ours: Array) -> str:
     if not wrong.any():
         return ""
     first = tuple(int(i) for i in np.argwhere(wrong)[0][::-1])
-    # Not the values, which may be of storage that was never written: another run finds others.
+    # Leaves out the values: unwritten storage holds other values in the next run.
     return f"{int(wrong.sum())} of {wrong.size} values of {name} differ, the first at {first}."
 
 
 def _plain(error: Exception) -> str:
-    """Halide's sentence without the numbers that it appends to names, and not too long."""
+    """Halide's message without the numbers that it appends to names, 300 characters at most."""
     said = re.sub(r"\$\w+", "", str(error))
     return said if len(said) <= 300 else f"{said[:297]}..."
 

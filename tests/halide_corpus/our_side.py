@@ -1,4 +1,4 @@
-"""What our own code computes under a schedule that is legal: on the CPU, or on a GPU's stand-in."""
+"""Runs our own code under a legal schedule: on the CPU, or on the emulator of a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found when all cases were last run: ``results.json``."""
+"""The results of the last run of all cases: ``results.json``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILE = FOLDER / "results.json"
 
 
 class End(StrEnum):
-    """How far a case comes in Halide."""
+    """How a case ends in Halide."""
 
     DIRECTIVE = "refused at the directive"
     LOWERING = "refused while lowering"
@@ -30,15 +30,15 @@ class End(StrEnum):
 
 
 ACCEPTED = (End.WRONG, End.EQUAL, End.LOWERS)
-"""Ends at which Halide has no complaint, whatever it computes."""
+"""Ends at which Halide accepts the schedule, whatever it computes."""
 
 BROKEN = (End.WRONG, End.CRASH, End.TIMEOUT)
-"""Ends to which no legal schedule may lead, unless by a fault of Halide's."""
+"""Ends that a legal schedule reaches only through a fault of Halide."""
 
 
 @frozen
 class Outcome:
-    """How a case ends in Halide, and what Halide says of it or what is wrong."""
+    """How a case ends in Halide, and Halide's message or a sentence about the wrong values."""
 
     end: End = field(converter=End)
     said: str = ""
@@ -46,7 +46,7 @@ class Outcome:
 
 @frozen
 class Result:
-    """Our verdict on a case, the rules it breaks, and Halide's."""
+    """Our verdict on a case, the rules it breaks, and how it ends in Halide."""
 
     legal: bool
     rules: tuple[str, ...] = field(converter=tuple)
@@ -55,12 +55,12 @@ class Result:
 
     @property
     def differs(self) -> bool:
-        """Whether one of the two accepts what the other does not."""
+        """Whether only one side accepts the schedule, or a legal one breaks in Halide."""
         return self.legal is not (self.end in ACCEPTED) or (self.legal and self.end in BROKEN)
 
 
 def broken_rules(verdict: Verdict) -> tuple[str, ...]:
-    """The rules that a verdict names, as they are recorded."""
+    """The rules that a verdict names, as the record keeps them: sorted, each once."""
     return tuple(sorted({v.rule for v in verdict.violations}))
 
 
@@ -71,11 +71,11 @@ def recorded() -> Mapping[str, Result]:
 
 
 def recorded_version() -> str:
-    """The version of Halide that was run."""
+    """The version of Halide that gave the results."""
     return str(json.loads(_FILE.read_text())["halide"])
 
 
 def write(version: str, results: Mapping[str, Result]) -> None:
-    """Replace the record."""
+    """Replaces the record."""
     entries = {name: attrs.asdict(result) for name, result in results.items()}
     _FILE.write_text(json.dumps({"halide": version, "results": entries}, indent=1) + "\n")

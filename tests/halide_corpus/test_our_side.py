@@ -1,4 +1,4 @@
-"""A spread of the schedules that we call legal, compiled and run by ourselves."""
+"""Our own code compiles and runs every ninth legal schedule of the corpus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.halide_corpus.our_side import wrong_outputs
 from tests.halide_corpus.record import recorded
 
 _STEP = 9
-"""Every so many-th of the legal cases."""
+"""The distance between tested cases in the list of legal ones."""
 
 LEGAL = [name for name, result in recorded().items() if result.legal]
 

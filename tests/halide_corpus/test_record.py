@@ -1,4 +1,4 @@
-"""The record of the corpus: complete, ours up to date, and every difference explained."""
+"""The record of the corpus is complete and current, and explains every difference."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_all_directives_are_tried() -> None:
         for stage in directive_calls(case.algorithm.pipeline, case.schedule)
         for call in stage.calls
     }
-    # `loops` is not Halide's; these are other words, which a record of a schedule does not keep.
+    # `loops` is not a directive of Halide. A schedule record does not keep these spellings.
     words = {"serial", "partition", "rename", "never_partition_all", "always_partition_all"}
     tried |= {w for w in words for case in cases().values() if f".{w}(" in case.text}
     known = {name for name, one in DIRECTIVES.items() if not one.adds_func} - {"loops"}
@@ -65,8 +65,8 @@ def test_all_directives_are_tried() -> None:
 
 def test_all_subjects_of_rules_are_tried() -> None:
     broken = {rule.split(".")[0] for result in recorded().values() for rule in result.rules}
-    # Entries of a schedule for other Funcs than its pipeline's cannot be written down, and whether
-    # results are exact is asked of nobody here.
+    # Text cannot name Funcs outside the pipeline (`schedule`), and no case asks for exact results
+    # (`exact`).
     assert {rule.id.split(".")[0] for rule in RULES} - broken <= {"schedule", "exact"}
 
 

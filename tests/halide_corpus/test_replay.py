@@ -1,4 +1,4 @@
-"""A spread of the corpus, run again in Halide."""
+"""Halide runs every twelfth case of the corpus again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ runner = pytest.importorskip("tests.halide_corpus.__main__", exc_type=ImportErro
 halide_side = pytest.importorskip("tests.halide_corpus.halide_side", exc_type=ImportError)
 
 _STEP = 12
-"""Every so many-th of the cases that end."""
+"""The distance between tested cases in the list of those that end."""
 
 ENDING = [name for name, result in recorded().items() if result.end is not End.TIMEOUT]
 
@@ -21,7 +21,7 @@ def test_halide_ends_as_recorded(name: str) -> None:
     assert halide_side.outcome(cases()[name]).end is recorded()[name].end
 
 
-def test_a_crash_is_told_with_its_signal() -> None:
+def test_a_crash_names_its_signal() -> None:
     assert "SIGSEGV" in halide_side._ending(-11)
 
 
