@@ -1,4 +1,4 @@
-"""What an app is: a pipeline of the literature with all that is needed to run it and look at it."""
+"""An app: a pipeline of the literature, with what is needed to run it and show its outputs."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
 
 InputMaker: TypeAlias = Callable[[Pipeline, Photograph], dict[str, Array]]
-"""Makes an array for every image of a pipeline of a photograph of any size; the same photograph
+"""Makes an array for every image of a pipeline from a photograph of any size; the same photograph
 always makes the same arrays."""
 
 SizeRule: TypeAlias = Callable[[Pipeline, Mapping[str, OutputRanges]], dict[str, OutputRanges]]
 """The ranges of every output, for images of given ranges."""
 
 WIDTH, HEIGHT = 1024, 768
-"""Of the photograph that comes with the library."""
+"""The size of the photograph that comes with the library."""
 
 
 @frozen
 class App:
-    """A pipeline with what is known about it.
+    """A pipeline with its paper, its sizes, its inputs and its picture.
 
     Attributes:
-        paper: the tag of the paper it is from; `docs/papers.md` lists them.
-        pipeline: builds it, with estimates at the size of ``sized_by``.
-        picture: makes something to look at of an output.
-        inputs: makes the arrays it reads of a photograph.
-        sizes: how large its outputs are for images of given sizes.
-        paper_size: width and height of the photograph whose inputs have the size estimated.
-        sized_by: the tag of the paper that measures it at that size; empty where none names one.
-        shown_size: those of the photograph that it is shown on, where the one that comes with the
-            library would take long.
+        paper: the tag of the paper that describes the pipeline; `docs/papers.md` lists the tags.
+        pipeline: builds the pipeline, with estimates at the size of ``sized_by``.
+        picture: makes a picture of an output.
+        inputs: makes the input arrays from a photograph.
+        sizes: gives the sizes of the outputs for images of given sizes.
+        paper_size: width and height of the photograph whose inputs have the estimated size.
+        sized_by: the tag of the paper that measures the pipeline at this size; empty if no paper
+            gives a size.
+        shown_size: width and height of the photograph for `spaces run`; smaller than the photograph
+            of the library where that takes long.
     """
 
     name: str
@@ -54,6 +55,6 @@ class App:
 
     @property
     def schedules(self) -> dict[str, Path]:
-        """Its hand-written schedules: file by name, such as ``cpu`` or ``gpu``."""
+        """The hand-written schedules: each file under its name, such as ``cpu`` or ``gpu``."""
         folder = Path(str(resources.files("apps"))) / "schedules" / self.name
         return {path.stem: path for path in sorted(folder.glob("*.sched"))}

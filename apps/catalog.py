@@ -1,4 +1,4 @@
-"""The pipelines that come with the library, and any other that a file defines."""
+"""The apps that come with the library, and pipelines in files of the user."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NAMES = (
 
 
 class _Apps(Mapping[str, App]):
-    """Imports the module of an app when it is first asked for."""
+    """Imports the module of an app at its first look-up."""
 
     def __getitem__(self, name: str) -> App:
         if name not in _NAMES:
@@ -59,28 +59,28 @@ class _Apps(Mapping[str, App]):
 
 
 APPS: Mapping[str, App] = _Apps()
-"""The apps by name, such as ``APPS["blur"]``: each the ``APP`` of the module of that name."""
+"""The apps by name, such as ``APPS["blur"]``: the ``APP`` of the module with this name."""
 
 
 def find(name: str) -> App:
     """The app called ``name``, or the function that ``file.py:function`` names.
 
     Raises:
-        WrongUsage: there is neither.
+        WrongUsage: neither exists.
     """
     if name in APPS:
         return APPS[name]
     if not is_function_name(name):
         raise WrongUsage(
-            f"There is no app {name!r}{suggestion(name, APPS, most=3)}; there are "
+            f"There is no app {name!r}{suggestion(name, APPS, most=3)}; the apps are "
             f"{', '.join(APPS)}. "
-            "A pipeline of your own is named file.py:function."
+            "For a pipeline of your own write file.py:function."
         )
     return App(name, "", "", _checked(name, load_function(name)))
 
 
 def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline]:
-    """``function``, whose errors and results of another kind are told in a sentence."""
+    """``function``; its errors, and results that are not pipelines, become a sentence."""
 
     def build() -> Pipeline:
         try:

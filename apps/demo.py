@@ -1,4 +1,4 @@
-"""``make demo``: the whole road once, from a pipeline to its best schedule, on a photograph."""
+"""``make demo``: goes once from a pipeline to its best schedule, on a photograph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line says when it stops: one sentence and an exit status."""
+"""The errors that stop a command: a sentence for the user and an exit status."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class CommandError(Exception):
 
 
 class WrongUsage(CommandError):
-    """What the user named does not exist, or is not what the command takes."""
+    """The user named something that does not exist or that the command does not take."""
 
     status = 2
 
 
 class Interrupted(CommandError):
-    """The user has had enough (Ctrl-C)."""
+    """The user pressed Ctrl-C."""
 
     status = 130
 

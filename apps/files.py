@@ -1,4 +1,4 @@
-"""Reading and writing files so that nothing is ever left half written."""
+"""Reads files, and writes them whole or not at all."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from apps.errors import CommandError, WrongUsage
 ARRAY_SUFFIX = ".npy"
 
 BYTE_ORDER_MARK = "\ufeff"
-"""What some editors put at the beginning of a text."""
+"""A mark that some editors write at the beginning of a text."""
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let ``write`` fill a file beside ``path``, and move it into place when it is complete.
+    """Lets ``write`` fill a file beside ``path``, and moves the complete file to ``path``.
 
     Raises:
         CommandError: the folder does not exist or cannot be written to.
@@ -44,7 +44,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that could not be written, before any work is done for it.
+    """Refuses a file that the command cannot write, before any work.
 
     Raises:
         CommandError: the folder does not exist or cannot be written to.
@@ -59,10 +59,10 @@ def check_writable(path: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that files can be written into, where there is none.
+    """Makes a folder if it does not exist, and checks that it takes files.
 
     Raises:
-        CommandError: it cannot be made, or not be written into.
+        CommandError: the folder cannot be made or cannot be written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,19 +72,19 @@ def make_folder(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """The permissions that new files do not get; it can only be read by setting it."""
+    """The permissions that new files do not get; only setting them returns them."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole text file, or nothing."""
+    """Writes a whole text file, or nothing."""
     write_atomically(path, lambda temporary: _put(temporary, text.encode()))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a whole binary file, or nothing."""
+    """Writes a whole binary file, or nothing."""
     write_atomically(path, lambda temporary: _put(temporary, content))
 
 
@@ -93,7 +93,7 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def is_there(path: Path, kind: Callable[[Path], bool] = Path.exists) -> bool:
-    """Whether the file exists. If the system refuses its name, it does not."""
+    """Whether the file exists; False if the system refuses its name."""
     try:
         return kind(path)
     except (OSError, ValueError):
@@ -104,12 +104,12 @@ def read_text(path: Path, what: str, most: int) -> str:
     """The text of a file.
 
     Args:
-        path: of the file.
-        what: it is of, for messages.
-        most: characters that are read; of a longer text there is one more.
+        path: the file.
+        what: what the file holds, such as "schedule", for messages.
+        most: the largest number of characters; a longer text returns with one more.
 
     Raises:
-        WrongUsage: there is no such file, or it holds no text.
+        WrongUsage: the file does not exist, or is not text.
     """
     try:
         with path.open(encoding="utf-8") as file:
@@ -124,7 +124,7 @@ def read_photograph(path: Path) -> NDArray[np.uint8]:
     """The pixels of an image file as 8-bit RGB, indexed [y, x, channel].
 
     Raises:
-        WrongUsage: there is no such file, or it is not a picture.
+        WrongUsage: the file does not exist, or is not a picture.
     """
     try:
         with Image.open(path) as image:
@@ -140,7 +140,7 @@ def read_array(path: Path) -> NDArray[np.generic]:
     """The array of a ``.npy`` file.
 
     Raises:
-        WrongUsage: there is no such file, or it does not hold one plain array.
+        WrongUsage: the file does not exist, or does not hold one plain array.
     """
     try:
         array = np.load(path, allow_pickle=False)
@@ -149,35 +149,35 @@ def read_array(path: Path) -> NDArray[np.generic]:
     except (ValueError, EOFError):
         raise WrongUsage(f"{path} does not hold a plain NumPy array.") from None
     if not isinstance(array, np.ndarray):
-        raise WrongUsage(f"{path} holds several arrays; give one with a single array (.npy).")
+        raise WrongUsage(f"{path} holds several arrays; give a .npy file, which holds one.")
     return array
 
 
 def check_writable_picture(path: Path) -> None:
-    """Refuse a name that no picture can be saved under, before any work is done.
+    """Refuses a file name that fits no picture, before any work.
 
     Raises:
-        WrongUsage: the suffix names no format that Pillow writes, and is not ``.npy``.
+        WrongUsage: the suffix is neither ``.npy`` nor a format that Pillow writes.
     """
     Image.init()
     suffix = path.suffix.lower()
     if suffix != ARRAY_SUFFIX and Image.EXTENSION.get(suffix) not in Image.SAVE:
         raise WrongUsage(
-            f"{path} cannot be written: its ending {suffix or '(none)'} names no picture format; "
+            f"Cannot write {path}: its ending {suffix or '(none)'} is not a picture format; "
             "use .png, .jpg or .npy."
         )
     if not path.parent.is_dir():
-        raise WrongUsage(f"{path} cannot be written: there is no folder {path.parent}.")
+        raise WrongUsage(f"Cannot write {path}: there is no folder {path.parent}.")
     check_writable(path)
 
 
 def write_picture(path: Path, picture: NDArray[np.uint8]) -> None:
-    """Save pixels indexed [y, x] (gray) or [y, x, channel] in the format of the suffix."""
+    """Saves pixels indexed [y, x] (gray) or [y, x, channel] in the format of the suffix."""
     write_atomically(path, lambda temporary: Image.fromarray(picture).save(temporary))
 
 
 def write_array(path: Path, array: NDArray[np.generic]) -> None:
-    """Save an array as ``.npy``."""
+    """Saves an array as ``.npy``."""
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:

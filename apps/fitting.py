@@ -1,4 +1,4 @@
-"""The largest output that images of given sizes suffice for."""
+"""The largest output that images of given sizes allow."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from spaces.model.formulas.regions import Box, UnboundedError
 from spaces.model.nest.loopnest import loop_nest
 
 MOST = 1 << 20
-"""An output that may grow so far along a dimension has no limit there."""
+"""If an output can grow to this extent along a dimension, no image limits it there."""
 
 _End: TypeAlias = tuple[str, tuple[int, int], Expr]
-"""``min`` or ``max``; the first place of an image along a dimension, and how many there are; the
-bound that is compared with them.
+"""``min`` or ``max``; the first coordinate and the extent of an image along a dimension; the bound
+to compare with them.
 """
 
 _FAR = 1 << 10
-"""A distance at which coordinates that are divided have moved."""
+"""A distance after which divided coordinates have changed, too."""
 
 
 def output_ranges(
     pipeline: Pipeline, images: Mapping[str, OutputRanges]
 ) -> dict[str, OutputRanges]:
-    """The ranges of each output: where a stencil begins to fit into the images, as far as it fits.
+    """The ranges of each output: all coordinates at which the stencils fit into the images.
 
-    A dimension that no image limits has the size of the image along it; one that no image has,
-    that of its estimate.
+    A dimension that no image limits has the image's size along that dimension; a dimension that no
+    image has takes the size of its estimate.
 
     Raises:
         CommandError: an image is too small to leave any output.
-        WrongUsage: there is neither an image nor an estimate to go by.
+        WrongUsage: a dimension has neither an image nor an estimate.
     """
     try:
         read = loop_nest(pipeline, all_root(pipeline)).inputs
@@ -57,7 +57,7 @@ def output_ranges(
 
 @frozen
 class _Fit:
-    """One output, the images that there are, and what the pipeline reads of them."""
+    """One output, the images, and the regions that the pipeline reads of them."""
 
     pipeline: Pipeline
     output: str
@@ -65,8 +65,8 @@ class _Fit:
     read: Mapping[str, Box]
 
     def start(self) -> OutputRanges:
-        """One element at the beginning of the images, or the estimate where they have no such
-        dimension.
+        """One element at the beginning of the images; the estimate along dimensions that no image
+        has.
         """
         estimate = self.pipeline.estimate(self.output)
         longest: OutputRanges = max(self.images.values(), key=len, default=())
@@ -80,13 +80,13 @@ class _Fit:
         return (*begun, *(estimate or ())[len(begun) :])
 
     def along(self, d: int, ranges: OutputRanges) -> OutputRanges:
-        """``ranges`` with the first and the last place along one dimension that fit."""
+        """``ranges`` with all coordinates that fit along one dimension."""
         low = ranges[d][0]
         limits = [*self._limits(d, "min"), *self._limits(d, "max")]
         if not limits:
             return _with(ranges, d, self._unlimited(d, ranges))
         if all(self._falls(d, ranges, end) for *_, end in limits):
-            low -= MOST // 2  # a mirrored image may lie before its first place
+            low -= MOST // 2  # a mirrored image may lie before its first coordinate
         early, late = self._early_and_late(d, ranges)
         low += _least(lambda n: self._inside(early, _with(ranges, d, (low + n, 1))))
         beyond = _least(lambda n: not self._inside(late, _with(ranges, d, (low, n + 1))))
@@ -103,7 +103,7 @@ class _Fit:
         return estimate[d] if estimate is not None else ranges[d]
 
     def _limits(self, d: int, end: str) -> Iterator[tuple[str, int, Expr]]:
-        """The ends of boxes that move with a dimension of the output: image, its dimension, end."""
+        """The bounds of boxes that depend on output dimension d: image, its dimension, bound."""
         mine = {f"{self.output}.min.{d}", f"{self.output}.extent.{d}"}
         for image, box in self.read.items():
             for k, interval in enumerate(box):
@@ -112,8 +112,8 @@ class _Fit:
                     yield image, k, bound
 
     def _early_and_late(self, d: int, ranges: OutputRanges) -> tuple[list[_End], list[_End]]:
-        """Ends of boxes that leave their images before the output's first place along a dimension,
-        and those that leave them behind its last: of a box that falls the other way round.
+        """The bounds that limit the first coordinate of the output along a dimension, and those
+        that limit the last one. For a box that moves against the output, they change places.
         """
         early: list[_End] = []
         late: list[_End] = []
@@ -133,13 +133,13 @@ class _Fit:
         return True
 
     def _falls(self, d: int, ranges: OutputRanges, bound: Expr) -> bool:
-        """Whether a bound falls where a dimension of the output begins later."""
+        """Whether a bound decreases when a dimension of the output begins later."""
         low = ranges[d][0]
         here, later = (_with(ranges, d, (at, 1)) for at in (low, low + _FAR))
         return self._value(bound, here, 0) > self._value(bound, later, 0)
 
     def _value(self, bound: Expr, ranges: OutputRanges, otherwise: int) -> int:
-        """A bound at these ranges; ``otherwise`` where it depends on what images hold."""
+        """A bound at these ranges; ``otherwise`` if it depends on the pixels of images."""
         sizes = {**self.images, self.output: ranges}
         values = {
             f"{buffer}.{part}.{d}": value
@@ -169,7 +169,7 @@ def _with(ranges: OutputRanges, d: int, range_: tuple[int, int]) -> OutputRanges
 
 
 def _least(holds: Callable[[int], bool]) -> int:
-    """The least ``n`` of 0 to MOST at which a condition begins to hold; MOST if none is."""
+    """The least ``n`` from 0 at which a condition begins to hold, at most MOST."""
     low, high = 0, MOST
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""The list of the apps with their sizes, kept in a file: building all pipelines takes long.
+"""The list of the apps with their sizes, from a file, as building all pipelines takes long.
 
 ``python -m docs.apps`` makes the file from :data:`apps.catalog.APPS`.
 """
@@ -13,6 +13,6 @@ FILE = Path(__file__).with_name("data") / "apps.json"
 
 
 def listing() -> list[dict[str, Any]]:
-    """For each app: name, paper, number of Funcs, size and who measures it, schedules, summary."""
+    """For each app: name, paper, number of Funcs, size and its paper, schedules, summary."""
     found: list[dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
     return found

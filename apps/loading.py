@@ -1,4 +1,4 @@
-"""Functions of the user's own files, named ``file.py:function``."""
+"""Functions in files of the user, named ``file.py:function``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load_function(name: str) -> Callable[..., Any]:
     """The function that ``file.py:function`` names.
 
     Raises:
-        WrongUsage: there is no such file or function, or executing the file fails.
+        WrongUsage: the file or the function does not exist, or the file fails when it runs.
     """
     file, _, function = name.rpartition(":")
     path = Path(file)
@@ -35,7 +35,7 @@ def load_function(name: str) -> Callable[..., Any]:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise WrongUsage(f"{path} could not be executed: {told(error)}") from error
+        raise WrongUsage(f"{path} failed: {told(error)}") from error
     found = getattr(module, function, None)
     if not callable(found):
         raise WrongUsage(f"{path} defines no function {function}.")
@@ -44,5 +44,5 @@ def load_function(name: str) -> Callable[..., Any]:
 
 
 def told(error: BaseException) -> str:
-    """An error of somebody else's code in a few words."""
+    """An error of the user's code in a few words."""
     return f"{type(error).__name__}: {error}"

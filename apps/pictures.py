@@ -1,4 +1,4 @@
-"""Between photographs and the arrays of pipelines.
+"""Converts photographs to arrays of pipelines, and arrays to pictures.
 
 A photograph is 8-bit RGB indexed [y, x, channel]. Arrays of pipelines are indexed with dimension 0
 last: [y, x], or [c, y, x] with the channels as planes.
@@ -16,14 +16,14 @@ from spaces.model.algorithm.pipeline import Image, Pipeline
 
 Photograph: TypeAlias = NDArray[np.uint8]
 Array: TypeAlias = NDArray[Any]
-"""An input or output of a pipeline, whose types are known when it is built."""
+"""An input or output of a pipeline; the pipeline gives its element type."""
 
 LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in the gray value (ITU-R BT.601)."""
 
 
 def to_array(photograph: Photograph, image: Image) -> Array:
-    """The photograph as an input: gray planes for two dimensions, RGB planes for three.
+    """The photograph as an input: a gray plane for two dimensions, RGB planes for three.
 
     Integers keep the values 0 to 255 (signed 8-bit: halved). Floats lie in (0, 1]: black is 1/256,
     so that a pipeline may divide by its pixels.
@@ -37,7 +37,7 @@ def to_array(photograph: Photograph, image: Image) -> Array:
         values = np.moveaxis(photograph, 2, 0).astype(np.float64)
     else:
         raise CommandError(
-            f"Image {image.name} has {image.dimensions} dimensions, and a photograph makes 2 "
+            f"Image {image.name} has {image.dimensions} dimensions, but a photograph has 2 "
             "(gray) or 3 (RGB); give the input as an array in a .npy file."
         )
     if image.type.is_float:
@@ -59,7 +59,7 @@ def photographed(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]
 
 
 def clipped(array: Array) -> Photograph:
-    """Floats in [0, 1], or integers in [0, 255], as a picture; what lies outside is clipped."""
+    """Floats in [0, 1], or integers in [0, 255], as a picture; clips values outside."""
     planes = _planes_last(array)
     values = np.nan_to_num(planes.astype(np.float64))
     if planes.dtype.kind == "f":
@@ -75,12 +75,12 @@ def deep(array: Array) -> Photograph:
 
 
 def stretched(array: Array) -> Photograph:
-    """Any values as a picture: the smallest becomes black, the largest white, no number black."""
+    """Any values as a picture: the smallest becomes black, the largest white, NaN black."""
     return _stretch(_planes_last(array).astype(np.float64))
 
 
 def compressed(array: Array) -> Photograph:
-    """Values of many magnitudes around 0 as a picture: each by its logarithm, 0 gray."""
+    """Values of many magnitudes around 0 as a picture: the logarithm of each, with 0 as gray."""
     values = _planes_last(array).astype(np.float64)
     finite = np.where(np.isfinite(values), values, 0.0)
     unit = max(float(np.percentile(np.abs(finite), 50, method="lower")), np.finfo(np.float64).tiny)
@@ -90,8 +90,9 @@ def compressed(array: Array) -> Photograph:
 
 
 def montage(planes: Array, columns: int) -> Photograph:
-    """Planes [n, y, x] side by side in rows of ``columns``, each stretched to black and white; of
-    each the largest value in a hundred is white, lest a few at an edge leave all others dark.
+    """Planes [n, y, x] side by side in rows of ``columns``, each stretched to black and white. The
+    largest hundredth of a plane's values is white, so that a few values at an edge do not leave
+    all others dark.
     """
     count, height, width = planes.shape
     rows = -(-count // columns)
@@ -113,7 +114,7 @@ def _stretch(values: NDArray[np.float64]) -> Photograph:
 
 
 def _planes_last(array: Array) -> Array:
-    """[y, x] as it is; [c, y, x] as [y, x, c] for three planes, else its first plane.
+    """[y, x] unchanged; [c, y, x] as [y, x, c] for three planes, else its first plane.
 
     Raises:
         CommandError: the array has another number of dimensions.
@@ -123,5 +124,5 @@ def _planes_last(array: Array) -> Array:
     if array.ndim == 3:
         return np.moveaxis(array, 0, 2) if array.shape[0] == 3 else array[0]
     raise CommandError(
-        f"The output has {array.ndim} dimensions and makes no picture; write it to a .npy file."
+        f"The output has {array.ndim} dimensions, too many for a picture; write a .npy file."
     )

@@ -1,4 +1,4 @@
-"""Schedules without any thought, to compare others with."""
+"""A plain schedule to compare others with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spaces.model.schedules.schedule import Schedule
 
 
 def all_root(pipeline: Pipeline) -> Schedule:
-    """Every Func computed whole, in row-major serial loops, before the next one."""
+    """Computes every Func whole, in row-major serial loops, before the next Func."""
     chosen = directives(pipeline)
     for function in pipeline.functions:
         chosen = chosen.func(function.name).compute_root()

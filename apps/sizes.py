@@ -14,14 +14,14 @@ OutputRanges: TypeAlias = tuple[tuple[int, int], ...]
 """(min, extent) of each dimension, the innermost first."""
 
 AskedSizes: TypeAlias = tuple[tuple[int | None, int], ...]
-"""(min, extent) of each dimension, where no min may be said."""
+"""(min, extent) of each dimension; a min may be None."""
 
 
 def parse_size(text: str) -> AskedSizes:
     """``"640x480"`` or, with a min for a dimension, ``"2:640x2:480"``; innermost first.
 
     Raises:
-        WrongUsage: the text is neither.
+        WrongUsage: the text has neither form, or an extent below 1.
     """
     try:
         parts = [[int(number) for number in part.split(":")] for part in text.split("x")]
@@ -42,20 +42,20 @@ def parse_size(text: str) -> AskedSizes:
 def sizes_of_outputs(
     pipeline: Pipeline, asked: AskedSizes, fitting: Callable[[Pipeline], Mapping[str, OutputRanges]]
 ) -> dict[str, OutputRanges]:
-    """The size that is asked for, of every output; where no min is said, a dimension begins where
-    that of ``fitting`` does, the ranges that images suffice for.
+    """The size that the user gives, for every output. A dimension without a min begins where its
+    range from ``fitting`` begins, the ranges that the images allow.
 
     Raises:
-        CommandError: an output has another number of dimensions.
+        CommandError: an output has another number of dimensions than ``asked``.
     """
     for output in pipeline.outputs:
         dimensions = len(pipeline.function(output).args)
         if dimensions != len(asked):
             estimate = pipeline.estimate(output)
-            such = f", as in {'x'.join(str(e) for _, e in estimate)}" if estimate else ""
+            example = f", as in {'x'.join(str(e) for _, e in estimate)}" if estimate else ""
             raise CommandError(
                 f"{output} has {dimensions} dimensions, but its size names {len(asked)}; "
-                f"write that of each{such}."
+                f"write the size of each{example}."
             )
     from_zero = tuple((low or 0, extent) for low, extent in asked)
     sizes = dict.fromkeys(pipeline.outputs, from_zero)

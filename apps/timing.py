@@ -1,4 +1,4 @@
-"""Timing of programs side by side: in turns, so that what slows the machine slows all of them."""
+"""Times programs in turns, so that a slow moment of the machine slows all of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Timing:
         return statistics.median(self.times_ms)
 
     def ratio_to(self, other: Timing) -> float:
-        """The median over the rounds of this time divided by the other's of the same round."""
+        """The median over all rounds of this time divided by the other's time in the same round."""
         return statistics.median(
             mine / theirs for mine, theirs in zip(self.times_ms, other.times_ms, strict=True)
         )
@@ -34,13 +34,12 @@ def interleaved(
     budget_s: float = 30.0,
     pause_s: float = 0.0,
 ) -> dict[str, Timing]:
-    """Time every program once in each round, in an order drawn for the round.
+    """Times every program once in each round, in a random order for each round.
 
-    A turn begins with a run that does not count, which wakes threads and fills caches with what
-    this program uses instead of what the one before left there. No round begins after
-    ``budget_s`` seconds, except that there are always three. Each turn waits ``pause_s`` seconds
-    first: as long as threads of the program before may go on looking for work, on a core that this
-    one needs.
+    A turn begins with a run that does not count: it wakes the threads and fills the caches with the
+    data of this program. No round begins after ``budget_s`` seconds, but there are always three
+    rounds. Each turn first waits ``pause_s`` seconds, because threads of the program before may
+    still look for work on a core that this program needs.
     """
     order = random.Random(0)
     times: dict[str, list[float]] = {name: [] for name in programs}

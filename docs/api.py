@@ -30,7 +30,7 @@ _HEAD = """<!-- Made by `python -m docs.api` from `spaces/__init__.pyi` and the 
 """
 
 _PLAIN = (bool, int, float, str, tuple, NoneType)
-"""The types of defaults that are shown; others are left out."""
+"""The types of defaults that the page shows; it shows others as `...`."""
 
 _SECTIONS = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")
 
@@ -52,7 +52,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _entry(name: str) -> str:
-    """A public name: how it is called, what its docstring says, and the members of a class."""
+    """The part about one public name: its signature, its docstring, and the members of a class."""
     value, source = getattr(spaces, name), _NAMES[name]
     if isinstance(value, ModuleType):
         functions = [n for n, v in vars(value).items() if _is_own_function(value, n, v)]
@@ -105,11 +105,11 @@ def _member(name: str, value: Any) -> str:
 
 
 def _signature(name: str, function: Callable[..., object], *, method: bool = False) -> str:
-    """How it is called, with types and defaults as they are written; long ones on several lines."""
+    """A call with types and defaults as the source writes them; a long one on several lines."""
     parameters = list(inspect.signature(function).parameters.values())
     if parameters and parameters[0].name in ("self", "cls"):
         parameters = parameters[1:]
-    # A field that is converted has the type it is written with.
+    # A field with a converter shows the type that the class writes.
     written = getattr(function, "__annotations__", {})
     shown = [_parameter(p, written) for p in parameters if not p.name.startswith("_")]
     kinds = [p.kind for p in parameters]
@@ -162,14 +162,14 @@ def _tree(module: str) -> ast.Module:
 
 
 def _said_after(name: str, statements: list[ast.stmt]) -> str:
-    """The string that stands after the assignment of a name, else the text that is assigned."""
+    """The string after the assignment of a name; without one, the text of the assigned value."""
     for node, following in zip(statements, [*statements[1:], None], strict=True):
         if isinstance(node, ast.Assign | ast.AnnAssign) and name in _assigned(node):
             match following:
                 case ast.Expr(ast.Constant(str(text))):
                     return inspect.cleandoc(text)
             return f"``{ast.unparse(node.value)}``" if node.value is not None else ""
-    raise LookupError(f"{name} is assigned nowhere.")
+    raise LookupError(f"No statement assigns {name}.")
 
 
 def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:

@@ -15,13 +15,14 @@ _HEAD = """<!-- Made by `python -m docs.command_line` from the commands in `apps
 
 # The command line
 
-`spaces COMMAND APP ...`: an app is one of `spaces list`, or `file.py:function` where the function
-returns a pipeline. Schedules are the app's own by name (`cpu`, `gpu`, `default`), files, or `-` for
-standard input; `docs/directives.md` says how they are written. Mistakes in the text of a schedule
-are told together with what is wrong with the rest of it, each with its line and column.
+`spaces COMMAND APP ...`: an app is a name that `spaces list` shows, or `file.py:function`, where
+the function returns a pipeline. A schedule is the name of a schedule of the app (`cpu`, `gpu`,
+`default`), a file, or `-` for standard input; `docs/directives.md` describes its text. A command
+reports the mistakes in the text together with the violations in the rest of the schedule, each with
+its line and column.
 
-Every command tells what it finds as JSON with `--json`. What is asked for goes to standard output,
-complaints to standard error. Files are written whole or not at all.
+With `--json` every command prints its results as JSON. Results go to standard output, errors and
+hints to standard error. A command writes a file whole or not at all.
 
 | exit status | means |
 | --- | --- |
@@ -31,16 +32,16 @@ complaints to standard error. Files are written whole or not at all.
 
 def page() -> str:
     """The whole page."""
-    statuses = "\n".join(f"| {status} | {said} |" for status, said in STATUSES.items())
+    statuses = "\n".join(f"| {status} | {meaning} |" for status, meaning in STATUSES.items())
     return "\n".join([_HEAD.format(statuses=statuses), *map(_command, examples())])
 
 
 def _command(name: str) -> str:
-    """A command: its examples, and its help without them."""
+    """The part about one command: its examples, and its help without them."""
     shown = CliRunner().invoke(program, [name, "--help"], env={"COLUMNS": str(WIDTH)}).stdout
-    told = shown.partition("\n  Examples:")[0].rstrip()
+    help_text = shown.partition("\n  Examples:")[0].rstrip()
     calls = "\n".join(f"spaces {example}" for example in examples()[name])
-    return f"## `{name}`\n\n```sh\n{calls}\n```\n\n```text\n{told}\n```\n"
+    return f"## `{name}`\n\n```sh\n{calls}\n```\n\n```text\n{help_text}\n```\n"
 
 
 if __name__ == "__main__":

@@ -35,10 +35,10 @@ class Shown:
     """A directive as the page shows it.
 
     Attributes:
-        name: of the method of ``Directives``.
-        example: lines on :func:`algorithm` that use it, legal on ``device``.
-        usage: its text form, where its arguments have no fixed places.
-        device: that the example is for.
+        name: the name of the method of ``Directives``.
+        example: lines for :func:`algorithm` that use the directive, legal on ``device``.
+        usage: the text form of the directive, if its arguments have no fixed places.
+        device: the name of the device.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Shown:
 
     @property
     def written(self) -> str:
-        """Its arguments."""
+        """The directive with its arguments."""
         return self.usage or DIRECTIVES[self.name].usage
 
 
@@ -122,20 +122,21 @@ _HEAD = """\
 
 # Directives
 
-What a schedule is written with: in Python as methods of `spaces.schedule(pipeline)`, which take
-names or the Vars and Funcs themselves, and as text, which `spaces.parse_schedule` reads in Halide's
-own spelling. A line of text begins with a Func, or with one of its updates (`f.update(0)`), and
-goes on with directives; in Python `func(f)` and `update(0)` select what those after them are about.
-Names, arguments and meanings are Halide's unless told. A factor is a whole number, a sum or product
-of such, numbers declared before among them (`const int vec = 8;`), or the name of a parameter that
-a search is to choose; a tail is one of `Auto`, `RoundUp`, `GuardWithIf`,
-`ShiftInwards`, `Predicate`, `PredicateLoads`, `PredicateStores`, `ShiftInwardsAndBlend`,
-`RoundUpAndBlend`. As in Halide, outputs hold whole tiles under `PredicateLoads`, and images under
-`PredicateStores`; the lanes that are cut off load and store nothing under either, which Halide's
-may.
+Directives write a schedule. In Python they are methods of `spaces.schedule(pipeline)`, and take
+names or the Vars and Funcs themselves. As text, `spaces.parse_schedule` reads them in Halide's
+spelling. A line of text begins with a Func or with one of its updates (`f.update(0)`), and
+directives for it follow. In Python, `func(f)` and `update(0)` select the stage for the directives
+after them. Names, arguments and meanings are Halide's, unless this page says otherwise.
 
-Directives record what is written; `spaces.verify` says what is wrong with it. With each stand the
-rules whose examples break by it (`rules.md` shows them). Every example is legal on this pipeline:
+A factor is a whole number, a sum or product of numbers (also of declared ones, as in
+`const int vec = 8;`), or the name of a parameter that a search chooses. A tail is `Auto`,
+`RoundUp`, `GuardWithIf`, `ShiftInwards`, `Predicate`, `PredicateLoads`, `PredicateStores`,
+`ShiftInwardsAndBlend` or `RoundUpAndBlend`. As in Halide, outputs hold whole tiles under
+`PredicateLoads`, and images under `PredicateStores`. Masked lanes load and store nothing under
+either tail; in Halide they may.
+
+Directives record what you write; `spaces.verify` says what is wrong with it. Each directive lists
+the rules that it can break (`rules.md` has examples). Every example is legal on this pipeline:
 
 ```python
 {algorithm}```
@@ -143,43 +144,44 @@ rules whose examples break by it (`rules.md` shows them). Every example is legal
 
 
 PASTED = {
-    'Var xi("xi"), yi;': "loops, by the text they are called or by their own name",
-    "const int vec = 8;\nby.vectorize(x, vec * 2);": "a number, and what is made of it",
-    "by.vectorize(x, natural_vector_size<float>());": "how many floats a vector of the CPU holds, "
-    "for which `parse_schedule` is told its `vector_bits`; the command line takes this machine's. "
-    "`natural_vector_size(UInt(16))` and `get_target().natural_vector_size<uint8_t>()` likewise",
+    'Var xi("xi"), yi;': "loops; directives name them by their text or by the variable",
+    "const int vec = 8;\nby.vectorize(x, vec * 2);": "a number, and a factor made of it",
+    "by.vectorize(x, natural_vector_size<float>());": "the number of floats in a vector of "
+    "the CPU. `parse_schedule` takes the CPU's `vector_bits`; the command line uses this "
+    "machine's. `natural_vector_size(UInt(16))` and `get_target().natural_vector_size<uint8_t>()` "
+    "work too",
     "Func(out).parallel(y);": "`out.parallel(y)`",
-    "by.in().compute_root();\nby.compute_at(by.in(), y);": "the Func around `by`, `by_in`",
+    "by.in().compute_root();\nby.compute_at(by.in(), y);": "the wrapper of `by`, called `by_in`",
     "by.compute_at(out, y);\nbx.compute_at(by, Var::outermost());": "outside the loops of `by`, "
-    "where `by` itself is computed; `store_at` and `hoist_storage` likewise. `compute_with` up to "
-    "there fuses no loop",
-    "total.update(0).unscheduled();": "nothing",
+    "where `by` itself is computed; `store_at` and `hoist_storage` work too. `compute_with` at "
+    "this level fuses no loop",
+    "total.update(0).unscheduled();": "has no effect",
 }
-"""Lines of C++ that texts may have besides directives, with what they mean."""
+"""Lines of C++ that texts may have besides directives, with their meanings."""
 
 _CPP = """
-Besides directives a text may have these lines of C++, so that a schedule can be pasted:
+Besides directives, a text may have these lines of C++, so you can paste a schedule:
 
 {lines}
-- `level[1].compute_root();`: of the Func `level_1` or `level1`, where there is one
+- `level[1].compute_root();`: a directive for the Func `level_1` or `level1`
 
-Loops (`for`) and branches (`if`) of C++ are not read: write their statements for each Func by name,
-and those of the branch that is meant.
+The reader refuses loops (`for`) and branches (`if`) of C++. Write out a loop's statements for each
+Func by its name, and only the statements of the branch that applies.
 """
 
 _LIMITS = """## What a text may hold
 
-Whatever a text holds, it is read in a moment or refused with a sentence that names the place. So
-there are limits, far beyond what anybody writes:
+`parse_schedule` reads each text in a moment, or refuses it with a sentence that names the place. So
+a text has limits, far beyond what people write:
 
-| what | at most |
+| limit on | at most |
 | --- | --- |
 {}
 """
 
 
 def algorithm() -> Pipeline:
-    """What the examples are schedules of."""
+    """The pipeline of the examples."""
     x, y = Var("x"), Var("y")
     image = ImageParam(UInt8, 2, "input")
     r = RDom([(0, 64)], "r")
@@ -208,7 +210,7 @@ def page() -> str:
     parts.append("## C++ around directives")
     parts.append(_CPP.format(lines="\n".join(lines).replace(";\n", "; ")))
     parts.append(_LIMITS.format("\n".join(f"| {what} | {most} |" for what, most in LIMITS.items())))
-    parts.append("## Directives of Halide's that there are not\n")
+    parts.append("## Halide's directives that this library does not have\n")
     parts += [f"- `{name}`: {said}" for name, said in sorted(UNSUPPORTED.items())]
     return "\n".join(parts) + "\n"
 
@@ -225,9 +227,9 @@ def _directive(shown: Shown, refused: list[str]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """A docstring as Markdown, without what Python raises (`verify` and the parser speak first)."""
-    told = text.split("\nRaises:")[0].rstrip()
-    return re.sub(r":\w+:`~?[\w.]*?(\w+)`", r"`\1`", told).replace("``", "`")
+    """A docstring as Markdown, without its errors (`verify` and the parser report first)."""
+    shown = text.split("\nRaises:")[0].rstrip()
+    return re.sub(r":\w+:`~?[\w.]*?(\w+)`", r"`\1`", shown).replace("``", "`")
 
 
 def _link(id: str) -> str:
@@ -235,19 +237,21 @@ def _link(id: str) -> str:
 
 
 def _refused() -> dict[str, list[str]]:
-    """For each directive the rules of which an example is broken by it, in the rules' order."""
+    """The rules whose examples each directive breaks, in the order of the rules."""
     order = [r.id for r in sorted(RULES, key=lambda r: list(SUBJECTS).index(r.id.split(".")[0]))]
     found: dict[str, set[str]] = {}
     for example in (*EXAMPLES, *EXACT_EXAMPLES):
         broken, legal = _calls(example.broken), _calls(example.legal)
-        # Where the directives are the same, it is the pipeline or the device that they do not suit.
+        # With the same directives in both, the pipeline or the device makes the difference.
         for name, _ in (broken - legal) or broken:
             found.setdefault(name, set()).add(rule(example.rule).id)
     return {name: [id for id in order if id in ids] for name, ids in found.items()}
 
 
 def _calls(subject: ExampleSubject) -> set[tuple[str, object]]:
-    """The directives of a schedule, with the stage and arguments; none where none give it."""
+    """The directives of a schedule, each with its stage and arguments; empty for a schedule that
+    directives cannot express.
+    """
     try:
         entries = directive_calls(subject.pipeline, subject.schedule)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the command line names to run a pipeline on, and where its outputs go."""
+"""The inputs, parameters and output files that a command line names."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
 
 OUT = Path("out")
-"""The folder for pictures whose file is not named."""
+"""The folder for pictures without a file name."""
 
 
 def read_images(app: App, pipeline: Pipeline, named: Sequence[str]) -> dict[str, Array]:
     """The arrays for the images of a pipeline.
 
-    Nothing named: made of the photograph that comes with the library. A lone picture: made of that
-    photograph. Else each of ``named`` is ``IMAGE=FILE``, a picture or a ``.npy`` file; a lone
-    ``.npy`` file is for the only image there is.
+    Without arguments, the app makes all of them from the photograph that comes with the library;
+    with a lone picture, from that picture. Otherwise each of ``named`` is ``IMAGE=FILE``, a picture
+    or a ``.npy`` file; a lone ``.npy`` file belongs to the only image.
 
     Raises:
-        WrongUsage: a file is missing or unreadable, or does not say for which image it is.
+        WrongUsage: a file is missing or unreadable, or an argument names no image.
     """
     if not named:
         return app.inputs(pipeline, photograph(*app.shown_size))
@@ -44,7 +44,7 @@ def read_images(app: App, pipeline: Pipeline, named: Sequence[str]) -> dict[str,
     missing = [name for name in images if name not in files]
     if missing:
         raise WrongUsage(
-            f"Pipeline {pipeline.name} reads {', '.join(missing)}, too: name a picture or a .npy "
+            f"Pipeline {pipeline.name} also reads {', '.join(missing)}: name a picture or a .npy "
             f"file with --input {missing[0]}=FILE."
         )
     return {
@@ -56,11 +56,11 @@ def read_images(app: App, pipeline: Pipeline, named: Sequence[str]) -> dict[str,
 
 
 def output_files(pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
-    """The file for each output that is wanted, checked before any work is done; where none is
-    named, a picture of each in the folder ``out``.
+    """The file for each output that the user wants, checked before any work; without arguments, a
+    picture of each output in the folder ``out``.
 
     Raises:
-        CommandError: a file cannot be written, or does not say for which output it is.
+        CommandError: a file cannot be written, or an argument names no output.
     """
     if not named:
         make_folder(OUT)
@@ -72,7 +72,7 @@ def output_files(pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
 
 
 def _own_files(pipeline: Pipeline) -> dict[str, Path]:
-    """A picture named after the pipeline, or after each output where there are several."""
+    """A picture file for each output: the pipeline's name, and the output's if it has several."""
     several = len(pipeline.output_arrays) > 1
     return {
         output: OUT / f"{pipeline.name}{f'_{output}' if several else ''}.png"
@@ -81,7 +81,7 @@ def _own_files(pipeline: Pipeline) -> dict[str, Path]:
 
 
 def write_output(app: App, array: Array, file: Path) -> None:
-    """Save an output: as it is in a ``.npy`` file, else as a picture."""
+    """Saves an output: unchanged in a ``.npy`` file, else as a picture."""
     if _is_array(file):
         write_array(file, array)
     else:
@@ -114,7 +114,7 @@ def parse_params(assignments: Iterable[str]) -> dict[str, int | float]:
     """``NAME=VALUE`` arguments as values of scalar parameters.
 
     Raises:
-        WrongUsage: one has no name or no number.
+        WrongUsage: an argument has no name or no number.
     """
     values: dict[str, int | float] = {}
     for assignment in assignments:
@@ -122,7 +122,7 @@ def parse_params(assignments: Iterable[str]) -> dict[str, int | float]:
         try:
             values[name] = float(value) if "." in value or "e" in value else int(value)
         except ValueError:
-            raise WrongUsage(f"{assignment!r} gives no number; write NAME=NUMBER.") from None
+            raise WrongUsage(f"{assignment!r} has no number; write NAME=NUMBER.") from None
     return values
 
 

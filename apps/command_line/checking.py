@@ -1,4 +1,4 @@
-"""Verify before compiling: return the checked schedule, or end with all violations."""
+"""Verifies the given schedule: returns it, or ends the command with all its violations."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from spaces.model.writing.written import WrittenSchedule
 
 
 class IllegalSchedule(CommandError):
-    """A schedule that is not legal for the device it is asked for."""
+    """The schedule is not legal for the device."""
 
 
 def checked(
     pipeline: Pipeline, given: GivenSchedule, device: Device, *, exact: bool = False
 ) -> CheckedSchedule:
-    """The schedule, verified, as ``verify`` does with ``exact``.
+    """The verified schedule; ``exact`` is passed to ``verify``.
 
     Raises:
-        WrongUsage: its text has mistakes; the message lists them, and what else is wrong.
-        IllegalSchedule: it is not legal; the message lists everything that is wrong with it.
+        WrongUsage: its text has mistakes; the message lists them, and the violations of the rest.
+        IllegalSchedule: it is not legal; the message lists all its violations.
     """
     schedule = faultless(pipeline, given, device)
     verdict = verify(pipeline, schedule, device, exact=exact)
@@ -37,26 +37,26 @@ def checked(
 
 
 def faultless(pipeline: Pipeline, given: GivenSchedule, device: Device) -> Schedule:
-    """The schedule, where its text has no mistakes.
+    """The schedule of a text without mistakes.
 
     Raises:
-        WrongUsage: it has some; the message lists them, and what is wrong for ``device`` with the
-            rest of the schedule.
+        WrongUsage: the text has mistakes; the message lists them, and the violations for ``device``
+            in the rest of the schedule.
     """
     written = given.written
     if not written.problems:
         return written.schedule
     rest = verify_rest(pipeline, written.schedule, device, written.unread)
-    told = [f"{given.source}: {ScheduleSyntaxError(written.problems)}"]
+    messages = [f"{given.source}: {ScheduleSyntaxError(written.problems)}"]
     if rest:
-        told.append(refusal(rest, device, written))
-    raise WrongUsage("\n".join(told))
+        messages.append(refusal(rest, device, written))
+    raise WrongUsage("\n".join(messages))
 
 
 def refusal(violations: Sequence[Violation], device: Device, written: WrittenSchedule) -> str:
     """All violations, one a line, each with its place in the text, under a head line."""
     count = len(violations)
-    subject = "What can be read of it" if written.problems else "The schedule"
+    subject = "The readable part of the schedule" if written.problems else "The schedule"
     head = f"{subject} is illegal for {device.name}: {count} violation{'s' * (count != 1)}."
     return "\n".join([head, *(f"  {_placed(v, written)}{v.rule}: {v.message}" for v in violations)])
 

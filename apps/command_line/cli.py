@@ -1,4 +1,4 @@
-"""The console script ``spaces``; light, so that Ctrl-C is answered while the rest is loaded."""
+"""The console script ``spaces``; light, so that it answers Ctrl-C while it loads the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from apps.errors import Interrupted
 
 
 def main() -> None:
-    """Run the command line."""
+    """Runs the command line."""
     try:
         importlib.import_module("apps.command_line.program").program()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Items found one after another, until there are no more or the user has had enough."""
+"""Items that a command finds one by one, until the last one or until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 @define
 class Collected(Generic[T]):
-    """``items``, which end early where Ctrl-C is pressed while the next is sought, so that what
-    was found until then can be shown.
+    """Iterates over ``items``. Ctrl-C during the search for the next item ends the iteration, so
+    that the command can still show the items before it.
     """
 
     items: Iterable[T]
@@ -34,10 +34,10 @@ class Collected(Generic[T]):
             yield item
 
     def stop(self) -> None:
-        """Go on, if not interrupted.
+        """Raises if Ctrl-C ended the iteration.
 
         Raises:
-            Interrupted: the items ended early.
+            Interrupted: Ctrl-C ended the iteration.
         """
         if self.interrupted:
             raise Interrupted

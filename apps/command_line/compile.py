@@ -1,4 +1,4 @@
-"""``spaces compile``: everything that is generated for a schedule, as files in a folder."""
+"""``spaces compile``: writes all code for a schedule, as files in a folder."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ After = Annotated[
     typer.Option(
         "--after",
         metavar="PASS",
-        help="The program is written as it is after this pass: start, "
+        help="Write the lowered program after this pass: start, "
         f"{', '.join(CPU_PASSES)}; for a GPU, {', '.join(GPU_PASSES)}.",
     ),
 ]
@@ -81,16 +81,17 @@ def compile_app(
     if after not in passes:
         near = suggestion(after, passes)
         raise WrongUsage(
-            f"There is no pass {after!r}{near}; there are, for {target.name}, {', '.join(passes)}."
+            f"There is no pass {after!r}{near}; the passes for {target.name} are "
+            f"{', '.join(passes)}."
         )
     if floats is not FloatMode.STRICT and isinstance(target, GpuDevice):
         raise WrongUsage(
-            f"--floats {floats} is for CPUs; CUDA C says each operation, and its compiler is told "
-            "what may be contracted (nvrtc's --fmad)."
+            f"--floats {floats} is for CPUs; CUDA C writes each operation, and an option of its "
+            "compiler allows contraction (nvrtc's --fmad)."
         )
     if hardened and isinstance(target, GpuDevice):
         raise WrongUsage(
-            "--hardened is for CPUs; accesses of CUDA C are tested where Python emulates it "
+            "--hardened is for CPUs; the emulator tests the accesses of CUDA C "
             "(compile_gpu with access_mode=AccessMode.HARDENED)."
         )
     given = given_schedule(found, pipeline, schedule)
@@ -116,7 +117,7 @@ def compile_app(
 
 @frozen
 class _Report:
-    """The files that are written, the resources of kernels, and why these are not known."""
+    """The files, the resources of the kernels, and the reason if these are missing."""
 
     files: tuple[str, ...]
     resources: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""``spaces complete``: legal schedules in which some Funcs are scheduled by hand."""
+"""``spaces complete``: legal schedules that keep the Funcs that the user scheduled by hand."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ from spaces.model.writing.text import format_schedule
 
 Partial = Annotated[
     str,
-    typer.Option("--schedule", help="A .sched file; Funcs that it does not name are left open."),
+    typer.Option(
+        "--schedule", help="A .sched file; the command schedules the Funcs that it does not name."
+    ),
 ]
 Seconds = Annotated[float, typer.Option("--seconds", min=0, help="Stop after this time.")]
 
 _ENDS = {
     "all": "These are all legal completions.",
     "limit": "There are more; see --limit.",
-    "unknown": "Whether there are more is unknown: the time was up; see --seconds.",
+    "unknown": "The time ended, so there may be more; see --seconds.",
 }
 
 
 @command(
     "complete",
-    "Print legal schedules in which some Funcs are as you say.",
+    "Print legal schedules that keep the Funcs you scheduled.",
     "complete blur --schedule my.sched --device sm_80 --limit 3",
 )
 def complete(
@@ -44,7 +46,7 @@ def complete(
     seconds: Seconds = 60.0,
     as_json: AsJson = False,
 ) -> None:
-    """Print legal schedules in which the Funcs that a schedule names are as it says."""
+    """Print legal schedules that keep the given directives of each Func that the file names."""
     found = find(app)
     partial = read_partial(found, found.pipeline(), schedule)
     try:

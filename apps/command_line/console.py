@@ -14,11 +14,11 @@ from rich.text import Text
 NUMBER_KINDS = (int, float)
 
 NAME = 26
-"""Names in the first column of a table that are no longer stay whole on a terminal."""
+"""A terminal never breaks names of up to this many characters in the first column of a table."""
 
 
 def heading(text: str) -> None:
-    """A line that starts a new part of the output."""
+    """Prints a line that starts a new part of the output."""
     console = Console()
     if console.is_terminal:
         console.print(Text(text, style="bold"))
@@ -27,20 +27,20 @@ def heading(text: str) -> None:
 
 
 def line(text: str) -> None:
-    """Ordinary output, never wrapped or styled, and never cut off in a line by Ctrl-C."""
+    """Prints ordinary output, without wrapping or styles; Ctrl-C never cuts a line."""
     sys.stdout.write(f"{text}\n")
 
 
 def complain(text: str) -> None:
-    """A sentence on the error stream."""
+    """Prints a sentence to the error stream."""
     print(text, file=sys.stderr)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """Rows under column names; numbers are set to the right.
+    """Prints rows under column names; numbers are aligned to the right.
 
-    In a pipe a row is one line (the lines of a cell are joined by ``;``), columns are separated by
-    at least two spaces, and nothing is cut off.
+    In a pipe a row is one line (``;`` joins the lines of a cell), at least two spaces separate the
+    columns, and every cell is whole.
     """
     cells = [tuple(row) for row in rows]
     right = [
@@ -82,7 +82,7 @@ def _shown(cell: object) -> str:
 
 
 def progress() -> Progress:
-    """A progress display on the error stream; it shows nothing where that is no terminal."""
+    """A progress display on the error stream; it shows nothing if the stream is not a terminal."""
     console = Console(stderr=True)
     return Progress(
         SpinnerColumn(),

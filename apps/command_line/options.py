@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and what is made of them."""
+"""Arguments that several commands share, and their readers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ ScheduleFile = Annotated[
     str,
     typer.Option(
         "--schedule",
-        help="A .sched file, - for standard input, or the name of a schedule that comes with the "
-        "app.",
+        help="A .sched file, - for standard input, or the name of a schedule of the app.",
     ),
 ]
 DeviceName = Annotated[
-    str, typer.Option("--device", help="cpu, or a GPU by compute capability such as sm_80.")
+    str, typer.Option("--device", help="cpu, or the compute capability of a GPU such as sm_80.")
 ]
 Exact = Annotated[
     bool,
@@ -43,13 +42,13 @@ Exact = Annotated[
         help="Refuse a schedule that combines floats in another order than the algorithm.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Of all random choices.")]
+Seed = Annotated[int, typer.Option("--seed", help="The seed of all random choices.")]
 Floats = Annotated[
     FloatMode,
     typer.Option(
         "--floats",
-        help="strict: each operation rounds as written; contract: added products need not; "
-        "fast: sums may be reordered, too, as in Halide by default.",
+        help="strict: each operation rounds as written; contract: a product and a sum may round "
+        "once; fast: sums may also be reordered, as in Halide by default.",
     ),
 ]
 
@@ -57,8 +56,8 @@ Hardened = Annotated[
     bool,
     typer.Option(
         "--hardened",
-        help="Test every access of memory, and stop with the Func and the coordinates where one "
-        "lies outside of what was obtained; what is not written reads as poison.",
+        help="Test every access to memory; stop at an access outside its allocation and name the "
+        "Func and the coordinates. Unwritten memory reads as poison.",
     ),
 ]
 
@@ -70,21 +69,21 @@ CPU = "cpu"
 
 
 STANDARD_INPUT = "-"
-"""The name of a schedule that is piped into the program."""
+"""The name of a schedule that the program reads from standard input."""
 
 
 @frozen
 class GivenSchedule:
-    """A schedule that the command line names, as it is written; ``source`` says where."""
+    """A schedule as its text writes it; ``source`` is the file, or another name of its origin."""
 
     source: str
     written: WrittenSchedule
 
     def faultless(self) -> Schedule:
-        """The schedule, where its text has no mistakes.
+        """The schedule of a text without mistakes.
 
         Raises:
-            WrongUsage: it has some.
+            WrongUsage: the text has mistakes.
         """
         try:
             return self.written.faultless().schedule
@@ -93,10 +92,10 @@ class GivenSchedule:
 
 
 def given_schedule(app: App, pipeline: Pipeline, name: str) -> GivenSchedule:
-    """The schedule that ``name`` means: one of the app's own, or a file.
+    """The schedule called ``name``: a schedule of the app, or a file.
 
     Raises:
-        WrongUsage: there is neither.
+        WrongUsage: neither exists.
     """
     if name == DEFAULT and DEFAULT not in app.schedules:
         return GivenSchedule(name, WrittenSchedule(Schedule.default(pipeline)))
@@ -105,17 +104,17 @@ def given_schedule(app: App, pipeline: Pipeline, name: str) -> GivenSchedule:
 
 
 def _vector_bits() -> int:
-    """What ``natural_vector_size`` in a schedule is about: the CPU of this machine."""
+    """The vector bits of this CPU, which ``natural_vector_size`` in a schedule uses."""
     cpu = device(CPU)
     assert isinstance(cpu, CpuDevice)
     return cpu.vector_bits
 
 
 def read_partial(app: App, pipeline: Pipeline, name: str) -> Schedule:
-    """The schedule of the Funcs that the text called ``name`` names; the others are open.
+    """The schedule of the Funcs that the text called ``name`` mentions; the others are open.
 
     Raises:
-        WrongUsage: there is no such text, or it has mistakes.
+        WrongUsage: the text does not exist, or has mistakes.
     """
     if name == DEFAULT:
         return Schedule(())
@@ -127,7 +126,7 @@ def read_partial(app: App, pipeline: Pipeline, name: str) -> Schedule:
 
 
 def _schedule_text(app: App, name: str) -> tuple[str, str]:
-    """Where the schedule called ``name`` is from, and its text."""
+    """The origin of the schedule called ``name``, and its text."""
     if name == STANDARD_INPUT:
         text = sys.stdin.read(LONGEST_SCHEDULE + 1)
         return "standard input", text.removeprefix(BYTE_ORDER_MARK)
@@ -150,7 +149,7 @@ def find_device(name: str) -> Device:
     """The device called ``name``.
 
     Raises:
-        WrongUsage: there is none.
+        WrongUsage: no device has this name.
     """
     try:
         return device(name)

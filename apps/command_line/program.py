@@ -1,4 +1,4 @@
-"""The command-line program; each module of commands adds its own, once one of them is asked for."""
+"""The command-line program; it imports the module of a command when the user calls the command."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _MODULES = {
     "compile": "compile",
     "run": "run",
 }
-"""The module of each command, as commands are listed: first those that show and judge, then those
-that search and make.
+"""The module of each command, in the order of the help: first the commands that show and judge,
+then those that search and compile.
 """
 
 STATUSES = {
-    0: "what is asked for is done, and holds",
-    1: "the schedule is illegal, a proof refuted, or the command cannot go on",
-    2: "something named is missing or malformed: an option, a file, a text",
-    3: "prove: nothing is refuted, but not all is proven either",
-    130: "interrupted by Ctrl-C; what was found until then is printed",
+    0: "the command did its work, and its checks hold",
+    1: "the schedule is illegal, a proof is refuted, or the command cannot go on",
+    2: "an option, a file or a text is missing or malformed",
+    3: "prove: no obligation is refuted, but at least one is not proven",
+    130: "Ctrl-C stopped the command; it prints the results that it has",
 }
 """The exit statuses."""
 
@@ -47,8 +47,8 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {}
 
 
 class _Commands(Mapping[str, TyperCommand]):
-    """The commands by name. Imports the module of one when it is asked for: most need compilers or
-    the solver, which take long to import.
+    """The commands by name. A look-up imports the module of the command: most need compilers or the
+    solver, which take long to import.
     """
 
     def __getitem__(self, name: str) -> TyperCommand:
@@ -85,8 +85,10 @@ program = typer.Typer(
     help="Schedules of array pipelines as values: enumerate, count, rank, verify, compile and run.",
     epilog="\n\n".join(
         (
-            "spaces COMMAND --help tells more of a command, with examples.",
-            _lines("Exit status:", [f"{status:<3}  {said}" for status, said in STATUSES.items()]),
+            "spaces COMMAND --help describes a command, with examples.",
+            _lines(
+                "Exit status:", [f"{status:<3}  {meaning}" for status, meaning in STATUSES.items()]
+            ),
         )
     ),
     no_args_is_help=True,
@@ -109,7 +111,7 @@ def _options(
         typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """What there is before a command."""
+    """The options before a command."""
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -124,12 +126,12 @@ def examples() -> dict[str, tuple[str, ...]]:
 
 
 def command(name: str, summary: str, *examples: str) -> Callable[[Callable[P, None]], object]:
-    """Add a command; where it stops, it says why in a sentence and exits with the status.
+    """Adds a command. If it stops, it prints the reason as a sentence and exits with its status.
 
     Args:
-        name: of the command.
-        summary: of what it does, short enough for the list of commands.
-        examples: calls of it, without the name of the program.
+        name: the name of the command.
+        summary: what the command does, short enough for the list of commands.
+        examples: calls of the command, without the name of the program.
     """
     _EXAMPLES[name] = examples
 

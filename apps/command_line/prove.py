@@ -1,4 +1,4 @@
-"""``spaces prove``: what holds of a schedule for every image size, or where it fails, and how."""
+"""``spaces prove``: proves a schedule for every image size, or shows a size at which it fails."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from spaces.constraints.proofs.records import (
 from spaces.model.writing.written import WrittenSchedule
 
 UNDECIDED = 3
-"""The exit status where nothing is refuted, but something is not proven either."""
+"""The exit status if no obligation is refuted, but at least one is not proven."""
 
 Folder = Annotated[
     Path | None,
@@ -51,14 +51,19 @@ Folder = Annotated[
 ]
 Checked = Annotated[
     Path | None,
-    typer.Option("--recheck", help="Prove nothing; ask the certificates in this folder again."),
+    typer.Option(
+        "--recheck",
+        help="Give the certificates in this folder to the solver again, without new proofs.",
+    ),
 ]
-Seconds = Annotated[float, typer.Option("--seconds", min=0, help="How long all proofs may take.")]
+Seconds = Annotated[
+    float, typer.Option("--seconds", min=0, help="Stop the proofs after this time.")
+]
 
 
 @command(
     "prove",
-    "Prove what holds of a schedule for every image size.",
+    "Prove that a schedule is right for every image size.",
     "prove blur --schedule cpu",
     "prove unsharp --schedule gpu --device sm_80 --certificates out/proofs",
     "prove unsharp --schedule gpu --device sm_80 --recheck out/proofs",
@@ -73,9 +78,9 @@ def prove(
     recheck: Checked = None,
     seconds: Seconds = SECONDS,
 ) -> None:
-    """Prove for every image size that a schedule reads only what was computed, stays in its
-    buffers and has no race. Exit 0 if all is proven, 1 if something is refuted or the schedule is
-    illegal, 3 if something is unknown.
+    """Prove for every image size that a schedule reads only computed values, stays in its
+    buffers and has no race. Exit 0 if all obligations are proven, 1 if one is refuted or the
+    schedule is illegal, 3 if one is unknown.
     """
     found = find(app)
     pipeline = found.pipeline()
@@ -111,9 +116,9 @@ def _write(report: ProofReport, folder: Path) -> None:
 
 
 def _asked_again(folder: Path, asked: Sequence[Obligation], as_json: bool) -> int:
-    """The certificates of a folder in a table; the exit status."""
+    """Prints the certificates of a folder as a table; returns the exit status."""
     if not asked:
-        raise WrongUsage("The schedule stands for no program that certificates could be about.")
+        raise WrongUsage("The schedule has no loop nest, so it has no certificates.")
     try:
         answers = recheck_certificates(folder, asked)
     except OSError as error:
@@ -141,10 +146,10 @@ def _tell(findings: Findings, device: Device, written: WrittenSchedule) -> None:
     if isinstance(verdict, Illegal):
         line(refusal(verdict.violations, device, written))
     if report is None:
-        line("It stands for no program, so there is nothing to prove.")
+        line("The schedule has no loop nest, so there is nothing to prove.")
         return
     if isinstance(verdict, Illegal):
-        line("What is proven of the program that it stands for all the same:")
+        line("Proofs of its loop nest, though the schedule is illegal:")
     table(("kind", "what must hold", "proven", "ms"), map(_row, report.proofs))
     line(_summary(report))
     if findings.without_barriers:
@@ -153,7 +158,10 @@ def _tell(findings: Findings, device: Device, written: WrittenSchedule) -> None:
         assert isinstance(proof.outcome, Unknown)
         expression = proof.outcome.expression
         line(f"Unknown: {proof.obligation.statement}")
-        line(f"  {proof.outcome.reason}" + (f" It is about `{expression}`." if expression else ""))
+        line(
+            f"  {proof.outcome.reason}"
+            + (f" The expression is `{expression}`." if expression else "")
+        )
     for proof in report.refuted:
         assert isinstance(proof.outcome, Refuted)
         line(f"Refuted: {proof.obligation.statement}")
@@ -164,7 +172,7 @@ def _tell(findings: Findings, device: Device, written: WrittenSchedule) -> None:
 
 
 def _row(proof: Proof) -> tuple[object, ...]:
-    """Kind, statement (which names the Func), how it went, and milliseconds."""
+    """Kind, statement (which names the Func), outcome, and milliseconds."""
     by = proof.outcome.by if isinstance(proof.outcome, Proven) else ""
     went = f"by {by}" if by else _word(proof.outcome)
     return proof.obligation.kind, proof.obligation.statement, went, round(proof.seconds * 1000, 1)
@@ -185,7 +193,7 @@ def _summary(report: ProofReport) -> str:
     return (
         f"{len(report.proofs)} obligations: {len(report.proven)} proven ({by_solver} by the "
         f"solver), {len(report.refuted)} refuted, {len(report.unknown)} unknown, in "
-        f"{report.seconds:.2f} s, of which the solver took {report.solver_seconds:.2f} s."
+        f"{report.seconds:.2f} s ({report.solver_seconds:.2f} s in the solver)."
     )
 
 
@@ -208,7 +216,7 @@ def _json(findings: Findings) -> dict[str, Any]:
 
 def _proof(proof: Proof) -> dict[str, Any]:
     obligation, outcome = proof.obligation, proof.outcome
-    told: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "kind": obligation.kind,
         "func": obligation.func,
         "stage": obligation.stage,
@@ -219,11 +227,11 @@ def _proof(proof: Proof) -> dict[str, Any]:
     }
     match outcome:
         case Proven(by=by):
-            return {**told, "by": by}
+            return {**shared, "by": by}
         case Refuted(counterexample=found):
-            return {**told, "counterexample": _counterexample(found)}
+            return {**shared, "counterexample": _counterexample(found)}
         case Unknown(reason=reason, expression=expression):
-            return {**told, "reason": reason, "expression": expression}
+            return {**shared, "reason": reason, "expression": expression}
 
 
 def _counterexample(found: Counterexample) -> dict[str, Any]:

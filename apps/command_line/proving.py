@@ -1,5 +1,5 @@
-"""All that is proven of a schedule: of its loop nest, and of the barriers of its kernels; and what
-happens where a proof fails.
+"""Proves a schedule: its loop nest and the barriers of its kernels. Replays the counterexample of
+each proof that fails.
 """
 
 from __future__ import annotations
@@ -45,18 +45,19 @@ MEANINGLESS = (
     "specialize.cases",
     "specialize.inlined",
 )
-"""Rules, by the beginnings of their ids, without which a schedule stands for no program."""
+"""The beginnings of rule ids. A schedule that breaks one of these rules has no loop nest."""
 
 
 @frozen
 class Findings:
-    """What is known of a schedule.
+    """The verdict, proofs and replays of a schedule.
 
     Attributes:
         verdict: whether it is legal.
-        report: the proofs; None where the schedule stands for no program.
-        replays: runs at the sizes of the counterexamples, each once.
-        without_barriers: why nothing is said about barriers, where there are kernels; else empty.
+        report: the proofs; None if the schedule has no loop nest.
+        replays: one run for the sizes of each counterexample.
+        without_barriers: why there are no proofs about barriers; empty if there are, or if the
+            schedule has no GPU loops.
     """
 
     verdict: Verdict
@@ -67,13 +68,13 @@ class Findings:
 
 @frozen
 class _Case:
-    """One case of a schedule; the only one, where it has no specializations.
+    """One case of a schedule; a schedule without specializations has one case.
 
     Attributes:
-        proposed: what is proven: a nest, or what ``verify`` says of it.
-        nest: its loop nest.
-        program: its kernels, if it has any.
-        without_kernels: why it has none, where it has block or thread loops; else empty.
+        proposed: the subject of the proofs: a checked schedule, or the nest of an illegal one.
+        nest: the loop nest of the case.
+        program: its kernels; None if it has no kernels.
+        without_kernels: why a case with block or thread loops has no kernels; else empty.
     """
 
     proposed: LoopNest | CheckedSchedule
@@ -90,8 +91,8 @@ def prove_schedule(
     *,
     exact: bool = False,
 ) -> Findings:
-    """Prove what a schedule stands for, legal or not, case by case, and run what is refuted; with
-    ``exact`` it is judged as ``verify`` does with that.
+    """Proves the loop nests of a schedule, legal or not, case by case, and runs the
+    counterexamples; passes ``exact`` to ``verify``.
     """
     verdict = verify(pipeline, schedule, device, exact=exact)
     start = time.perf_counter()
@@ -120,7 +121,7 @@ def _proven(case: _Case, seconds: float) -> tuple[Proof, ...]:
 
 
 def _replays(case: _Case, proofs: tuple[Proof, ...]) -> tuple[Replay, ...]:
-    """Runs of one case at the sizes of all counterexamples."""
+    """Runs one case at the sizes of each counterexample."""
     replays: dict[tuple[bool, tuple[tuple[str, int], ...]], Replay] = {}
     for proof in proofs:
         if not isinstance(proof.outcome, Refuted):
@@ -140,19 +141,19 @@ def _replays(case: _Case, proofs: tuple[Proof, ...]) -> tuple[Replay, ...]:
 def all_obligations(
     pipeline: Pipeline, schedule: Schedule, device: Device
 ) -> tuple[Obligation, ...]:
-    """What :func:`prove_schedule` asks about a schedule, in order; nothing where it stands for no
-    program.
+    """The obligations that :func:`prove_schedule` proves, in order; empty if the schedule has no
+    loop nest.
     """
-    asked: list[Obligation] = []
+    found: list[Obligation] = []
     for case in _cases(pipeline, schedule, verify(pipeline, schedule, device)):
-        asked += obligations(case.proposed)
+        found += obligations(case.proposed)
         if case.program is not None:
-            asked += barrier_obligations(case.program, shapes(case.nest))
-    return tuple(asked)
+            found += barrier_obligations(case.program, shapes(case.nest))
+    return tuple(found)
 
 
 def _cases(pipeline: Pipeline, schedule: Schedule, verdict: Verdict) -> tuple[_Case, ...]:
-    """The cases in order; none where the schedule is too broken to have a meaning."""
+    """The cases in order; empty if the schedule is too broken to have a loop nest."""
     found: list[_Case] = []
     for proposed in _meanings(pipeline, schedule, verdict):
         nest = proposed.nest if isinstance(proposed, CheckedSchedule) else proposed
@@ -162,19 +163,19 @@ def _cases(pipeline: Pipeline, schedule: Schedule, verdict: Verdict) -> tuple[_C
 
 
 def _kernels(nest: LoopNest, others: tuple[GpuProgram, ...]) -> tuple[GpuProgram | None, str]:
-    """The GPU program of a nest that has block or thread loops, or why it has none."""
+    """The GPU program of a nest with block or thread loops, or the reason why it has none."""
     if not any(isinstance(n, Loop) and n.var.kind.is_gpu for n in walk_nest(nest.body)):
         return None, ""
     try:
         return lower_gpu(nest, others=others), ""
     except GpuLoweringError as error:
-        return None, f"There are no kernels, so nothing is said about barriers: {error}"
+        return None, f"There are no kernels, so there are no proofs about barriers: {error}"
 
 
 def _meanings(
     pipeline: Pipeline, schedule: Schedule, verdict: Verdict
 ) -> tuple[LoopNest | CheckedSchedule, ...]:
-    """The loop nest of each case; none where the schedule is too broken to have one."""
+    """The loop nest of each case; empty if the schedule is too broken to have one."""
     if isinstance(verdict, CheckedSchedule):
         return verdict.cases or (verdict,)
     if any(v.rule.startswith(MEANINGLESS) for v in verdict.violations):

@@ -1,4 +1,4 @@
-"""``spaces rules``: what makes a schedule illegal, and what is advised of legal ones."""
+"""``spaces rules``: the rules that make a schedule illegal, and the advice for legal schedules."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ RuleId = Annotated[
     str,
     typer.Argument(
         metavar="[ID]",
-        help="A rule such as order.factor, or a subject such as order; all, where left out.",
+        help="A rule such as order.factor, or a subject such as order; all if omitted.",
     ),
 ]
 
 
 @command(
     "rules",
-    "List what makes a schedule illegal, and what is advised.",
+    "List the rules of legality and the advice, or show one.",
     "rules",
     "rules gpu",
     "rules gpu.shared-bytes",
 )
 def rules(id: RuleId = "", as_json: AsJson = False) -> None:
-    """List the rules of legality and the kinds of advice, all or of one subject; or tell all of
-    one.
+    """List the rules of legality and the advice, all or those of one subject; or show one rule
+    whole.
     """
     every: tuple[Rule | AdviceRule, ...] = (*RULES, *ADVICE)
     chosen = [each for each in every if not id or _subject(each) == id]
@@ -50,7 +50,7 @@ def rules(id: RuleId = "", as_json: AsJson = False) -> None:
 
 
 def _subject(chosen: Rule | AdviceRule) -> str:
-    """What an id begins with, such as ``storage``."""
+    """The first part of an id, such as ``storage``."""
     return chosen.id.partition(".")[0]
 
 
@@ -62,13 +62,13 @@ def _named(id: str) -> Rule | AdviceRule:
     except KeyError:
         near = suggestion(id, [*subjects, *(each.id for each in every)], most=3)
         raise WrongUsage(
-            f"No rule and no subject is called {id!r}{near}; the subjects are "
+            f"There is no rule or subject {id!r}{near}; the subjects are "
             f"{', '.join(subjects)}, and `spaces rules` lists the rules."
         ) from None
 
 
 def _list(chosen: Sequence[Rule | AdviceRule], as_json: bool) -> None:
-    """Those chosen in tables, the rules first, or as a JSON array."""
+    """Prints rules and advice as tables, the rules first, or as a JSON array."""
     if as_json:
         line(json.dumps([_json(each) for each in chosen], indent=2))
         return
@@ -92,7 +92,7 @@ def _whole(chosen: Rule | AdviceRule) -> None:
 
 
 def _asked(chosen: Rule | AdviceRule) -> str:
-    """When and how often a rule is asked, as its function says."""
+    """When and how often a rule is asked, from the docstring of its function."""
     return " ".join((inspect.getdoc(chosen.check) or "").split())
 
 

@@ -1,4 +1,4 @@
-"""``spaces run``: a pipeline on a picture or an array."""
+"""``spaces run``: runs a pipeline on a picture or an array."""
 
 from __future__ import annotations
 
@@ -45,21 +45,23 @@ Inputs = Annotated[
     list[str],
     typer.Option(
         "--input",
-        help="A picture or .npy file, IMAGE=FILE where there are several; else the photograph "
-        "that comes with the library.",
+        help="A picture or .npy file; IMAGE=FILE for each of several images. Default: the "
+        "photograph that comes with the library.",
     ),
 ]
 Outputs = Annotated[
     list[str],
     typer.Option(
         "--output",
-        help="A picture or .npy file, OUTPUT=FILE where there are several; else pictures in out/.",
+        help="A picture or .npy file; OUTPUT=FILE for each of several. Default: pictures in out/.",
     ),
 ]
 ChosenSchedule = Annotated[
     str,
     typer.Option(
-        "--schedule", help="A .sched file, or the name of one of the app's; else cpu, or default."
+        "--schedule",
+        help="A .sched file, or the name of a schedule of the app. Default: cpu if the app has it, "
+        "else default.",
     ),
 ]
 Params = Annotated[list[str], typer.Option("--set", help="A scalar parameter, NAME=NUMBER.")]
@@ -67,18 +69,21 @@ Size = Annotated[
     str,
     typer.Option(
         "--size",
-        help="Of all dimensions of the output, such as 640x480, 640x480x3 or, with the first "
-        "coordinate of each, 1:640x1:480; else what the input suffices for.",
+        help="The size of the output in all dimensions, such as 640x480 or 640x480x3; 1:640x1:480 "
+        "also gives the first coordinate of each. Default: the largest that the input allows.",
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, max=1024, help="All cores if not given.")
+    int | None,
+    typer.Option(
+        "--threads", min=1, max=1024, help="The number of threads. Default: one for each core."
+    ),
 ]
 
 
 @command(
     "run",
-    "Run an app on the CPU and write what it computes.",
+    "Run an app on the CPU and write its outputs.",
     "run camera_pipe",
     "run unsharp --schedule cpu --input photo.png --output sharp.png",
     "run blur --size 640x480 --threads 1",
@@ -97,7 +102,7 @@ def run(
     exact: Exact = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run an app on the CPU and write what it computes."""
+    """Run an app on the CPU and write its outputs."""
     found = find(app)
     pipeline = found.pipeline()
     files = output_files(pipeline, output)
@@ -120,7 +125,7 @@ def run(
     except SizeError as error:
         own = not schedule and name != DEFAULT
         if own and _default_suffices(found, pipeline, images, values, sizes):
-            hint = f"That is because of the app's schedule {name}; --schedule {DEFAULT} will do."
+            hint = f"The app's schedule {name} needs this; --schedule {DEFAULT} accepts the sizes."
             raise CommandError(f"{error}\n{hint}") from None
         raise CommandError(str(error)) from None
     except (ArgumentError, MemoryError, AccessError) as error:
@@ -145,7 +150,7 @@ def _default_suffices(
     values: Scalars,
     sizes: Mapping[str, OutputRanges],
 ) -> bool:
-    """Whether the schedule that every app has takes what another one refuses."""
+    """Whether the default schedule accepts arrays that another schedule refuses."""
     plain = checked(pipeline, given_schedule(app, pipeline, DEFAULT), find_device(CPU))
     try:
         check_run(plain, images, values, sizes)

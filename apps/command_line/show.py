@@ -1,4 +1,4 @@
-"""``spaces show``: who reads whom in an app, and what a schedule means."""
+"""``spaces show``: the Funcs of an app and their readers, and the loop nest of a schedule."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from spaces.model.writing.text import format_schedule
     "show my_pipelines.py:sobel",
 )
 def show(app: AppName, schedule: ScheduleFile = DEFAULT, as_json: AsJson = False) -> None:
-    """Show an app: who reads whom, and the tree and loop nest of a schedule."""
+    """Show an app: its Funcs and the Funcs that each reads, and the tree and loop nest of a
+    schedule.
+    """
     found = find(app)
     pipeline = found.pipeline()
     chosen = given_schedule(found, pipeline, schedule).faultless()
@@ -52,7 +54,7 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT, as_json: AsJson = False
     heading(f"Pipeline {pipeline.name}")
     table(("Func", "type", "dimensions", "stages", "reads", ""), _functions(pipeline))
     heading(f"\nSchedule {schedule}")
-    line(format_schedule(chosen, pipeline) or "(nothing written: the default)")
+    line(format_schedule(chosen, pipeline) or "(no directives: the default schedule)")
     _check_size(pipeline, chosen)
     heading("\nSchedule tree")
     line(format_tree(schedule_tree(pipeline, chosen)))
@@ -61,23 +63,23 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT, as_json: AsJson = False
 
 
 def _check_size(pipeline: Pipeline, schedule: Schedule) -> None:
-    """Ends the command where what inlining makes is more than can be written down."""
+    """Ends the command if inlining makes expressions that are too large to print."""
     for violation in judge(ask_matching(pipeline, schedule), {}).violations:
         if violation.rule == inline_size.id:
-            raise CommandError(
-                f"There is no tree and no loop nest that can be written down: {violation}"
-            )
+            raise CommandError(f"The tree and the loop nest are too large to print: {violation}")
 
 
 def _nest(pipeline: Pipeline, schedule: Schedule) -> str:
     try:
         return format_nests(pipeline, schedule)
     except (LevelError, OrderError, UnboundedError, KeyError) as error:
-        raise CommandError(f"There is none, as `spaces verify` explains: {error.args[0]}") from None
+        raise CommandError(
+            f"The schedule has no loop nest; `spaces verify` explains why: {error.args[0]}"
+        ) from None
 
 
 def _functions(pipeline: Pipeline) -> list[tuple[object, ...]]:
-    """One row an image and Func, producers first."""
+    """One row for each image and Func, producers first."""
     images = [(i.name, i.type, i.dimensions, 0, "", "input") for i in pipeline.images]
     funcs = [
         (

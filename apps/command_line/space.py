@@ -34,24 +34,24 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 
 EXACT_UP_TO = 100_000
-"""Candidates that are judged one structure after another to count the legal ones."""
+"""`count` judges all candidates of a space of up to this size; it estimates larger spaces."""
 
 SAMPLES = 50
-"""Candidates drawn to estimate how many of a larger space are legal."""
+"""Number of candidates that `count` samples to estimate a larger space."""
 
 Limit = Annotated[
-    int, typer.Option("--limit", min=0, help="How many to print; 0 for all, however many.")
+    int, typer.Option("--limit", min=0, help="Print at most this many schedules; 0 prints all.")
 ]
 Cost = Annotated[
     str,
     typer.Option(
         "--cost",
-        help="A cost model, or file.py:function of a batch.",
+        help="A cost model, or file.py:function that takes a batch.",
         show_default="reuse on a CPU, occupancy on a GPU",
     ),
 ]
 StrategyName = Annotated[str, typer.Option("--strategy", help="A search strategy.")]
-Top = Annotated[int, typer.Option("--top", min=1, help="How many schedules to find.")]
+Top = Annotated[int, typer.Option("--top", min=1, help="Find this many schedules.")]
 Seconds = Annotated[
     float | None,
     typer.Option("--seconds", min=0, help="Stop after this time with the best so far."),
@@ -83,17 +83,17 @@ def enumerate_schedules(
     if not number:
         raise CommandError(str(explain_empty(space)))
     if limit:
-        complain(f"At most {limit} of up to {_about(space.candidates)} are shown; see --limit.")
+        complain(f"Printed {number} of up to {_about(space.candidates)} schedules; see --limit.")
 
 
 @command(
     "count",
-    "Count the legal schedules, or estimate how many there are.",
+    "Count the legal schedules, or estimate their number.",
     "count toy_sum",
     "count unsharp --device sm_80",
 )
 def count(app: AppName, device: DeviceName = "cpu", as_json: AsJson = False) -> None:
-    """Count the legal schedules; where they are too many, estimate how many are legal."""
+    """Count the legal schedules; estimate their number in a large space."""
     space = space_of(find(app), device)
     exact = space.candidates <= EXACT_UP_TO
     if as_json:
@@ -114,8 +114,8 @@ def count(app: AppName, device: DeviceName = "cpu", as_json: AsJson = False) -> 
             line(str(explain_empty(space)))
     else:
         about, error = space.estimate(SAMPLES)
-        range_ = f"about {_about(about)} legal schedules, give or take {_about(error)}"
-        line(f"{range_} (of {SAMPLES} drawn)")
+        shown = f"about {_about(about)} legal schedules ± {_about(error)}"
+        line(f"{shown} (standard error, {SAMPLES} samples)")
 
 
 @command(
@@ -167,7 +167,7 @@ def search(
 
 
 def _own_model(name: str) -> CostFunction:
-    """The function of the user's that ``name`` means; where it fails, a sentence says so."""
+    """The user's function called ``name``; its errors become a sentence that names it."""
     function = load_function(name)
 
     def cost(batch: Batch) -> NDArray[np.float64]:
@@ -182,11 +182,11 @@ def _own_model(name: str) -> CostFunction:
 
 
 def follow(events: Iterable[Event]) -> Done:
-    """Watch a search, with a progress bar where there is a terminal: its last event or, where it is
-    interrupted, the best until then.
+    """Watches a search, with a progress bar on a terminal. Returns its last event; after Ctrl-C,
+    the best schedule until then.
 
     Raises:
-        Interrupted: there is none yet.
+        Interrupted: Ctrl-C came before the first schedule.
     """
     best, scored = "", Scored(0, 0)
     found: Found | None = None
@@ -212,14 +212,14 @@ def follow(events: Iterable[Event]) -> Done:
 
 
 def show_found(done: Done, pipeline: Pipeline) -> None:
-    """What a search found, best first."""
+    """Prints the result of a search, best first."""
     ending = "" if done.complete else ", stopped before its end"
     line(f"{done.structures:,} structures, {done.choices:,} choices of tile sizes scored{ending}")
     show_ranking(done, pipeline)
 
 
 def show_ranking(done: Done, pipeline: Pipeline) -> None:
-    """The schedules that a search found, as a table, best first."""
+    """Prints the schedules that a search found, as a table, best first."""
     rows = [
         (rank, found.cost, _text(found.schedule, pipeline))
         for rank, found in enumerate(done.best, start=1)
@@ -228,17 +228,17 @@ def show_ranking(done: Done, pipeline: Pipeline) -> None:
 
 
 def space_of(app: App, device: str, fixed: Schedule = NOTHING_FIXED) -> ScheduleSpace:
-    """The space of an app's schedules, some Funcs scheduled already.
+    """The space of an app's schedules that keep the Funcs of ``fixed``.
 
     Raises:
-        WrongUsage: the pipeline has no estimates, or there is no such device.
+        WrongUsage: the pipeline has no estimates, or no device has this name.
         CommandError: no schedule can meet the estimates.
-        ValueError: what is fixed does not fit the pipeline.
+        ValueError: ``fixed`` does not fit the pipeline.
     """
     pipeline = app.pipeline()
     if any(pipeline.estimate(name) is None for name in pipeline.outputs):
         raise WrongUsage(
-            f"Pipeline {pipeline.name} has no estimates of its outputs, which a space needs: "
+            f"A space needs estimates of the outputs, and pipeline {pipeline.name} has none: "
             "give pipeline(..., estimates={output: [width, height]})."
         )
     try:

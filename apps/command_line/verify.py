@@ -1,5 +1,5 @@
-"""``spaces verify``: whether a schedule is legal for a device, everything that is wrong, and the
-nearest schedule that is legal.
+"""``spaces verify``: whether a schedule is legal for a device, all its violations, and the nearest
+legal schedule.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ from spaces.model.writing.text import format_schedule
 from spaces.model.writing.written import WrittenSchedule
 
 WithRepair = Annotated[
-    bool, typer.Option("--repair", help="Find the nearest legal schedule, and what to change.")
+    bool, typer.Option("--repair", help="Find the nearest legal schedule, and print the changes.")
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the repaired schedule to this file.")
 ]
 Seconds = Annotated[
-    float, typer.Option("--seconds", min=0, help="How long to look for the nearest schedule.")
+    float,
+    typer.Option("--seconds", min=0, help="Search for the nearest schedule at most this long."),
 ]
 
 
@@ -68,15 +69,17 @@ def verify(
     seconds: Seconds = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a schedule is legal for a device, at the sizes estimated; exit 1 if not."""
+    """Say whether a schedule is legal for a device, at the estimated sizes; exit 1 if not."""
     if output is not None and not with_repair:
-        raise WrongUsage("--output is where --repair writes the schedule; give --repair, too.")
+        raise WrongUsage(
+            "--output names the file for the schedule of --repair; give --repair, too."
+        )
     if exact and with_repair:
         raise WrongUsage(
-            "--repair finds the nearest legal schedule, exact or not; give --exact or --repair."
+            "--repair finds the nearest legal schedule, exact or not; give only one of the two."
         )
     if output is not None:
-        check_writable(output)  # finding what to write may take long
+        check_writable(output)  # before the repair, which may take long
     found = find(app)
     pipeline = found.pipeline()
     target = find_device(device)
@@ -103,16 +106,16 @@ def verify(
             _tell_repair(repaired, pipeline)
     if output is not None and repaired is not None:
         if repaired.schedule is None:
-            raise CommandError(f"{output} is not written: there is no legal schedule to write.")
+            raise CommandError(f"Did not write {output}: there is no legal schedule to write.")
         write_text(output, format_schedule(repaired.schedule, pipeline) + "\n")
-        complain(f"{output} is written.")
+        complain(f"Wrote {output}.")
     raise typer.Exit(0 if verdict.legal else 1)
 
 
 def _legal_where(
     verdict: Verdict, pipeline: Pipeline, schedule: Schedule, device: Device
 ) -> tuple[Precondition, ...]:
-    """The sizes for which a schedule is legal; none are known of where it is for no sizes."""
+    """The sizes for which a schedule is legal; empty if it is legal for none."""
     if isinstance(verdict, CheckedSchedule):
         return size_preconditions(verdict)
     anywhere = verify_schedule(attrs.evolve(pipeline, estimates=()), schedule, device)
@@ -120,7 +123,7 @@ def _legal_where(
 
 
 def _unreadable(pipeline: Pipeline, written: WrittenSchedule, device: Device) -> dict[str, Any]:
-    """The mistakes in a text, and what else is wrong, as a dictionary of JSON's types."""
+    """The mistakes in a text, and the violations in the rest, as a dictionary of JSON's types."""
     rest = verify_rest(pipeline, written.schedule, device, written.unread)
     mistakes = [
         {"line": p.line, "column": p.column, "length": p.length, "message": p.message}
@@ -131,7 +134,7 @@ def _unreadable(pipeline: Pipeline, written: WrittenSchedule, device: Device) ->
 
 
 def _placed(violations: Sequence[Violation], written: WrittenSchedule) -> list[dict[str, Any]]:
-    """Violations as dictionaries of JSON's types, with their places in the text."""
+    """Violations as dictionaries of JSON's types, with their lines and columns in the text."""
     places = [written.place(v.func, v.stage, v.loop) or (None, None) for v in violations]
     return [
         v.json() | {"line": row, "column": column}
@@ -150,15 +153,15 @@ def _tell(
     else:
         line(f"The schedule is legal for {device.name}.")
         if verdict.advice:
-            line("\n".join(["What to know of it:", *(f"  {a}" for a in verdict.advice)]))
+            line("\n".join(["Advice:", *(f"  {a}" for a in verdict.advice)]))
     if legal_where:
-        line("\n".join(["Sizes for which it is legal:", *(f"  {p}" for p in legal_where)]))
+        line("\n".join(["It is legal for sizes where:", *(f"  {p}" for p in legal_where)]))
 
 
 def _tell_repair(repaired: Repair, pipeline: Pipeline) -> None:
     line(str(repaired))
     if repaired.edits and repaired.schedule is not None:
-        line("It reads:")
+        line("The repaired schedule:")
         text = format_schedule(repaired.schedule, pipeline) or "# the default schedule"
         line("\n".join(f"  {directives}" for directives in text.splitlines()))
 

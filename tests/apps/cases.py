@@ -1,4 +1,4 @@
-"""Apps at sizes of tests: their inputs, schedules, and parts of their outputs."""
+"""Apps at the sizes of tests: their inputs, schedules, and parts of their outputs."""
 
 from functools import cache
 
@@ -11,10 +11,10 @@ from apps.photographs import photograph as bundled
 from tests.apps.formulas import photograph
 
 SIZES = {"conv_layer": (7, 13), "sgemm": (71, 139), "stencil_chain": (23, 37)}
-"""Rows and columns of photographs that suit schedules with larger tiles, or more work a pixel."""
+"""Rows and columns of photographs for schedules with larger tiles, or for more work a pixel."""
 
 SMOOTH = {"max_filter"}
-"""Apps that make nothing but white of random pixels, and are run on the real photograph."""
+"""Apps that make only white of random pixels, so tests run them on the real photograph."""
 
 
 def case(name, height=23, width=37):
@@ -31,7 +31,7 @@ def case(name, height=23, width=37):
 
 @cache
 def at_size(name):
-    """The pipeline of an app as its paper has it."""
+    """The pipeline of an app as in its paper."""
     return APPS[name].pipeline()
 
 
@@ -42,8 +42,8 @@ def written(name, stem):
 
 
 def crop(ranges, whole=()):
-    """The same without three places at the beginning and two at the end of long dimensions, except
-    those that stay ``whole``.
+    """``ranges`` without the first three and the last two coordinates of long dimensions, except
+    the ``whole`` ones.
     """
     return tuple(
         (low + 3, extent - 5) if extent > 8 and d not in whole else (low, extent)

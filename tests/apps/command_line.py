@@ -1,4 +1,4 @@
-"""Commands as a user gives them."""
+"""Runs commands as a user types them."""
 
 import sys
 from pathlib import Path
@@ -11,9 +11,7 @@ SCRIPT = Path(sys.executable).parent / "spaces"
 
 
 def spaces(*arguments, status=0, piped=None):
-    """Run a command with ``piped`` on its standard input; what it printed, and what it complained
-    of.
-    """
+    """Runs a command with ``piped`` on its standard input; returns its output and its errors."""
     result = CliRunner().invoke(program, [str(a) for a in arguments], input=piped)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

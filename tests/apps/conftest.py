@@ -1,4 +1,4 @@
-"""Files that commands are given."""
+"""Files for the commands under test."""
 
 import pytest
 from PIL import Image

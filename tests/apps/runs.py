@@ -24,16 +24,16 @@ from tests.apps.formulas import photograph as noise
 from tests.apps.small_runs import SmallRun, apart
 
 FEW = {"slices": 24, "samples": 4, "levels": 3}
-"""Of the lens blur."""
+"""The sizes of the lens blur."""
 
 PLAIN = (83, 307)
-"""Rows and columns for apps without a size of their own, which divide by no tile."""
+"""Rows and columns for apps without a size of their own; no tile divides them."""
 
 ON_GPU = (43, 137)
-"""The same where each thread of a kernel is run by itself."""
+"""Rows and columns for kernels whose threads run one by one."""
 
 WHOLE = {"conv_layer": (0,)}
-"""Dimensions that schedules want as large as they are: the 64 channels."""
+"""Dimensions that schedules need at full size: the 64 channels."""
 
 ULPS = {"unsharp": 8, "toy_trig": 8}
 """For pipelines that call exp, sin and cos; the others round alike everywhere."""
@@ -41,13 +41,13 @@ ULPS = {"unsharp": 8, "toy_trig": 8}
 
 @cache
 def run(name):
-    """The run called ``name``: that of the app of this name, but for variants in ``SIZED``."""
+    """The run called ``name``: a variant in ``SIZED``, else the app of this name."""
     return SIZED.get(name, partial(_plain, name))()
 
 
 @cache
 def gpu_run(name):
-    """The same for kernels whose threads are run one by one."""
+    """The run called ``name``, at a size for kernels whose threads run one by one."""
     if name in SIZED:
         return run(name)
     pipeline, inputs, sizes = case(name, *ON_GPU)
@@ -77,7 +77,7 @@ def _cropped(module, pipeline, width, height, ulps=0):
 
 
 def _also_whole(module, pipeline, width, height, ulps=0):
-    """The same, then of all of the output."""
+    """A run of a part of the output for the photograph, then of all of it."""
     part = _cropped(module, pipeline, width, height, ulps)
     return evolve(part, others=(module.APP.sizes(pipeline, shapes(part.inputs)),))
 
@@ -88,7 +88,7 @@ def _apart(inputs):
 
 LARGE = {
     "interpolate": lambda: _also_whole(interpolate, interpolate.pipeline(levels=6), 107, 75),
-    # Two libraries round exponentials, and the result is cut off to an integer.
+    # Two libraries round exponentials in two ways, and the result is truncated to an integer.
     "local_laplacian": lambda: _also_whole(
         local_laplacian, local_laplacian.pipeline(levels=4), 91, 70, ulps=1
     ),
@@ -98,7 +98,7 @@ LARGE = {
     "stencil_chain": lambda: _cropped(stencil_chain, stencil_chain.pipeline(), 407, 663),
     "short_chain": lambda: _also_whole(stencil_chain, stencil_chain.pipeline(stencils=4), 107, 75),
 }
-"""Pipelines of very many stages."""
+"""Pipelines with very many stages."""
 
 SIZED = {
     **LARGE,
@@ -125,7 +125,7 @@ SIZED = {
         lens_blur, lens_blur.pipeline(**FEW), photograph(83, 45),
         ((13, 49), (5, 21), (0, 3)), ((-2, 40), (9, 9), (0, 3)),
     ),
-    # Halide's fast_exp rounds otherwise.
+    # Halide's fast_exp rounds differently.
     "nl_means": lambda: _sized(
         nl_means, nl_means.pipeline(), noise(19, 37) // 4,
         ((3, 33), (-2, 13), (0, 3)), ((0, 37), (0, 19), (0, 3)), peer_ulps=4,

@@ -1,5 +1,5 @@
-"""What is asked of an app in a small run: few pixels, of a picture whose lines lie apart in memory,
-and outputs that may be a part of it.
+"""The small run of an app: few pixels of a picture with gaps between its lines in memory, and
+outputs that may be a part of the whole.
 """
 
 import importlib
@@ -27,9 +27,9 @@ from tests.backend.llvm.guarded_scratch import compile_guarded, run_poisoned
 
 @define(slots=False)
 class SmallRun:
-    """A pipeline with inputs and the ranges of its outputs, and others that the same code is asked
-    for next. All results are the same bits, except that ours may differ by ``ulps`` and Halide's by
-    ``peer_ulps``: integers by that much, floats by that many spacings at the largest value.
+    """A pipeline with inputs, the ranges of its outputs, and ``others`` that the same code computes
+    next. All results are the same bits, except that ours may differ by ``ulps`` and Halide's by
+    ``peer_ulps``: integers by this much, floats by this many spacings at the largest value.
     """
 
     app: str
@@ -43,7 +43,7 @@ class SmallRun:
 
     @cached_property
     def references(self):
-        """Results for ``sizes`` and for ``others``."""
+        """The results for ``sizes`` and for ``others``."""
         all_sizes = (self.sizes, *self.others)
         return [evaluate(self.pipeline, self.inputs, sizes=sizes) for sizes in all_sizes]
 
@@ -52,7 +52,7 @@ class SmallRun:
         return self.references[0]
 
     def schedule(self, stem):
-        """The hand-written one, less the lines on Funcs that a smaller pipeline has not."""
+        """The hand-written schedule without the lines for Funcs that a smaller pipeline lacks."""
         app = APPS[self.app]
         full = at_size(self.app)
         if [f.name for f in full.functions] == [f.name for f in self.pipeline.functions]:
@@ -64,7 +64,7 @@ class SmallRun:
         )
 
     def assert_same(self, run, ulps=None):
-        """``run`` of inputs, for any sizes, gives what the reference gives."""
+        """Asserts that ``run`` gives the values of the reference, for any sizes."""
         for sizes, reference in zip((self.sizes, *self.others), self.references, strict=True):
             actual = run(self.inputs, sizes=sizes)
             assert actual.keys() == reference.keys()

@@ -1,4 +1,4 @@
-"""What is true of pyramid blending and bilateral guided upsampling, whatever the picture."""
+"""Properties of pyramid blending and bilateral guided upsampling on every picture."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Apps by name, and pipelines of the user's own by file and function."""
+"""Apps by name, and pipelines of the user by file and function."""
 
 import pytest
 
@@ -59,7 +59,7 @@ def test_what_is_wrong_with_a_function_is_said_in_a_sentence(own, function, mess
 
 
 def test_a_name_that_nothing_has_is_answered_with_the_names_there_are():
-    said = r"no app 'blurr' \(is blur, .*meant\?\); there are blur, unsharp.*file\.py"
+    said = r"no app 'blurr' \(is blur, .*meant\?\); the apps are blur, unsharp.*file\.py"
     with pytest.raises(WrongUsage, match=said):
         find("blurr")
 
@@ -68,5 +68,5 @@ def test_a_file_must_exist_and_be_python(tmp_path):
     with pytest.raises(WrongUsage, match=r"There is no file .*gone\.py"):
         find(f"{tmp_path}/gone.py:f")
     (tmp_path / "bad.py").write_text("def (")
-    with pytest.raises(WrongUsage, match=r"bad\.py could not be executed: SyntaxError"):
+    with pytest.raises(WrongUsage, match=r"bad\.py failed: SyntaxError"):
         find(f"{tmp_path}/bad.py:f")

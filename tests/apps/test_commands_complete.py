@@ -1,4 +1,4 @@
-"""``spaces complete``: schedules of the Funcs that are left open."""
+"""``spaces complete``: schedules of the Funcs that the user leaves open."""
 
 import json
 

@@ -58,6 +58,6 @@ def test_rules_of_a_subject():
 def test_an_unknown_rule_is_answered_with_near_ones(typed, meant):
     out, err = spaces("rules", typed, status=2)
     assert out == ""
-    assert f"No rule and no subject is called '{typed}' (is {meant}" in err
+    assert f"There is no rule or subject '{typed}' (is {meant}" in err
     assert "; the subjects are " in err
     assert ", gpu, " in err

@@ -1,4 +1,4 @@
-"""``spaces run``: pictures and arrays, and what is said of bad ones."""
+"""``spaces run``: pictures and arrays, and the messages about bad ones."""
 
 from pathlib import Path
 
@@ -118,7 +118,7 @@ def test_the_other_images_must_be_named_where_one_is(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros(3, np.uint8))
     _, err = spaces("run", f"{own}:both", "--input", f"a={tmp_path / 'a.npy'}",
                     "--output", tmp_path / "o.npy", status=2)  # fmt: skip
-    assert "Pipeline f reads b, too" in err
+    assert "Pipeline f also reads b" in err
 
 
 BAD_RUNS = {
@@ -132,17 +132,17 @@ BAD_RUNS = {
     "smaller than the tile": ({"--input": "small.npy", "--schedule": "cpu"}, 1, "at least 32"),
     "beyond the image": ({"--size": "500x500"}, 1, "input"),
     "size 0": ({"--size": "0x4"}, 2, "has no elements"),
-    "size of other dimensions": ({"--size": "4"}, 1, "its size names 1; write that"),
+    "size of other dimensions": ({"--size": "4"}, 1, "its size names 1; write the size"),
     "bad size": ({"--size": "big"}, 2, "'big' is not a size"),
-    "bad parameter": ({"--set": "k"}, 2, "gives no number"),
+    "bad parameter": ({"--set": "k"}, 2, "has no number"),
     "unknown parameter": ({"--set": "k=1"}, 1, "has no parameter 'k'"),
-    "no picture format": ({"--output": "out.xyz"}, 2, "names no picture format"),
+    "no picture format": ({"--output": "out.xyz"}, 2, "is not a picture format"),
     "no folder": ({"--output": "gone/out.png"}, 2, "there is no folder gone"),
     "illegal schedule": ({"--schedule": "gpu"}, 1, "illegal for cpu"),
     "smaller than the app's schedule": (
         {"--input": "small.npy"},
         1,
-        "the app's schedule cpu; --schedule default will do.",
+        "The app's schedule cpu needs this; --schedule default accepts the sizes.",
     ),
 }
 
@@ -172,7 +172,7 @@ def test_a_size_that_does_not_fit_is_refused_before_anything_is_compiled(tmp_pat
     monkeypatch.delattr("apps.command_line.run.compile_cpu")
     _, err = spaces("run", "lens_blur", "--size", "4x4x3", status=1)
     assert "at least 16 wide along x" in err
-    assert "--schedule default will do" in err
+    assert "--schedule default accepts the sizes" in err
 
 
 def test_run_writes_each_array_of_a_tuple(tmp_path, picture):

@@ -34,7 +34,7 @@ def test_an_illegal_schedule_exits_1_with_every_violation(sched):
     assert len(verdict["violations"]) >= 3
     for violation in verdict["violations"]:
         assert list(violation)[:6] == ["rule", "func", "stage", "loop", "message", "values"]
-        # q and z stand in the first line, w in the second.
+        # q and z are in the first line, w in the second.
         assert violation["line"] == 1 + (violation["loop"] == "w")
         assert violation["func"] in ("blur_x", "blur_y")
         assert violation["stage"] == 0
@@ -71,7 +71,7 @@ def test_mistakes_of_the_text_and_of_what_it_says_are_told_at_once(sched):
     path = sched("blur_y.split(y, y, yi, 0)\n  .reorder(x, q);\nblur_x.vectorise(x, 8);")
     _, err = spaces("verify", "blur", "--schedule", path, status=2)
     assert "line 3, column 8: There is no directive 'vectorise' (is vectorize meant?)" in err
-    assert "What can be read of it is illegal for cpu: 2 violations." in err
+    assert "The readable part of the schedule is illegal for cpu: 2 violations." in err
     assert "line 2, column 15: order.unknown-loop: A reorder or serial of blur_y names q" in err
     assert "line 1, column 17: order.factor: blur_y.split(y, y, yi, 0) splits" in err
     out, _ = spaces("verify", "blur", "--schedule", path, "--json", status=2)
@@ -81,7 +81,7 @@ def test_mistakes_of_the_text_and_of_what_it_says_are_told_at_once(sched):
         ("order.unknown-loop", 2),
         ("order.factor", 1),
     ]
-    # Where nothing else is wrong, or could be known to be, nothing else is said.
+    # Without other violations, or where they cannot be known, the message names no others.
     for text in ("blur_y.twist(x)", "blur_y.twist(x).split(x, x, xi, 0)"):
         _, err = spaces("verify", "blur", "--schedule", sched(text), status=2)
         assert "illegal" not in err
@@ -115,7 +115,7 @@ def test_verify_prints_the_nearest_legal_schedule_and_writes_it(sched, tmp_path)
         "  blur_y.gpu_tile(x, y, xi, yi, 32, 30) instead of gpu_tile(x, y, xi, yi, 32, 32)" in out
     )
     assert "blur_y.gpu_tile(x, y, xi, yi, 32, 30)" in out
-    assert f"{repaired} is written." in err
+    assert f"Wrote {repaired}." in err
     legal, _ = spaces("verify", "blur", "--schedule", repaired, "--device", "sm_80")
     assert "The schedule is legal for sm_80." in legal
 
@@ -134,10 +134,10 @@ def test_verify_shows_the_sizes_for_which_a_schedule_is_legal(sched):
     assert "blur_y.extent.0 >= 256: blur_y must have an extent along x of at least 256" in out
     as_json, _ = spaces("verify", "blur", "--schedule", path, "--json")
     assert json.loads(as_json)["preconditions"][0]["condition"] == "blur_y.extent.0 >= 256"
-    # The estimate is 6400 wide: legal elsewhere.
+    # The estimate is 6400 wide; at other sizes the schedule is legal.
     wide, _ = spaces("verify", "blur", "--schedule", sched("blur_y.split(x, x, xi, 8000)"),
                      status=1)  # fmt: skip
-    assert "Sizes for which it is legal:\n  blur_y.extent.0 >= 8000" in wide
+    assert "It is legal for sizes where:\n  blur_y.extent.0 >= 8000" in wide
 
 
 def test_an_output_without_a_repair_is_refused(sched, tmp_path):
@@ -151,7 +151,7 @@ def test_verify_shows_advice_apart(sched):
     out, _ = spaces("verify", "blur", "--schedule", path)
     head, told, *lines = out.splitlines()
     assert head == "The schedule is legal for cpu."
-    assert told == "What to know of it:"
+    assert told == "Advice:"
     assert [line.split(":")[0] for line in lines[:2]] == [
         "  advice.inlined-order",
         "  advice.split-by-one",

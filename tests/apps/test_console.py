@@ -1,4 +1,4 @@
-"""Tables are for people on a terminal and for programs in a pipe."""
+"""Tables for people on a terminal and for programs in a pipe."""
 
 import io
 

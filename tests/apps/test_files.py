@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and what cannot be read is said in a sentence."""
+"""Files are written whole or not at all; a sentence reports an unreadable file."""
 
 import numpy as np
 import pytest
@@ -96,7 +96,7 @@ def test_a_binary_file_is_no_text(tmp_path):
 def test_a_name_that_no_picture_can_have_is_refused_before_any_work(tmp_path):
     check_writable_picture(tmp_path / "a.PNG")
     check_writable_picture(tmp_path / "a.npy")
-    with pytest.raises(WrongUsage, match=r"ending \.txt names no picture format"):
+    with pytest.raises(WrongUsage, match=r"ending \.txt is not a picture format"):
         check_writable_picture(tmp_path / "a.txt")
     with pytest.raises(WrongUsage, match="there is no folder"):
         check_writable_picture(tmp_path / "gone" / "a.png")

@@ -1,4 +1,4 @@
-"""Ctrl-C in commands that take long: one sentence, status 130, and what was found so far."""
+"""Ctrl-C in commands that take long: one sentence, status 130, and the results so far."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""What the lens blur leaves sharp, and what it blurs."""
+"""The lens blur keeps the focused depth sharp and blurs the others."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the generated weights of the networks do, and how many layers there are."""
+"""The effects of the generated weights of the networks, and the number of layers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What non-local means does to noise, and where all pixels look alike."""
+"""Non-local means on noise, and on a picture whose pixels all look alike."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Photographs become arrays, and arrays become pictures, without a surprise."""
+"""Photographs become arrays, and arrays become pictures."""
 
 import numpy as np
 import pytest

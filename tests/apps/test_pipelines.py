@@ -1,4 +1,4 @@
-"""Every app computes what its formula says, on sizes with nothing round about them."""
+"""Every app computes its formula, at sizes that no tile divides."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def assert_close(name, actual, expected):
 
 
 SIZE = {"max_filter": (67, 71)}
-"""Rows and columns where the default is smaller than what the stencil reads."""
+"""Rows and columns for stencils that read more than the default size."""
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -93,7 +93,7 @@ def test_a_gray_mosaic_stays_gray_under_an_identity_of_colors():
     scalars = {"gamma": 1.0, "contrast": 0.0}
     picture = evaluate(camera_pipe.pipeline(), inputs, scalars, sizes={"output": [30, 20, 3]})
     picture = picture["output"]
-    # 255 * (400 - 25) / (1023 - 25) = 95.8, and the gamma and contrast chosen bend nothing.
+    # 255 * (400 - 25) / (1023 - 25) = 95.8; this gamma and contrast leave values unchanged.
     assert np.unique(picture).tolist() == [96]
 
 

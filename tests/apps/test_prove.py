@@ -43,7 +43,7 @@ def test_what_is_proven_is_a_table_with_a_summary() -> None:
     count = len(rows) - 1
     assert summary.startswith(f"{count} obligations: {count} proven (")
     assert "0 refuted, 0 unknown, in " in summary
-    assert ", of which the solver took " in summary
+    assert " s in the solver)." in summary
     assert {row.split()[0] for row in rows[1:]} >= {"bounds", "coverage", "sliding", "folding"}
 
 
@@ -71,7 +71,7 @@ def test_what_stands_for_no_program_has_no_proofs(tmp_path: Path) -> None:
     result = prove("blur", "--schedule", path)
     assert result.exit_code == 1
     assert "order.unknown-loop" in result.output
-    assert "It stands for no program, so there is nothing to prove." in result.output
+    assert "The schedule has no loop nest, so there is nothing to prove." in result.output
 
 
 def test_what_is_unknown_is_said_plainly() -> None:
@@ -118,7 +118,7 @@ def test_certificates_are_accepted_by_another_run_unless_changed(tmp_path: Path)
 
 
 def test_certificates_of_what_is_not_proven_are_no_proof(folded: Path, tmp_path: Path) -> None:
-    """Asked again they end as the proofs did: 1 where one is refuted, 3 where one is unknown."""
+    """A recheck ends as the proofs: 1 if one is refuted, 3 if one is unknown."""
     for words, status in (
         (("blur", "--schedule", folded), 1),
         (("blur", "--schedule", "default", "--seconds", "0"), 3),
@@ -147,7 +147,7 @@ def test_wrong_usage_is_a_sentence(words: list[str], said: str) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.rule)
 def test_no_broken_schedule_is_too_broken(example: Example) -> None:
-    """Each either stands for no program, as its rule is one of form, or is asked about."""
+    """Each schedule either has no loop nest, because its rule is about form, or has obligations."""
     broken = example.broken
     findings = prove_schedule(broken.pipeline, broken.schedule, broken.device, 5.0)
     assert not findings.verdict.legal
@@ -155,7 +155,7 @@ def test_no_broken_schedule_is_too_broken(example: Example) -> None:
 
 
 SHOWN = {"order.reduction", "race.update", "storage.fold-too-small"}
-"""Rules about wrong values of which the examples compute some."""
+"""Rules about wrong values; their examples compute some."""
 
 
 @pytest.mark.parametrize("example", [e for e in EXAMPLES if e.rule in SHOWN], ids=lambda e: e.rule)

@@ -1,4 +1,4 @@
-"""The hand-written schedules: each app has them, and each means what its name says."""
+"""The hand-written schedules: each app has them, and each is legal for the device of its name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every app in a small run: it computes its formula, compiled under each of its schedules for the
+"""Every app computes its formula in a small run, under each of its schedules: compiled for the
 CPU, for a GPU, and by Halide.
 """
 
@@ -28,13 +28,14 @@ FORMULAS = {
     "nl_means": formulas_nl_means.nl_means,
     "lens_blur": lambda inputs, ranges: formulas_lens_blur.lens_blur(inputs, ranges, **FEW),
 }
-"""Those of other apps are asked in `test_pipelines`."""
+"""`test_pipelines` tests the formulas of the other apps."""
 
 TOLERANCE = {"bgu": 1e-3}
 """Relative to the largest value: solving equations of few pixels amplifies how float32 rounds."""
 
 AGREE = {"lens_blur": 0.98}
-"""The share of values that do: float32 finds another one of two depths that are nearly as good."""
+"""The share of values that may differ more: of two nearly equal depths, float32 may take the
+other one."""
 
 PLAIN = [name for name in APPS if name not in SIZED]
 
@@ -74,7 +75,7 @@ def test_halide_under_the_same_schedule(name, stem):
     run(name).assert_same_in_halide(stem)
 
 
-# Those whose algorithm does not depend on where a picture begins.
+# The apps whose algorithm does not depend on the first coordinate of a picture.
 MOVED = ("blur", "unsharp", "harris", "bilateral_grid", "conv_layer")
 
 

@@ -1,4 +1,4 @@
-"""Timing in turns: who runs when, and what is made of the times."""
+"""Timing in turns: the order of the runs, and the numbers made of their times."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from apps.timing import Timing, interleaved
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that only programs advance."""
+    """A clock that only the timed programs advance."""
     now = [0.0]
     monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
 
