@@ -36,7 +36,7 @@ then those that search and compile.
 
 STATUSES = {
     0: "the command did its work, and its checks hold",
-    1: "the schedule is illegal, a proof is refuted, or the command cannot go on",
+    1: "the schedule is illegal, a proof is refuted, or the command failed",
     2: "an option, a file or a text is missing or malformed",
     3: "prove: no obligation is refuted, but at least one is not proven",
     130: "Ctrl-C stopped the command; it prints the results that it has",
