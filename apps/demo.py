@@ -44,14 +44,14 @@ SEARCH_SECONDS = 40.0
 RACE_SECONDS = 15.0
 GPU = "sm_80"
 CROP = (96, 128)
-"""Rows and columns on which GPU code is executed by the CPU."""
+"""Rows and columns of the crop on which the CPU executes the GPU code."""
 
 TOLERANCE = 4e-6
-"""Of floats in [-1, 3] that exp, computed by two libraries, has gone into."""
+"""The tolerance for floats in [-1, 3], because two libraries compute exp."""
 
 
 def main() -> None:
-    """Run the demo; what it writes goes to ``out/``."""
+    """Runs the demo, which writes its files to ``out/``."""
     start = time.perf_counter()
     try:
         OUT.mkdir(exist_ok=True)
@@ -114,7 +114,7 @@ def _verified(pipeline: Pipeline, schedule: Schedule, target: Device) -> Checked
 
 
 def _race(pipeline: Pipeline, found: list[Found], image: Array) -> Array:
-    """Compile, check and time the best schedules beside plain ones; the winner's output."""
+    """Times the best schedules beside plain ones, and checks them; returns the winner's output."""
     heading("\n3. Compiled by LLVM, compared with a plain NumPy evaluation")
     expected = evaluate(pipeline, {"input": image}, sizes=_sizes(image))["output"]
     contenders = {"default": Schedule.default(pipeline), "all at root": all_root(pipeline)}
@@ -155,7 +155,7 @@ def _timed(compiled: dict[str, CompiledPipeline], image: Array) -> Array:
 
 
 def _gpu(pipeline: Pipeline, image: Array) -> None:
-    """Search for a GPU, generate CUDA, read its resources, and execute it on a crop."""
+    """Searches for a GPU, generates CUDA, reads its resources, and executes it on a crop."""
     best = _search(pipeline, device(GPU), "occupancy")[0]
     heading(f"\n6. CUDA C for {GPU}")
     compiled = compile_gpu(_verified(pipeline, best.schedule, device(GPU)))
@@ -202,10 +202,10 @@ def _show_resources(compiled: GpuPipeline) -> None:
 
 
 def _agreement(actual: Array, expected: Array) -> str:
-    """How far apart two outputs are.
+    """The largest difference between two outputs.
 
     Raises:
-        CommandError: further than floats may be.
+        CommandError: the difference exceeds the tolerance of floats.
     """
     apart = float(np.max(np.abs(actual.astype(np.float64) - expected.astype(np.float64))))
     if not apart <= TOLERANCE:

@@ -1,4 +1,4 @@
-"""``python -m bench [NAME ...]``: measure, write ``bench/results``, and renew README's tables."""
+"""``python -m bench [NAME ...]`` measures, writes ``bench/results`` and renews README's tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = (
 
 
 def main(arguments: list[str]) -> None:
-    """Run the measurements named, or all."""
+    """Runs the named measurements, or all."""
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="Measure, write bench/results, and renew the tables of README.md.",

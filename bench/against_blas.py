@@ -16,17 +16,17 @@ from bench.contenders import inputs_of, program, written
 from spaces.constraints.devices.device import device
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-"""Read by BLAS libraries when they are loaded."""
+"""Environment variables that BLAS libraries read when they load."""
 
 _PAUSE_S = 0.25
 """After a product the threads of OpenBLAS look for the next one for 2^26 cycles before they sleep:
-30 ms, or 100 where something else runs. Ours, which takes 15 ms, would share its cores with them.
+30 ms, or 100 ms on a busy machine. Ours takes 15 ms and would share its cores with them.
 """
 
 
 def measure() -> dict[str, Any]:
-    """Medians on one thread and on all, and which part of BLAS' speed is reached. Ours scales and
-    adds a third matrix, too.
+    """The medians on one thread and on all, and the ratio of our speed to that of BLAS. Ours also
+    scales and adds a third matrix.
     """
     cores = getattr(device("cpu"), "cores", 1)
     fresh = multiprocessing.get_context("spawn")

@@ -14,11 +14,11 @@ from spaces.model.schedules.schedule import Schedule
 
 APPS = ("toy_trig", "toy_blur", "toy_sum")
 SEARCHES = {"reuse": ("reuse", "stagewise"), "toy": ("weighted", "beam")}
-"""By name: a cost model and a strategy; the second pair is [TOY]'s own."""
+"""Pairs of a cost model and a strategy, by name; the second pair is [TOY]'s own."""
 
 
 def measure() -> dict[str, Any]:
-    """For each app the medians, and how many times faster than the default."""
+    """For each app the medians, and the speed-up over the default."""
     return {app: _measure(app) for app in APPS}
 
 

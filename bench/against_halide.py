@@ -1,12 +1,12 @@
 """The hand-written CPU schedules of every app, compiled and run here and by Halide, in turns.
 
-Both compile the same pipeline, the one in :mod:`apps`, under the same schedule; Halide's own apps
-have schedules of their own, which are not measured here. Both may reorder and contract float
-arithmetic: that is what Halide does for its plain target.
+Both compile the same pipeline of :mod:`apps` under the same schedule; Halide's own apps have other
+schedules, which this comparison leaves out. Both may reorder and contract float arithmetic, as
+Halide does for its plain target.
 
-Ours keeps scratch memory for the next run, and Halide's runtime frees it after each. Where the C
-library then returns it to the system, the next run pays for getting it again, page by page. So each
-pair is timed twice: as it is, and with a C library that keeps what is freed (:data:`KEEPING`).
+Our runtime keeps scratch memory for the next run; Halide's runtime frees it after each run. If the
+C library then returns the memory to the system, the next run gets it again, page by page. So each
+pair is timed twice: plainly, and with a C library that keeps freed memory (:data:`KEEPING`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from bench.contenders import (
 from spaces.constraints.devices.device import device
 
 MEASURED = "cpu"
-"""The schedule of an app that the means are taken over; an app may have others beside it."""
+"""The schedule of each app that counts in the means; an app may have others, too."""
 
 _NOT_FOR_A_CPU = ("gpu", "default")
 
@@ -51,8 +51,8 @@ KEEPING = {
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
     "MALLOC_TOP_PAD_": str(1 << 28),
 }
-"""Variables, in bytes, by which glibc obtains no memory that it would return to the system, and
-returns none; it reads them when a process begins.
+"""Environment variables, in bytes, that make glibc keep freed memory instead of returning it to the
+system; glibc reads them when a process begins.
 """
 
 Found: TypeAlias = dict[str, Any]
@@ -65,14 +65,14 @@ _RATIOS = ("ms_ours_over_halide", "kept_ms_ours_over_halide", "compile_s_ours_ov
 def measure(
     chosen: Collection[str] = tuple(APPS), earlier: Mapping[str, dict[str, Any]] | None = None
 ) -> dict[str, Any]:
-    """For each app and schedule the medians of run and compile times and their ratios, ours divided
-    by Halide's, and the geometric means of these. Apps that are not ``chosen`` keep what was found
-    ``earlier``.
+    """For each app and schedule the medians of run and compile times, their ratios (ours divided by
+    Halide's), and the geometric means of the ratios. Apps outside ``chosen`` keep their ``earlier``
+    results.
 
-    Names with ``kept`` are those of runs in which both sides keep memory.
+    Names with ``kept`` are of runs in which both sides keep memory.
     """
     cores = getattr(device("cpu"), "cores", 1)
-    os.environ["HL_NUM_THREADS"] = str(cores)  # read by Halide's runtime when it first runs
+    os.environ["HL_NUM_THREADS"] = str(cores)  # Halide's runtime reads it at its first run
     apps: dict[str, dict[str, Any]] = {}
     for app in APPS:
         if app in chosen:
@@ -83,7 +83,7 @@ def measure(
 
 
 def _measured(app: str) -> dict[str, Any]:
-    """What is found of each schedule of an app."""
+    """The results for each schedule of an app."""
     found: dict[str, Any] = {}
     for name in APPS[app].schedules:
         if name not in _NOT_FOR_A_CPU:
@@ -97,7 +97,7 @@ def _measured(app: str) -> dict[str, Any]:
 
 @contextmanager
 def variables(values: Mapping[str, str]) -> Iterator[None]:
-    """Variables of the environment, for processes that begin in the meantime."""
+    """Sets environment variables for processes that begin inside the block."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -111,7 +111,7 @@ def variables(values: Mapping[str, str]) -> Iterator[None]:
 
 
 def _alone(measured: Callable[[str, str], Found], app: str, schedule: str) -> Found:
-    """A pair measured in a process of its own: nothing is warm, and a crash is one app's."""
+    """Measures a pair in a process of its own: nothing is warm, and a crash costs one app."""
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=fresh) as process:
         try:
@@ -121,7 +121,7 @@ def _alone(measured: Callable[[str, str], Found], app: str, schedule: str) -> Fo
 
 
 def _pair(app: str, name: str) -> Found:
-    """Run and compile times, with memory kept as each side does of itself."""
+    """Run and compile times; each side keeps memory or frees it as usual."""
     try:
         runs = _both(app, name)
         different = apart(runs["ours"](), runs["halide"]())
@@ -138,7 +138,7 @@ def _pair(app: str, name: str) -> Found:
 
 
 def _kept(app: str, name: str) -> Found:
-    """Run times where both sides keep memory."""
+    """Run times when both sides keep memory."""
     runs = _both(app, name)
     return {
         **_compared(interleaved(runs, rounds=21, budget_s=30), "kept_ms", 1),
@@ -147,7 +147,7 @@ def _kept(app: str, name: str) -> Found:
 
 
 def _both(app: str, name: str) -> dict[str, Callable[[], Outputs]]:
-    """A run of ours and one of Halide's.
+    """A function that runs our code, and one that runs Halide's.
 
     Raises:
         HalideFailure: Halide refuses the pipeline or the schedule.
@@ -163,7 +163,7 @@ def _ours(app: str, name: str) -> Callable[[], Outputs]:
 
 
 def page_faults(run: Callable[[], object]) -> int:
-    """Pages that one run, after another, has to obtain from the system."""
+    """The number of pages that a run after another run gets from the system."""
     run()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     run()
@@ -171,10 +171,10 @@ def page_faults(run: Callable[[], object]) -> int:
 
 
 def apart(ours: Outputs, halide: Outputs) -> float:
-    """The share of values that are more than a thousandth of the largest apart.
+    """The share of values that differ by more than a thousandth of the largest.
 
     Raises:
-        ValueError: it is more than a hundredth; one of the two computes something else.
+        ValueError: the share is more than a hundredth, so one side computes something else.
     """
     shares = {}
     for name, array in ours.items():
@@ -187,7 +187,7 @@ def apart(ours: Outputs, halide: Outputs) -> float:
 
 
 def _compile(app: str, name: str) -> Program:
-    """The definition, verification, lowering and code generation of an app."""
+    """Defines, verifies, lowers and compiles an app."""
 
     def run() -> object:
         pipeline = pipeline_of(app)
@@ -211,7 +211,7 @@ def _compared(timings: dict[str, Timing], unit: str, factor: float) -> dict[str,
 
 
 def _means(apps: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Over the hand-written schedules that both sides run, as far as they were measured."""
+    """The geometric means over all measured hand-written schedules that both sides run."""
     pairs = [found[MEASURED] for found in apps.values() if _RATIOS[0] in found.get(MEASURED, {})]
     ratios = {key: [pair[key] for pair in pairs if key in pair] for key in _RATIOS}
     means = {k: round(statistics.geometric_mean(r), 3) for k, r in ratios.items() if r}

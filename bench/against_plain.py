@@ -13,7 +13,7 @@ APPS = ("blur", "unsharp", "harris")
 
 
 def measure() -> dict[str, Any]:
-    """For each app the medians, and how many times faster than the faster plain code."""
+    """For each app the medians, and the speed-up over the faster plain code."""
     return {app: _measure(app) for app in APPS}
 
 

@@ -1,4 +1,4 @@
-"""What is measured: inputs at the papers' sizes, plain schedules, and searched ones."""
+"""The contenders: inputs at the papers' sizes, plain schedules, and searched schedules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Program: TypeAlias = Callable[[], object]
 Outputs: TypeAlias = Mapping[str, Array]
 
 FINALISTS = 6
-"""Schedules that a search hands over to be timed."""
+"""The number of schedules of a search that are timed."""
 
 SEARCH_SECONDS = 60.0
 
@@ -43,7 +43,7 @@ def pipeline_of(app: str) -> Pipeline:
 
 @functools.cache
 def inputs_of(app: str) -> dict[str, Array]:
-    """The images of the paper's size, made of the photograph, the same in every run."""
+    """The images at the paper's size, made from the photograph; the same in every run."""
     found = APPS[app]
     return found.inputs(pipeline_of(app), photograph(*found.paper_size))
 
@@ -72,7 +72,7 @@ def program(
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
 ) -> Callable[[], Outputs]:
-    """A call that runs an app once, on arguments checked before, always into the same memory."""
+    """A function that runs an app once, on checked arguments, always into the same memory."""
     pipeline = pipeline_of(app)
     compiled = compile_cpu(legal(pipeline, schedule), threads=threads, float_mode=float_mode)
     return compiled.prepare(inputs_of(app), sizes=sizes_of(app))
@@ -91,7 +91,7 @@ class Searched:
 
 @functools.cache
 def searched(app: str, cost: str = "reuse", strategy: str = "stagewise") -> Searched:
-    """Search the space of an app for this CPU, and time the finalists in turns."""
+    """Searches the space of an app for this CPU, and times the finalists in turns."""
     pipeline = pipeline_of(app)
     space = ScheduleSpace(pipeline, device("cpu"))
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What it takes to verify the schedules of the apps, and to prove them for all image sizes."""
+"""The time to verify the schedules of the apps, and to prove them for all image sizes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from spaces.model.writing.text import parse_schedule
 
 RUNS = 5
 SECONDS = 120.0
-"""How long the proofs of one schedule may take."""
+"""The time limit for the proofs of one schedule, in seconds."""
 
 DEVICES = {"cpu": "cpu", "gpu": "sm_80", "default": "cpu"}
 """The schedules of an app, each with the device that it is for."""
 
 
 def measure() -> dict[str, Any]:
-    """For each app and schedule what ``verify`` and all proofs take of one core.
+    """For each app and schedule the time of ``verify`` and of all proofs on one core.
 
-    The time of this thread leaves out what others take of the core.
+    The clock counts only this thread, not other work on the core.
     """
     return {
         f"{name} {schedule}": _measure(app, schedule)

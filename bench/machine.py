@@ -1,4 +1,4 @@
-"""The machine that numbers come from."""
+"""The machine of the measurements."""
 
 from __future__ import annotations
 

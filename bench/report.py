@@ -15,7 +15,7 @@ BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 
 
 def renew_readme(readme: Path) -> None:
-    """Put the table between its two marks.
+    """Puts the table between its two marks.
 
     Raises:
         ValueError: the marks are missing.
@@ -81,7 +81,7 @@ def _halide() -> str:
 
 
 def _times(found: dict[str, Any], unit: str) -> tuple[object, object]:
-    """Ours and Halide's, as far as they were measured."""
+    """The measured times, ours and Halide's."""
     nothing = "refuses" if "halide_refuses" in found else ""
     return found.get(f"ours_{unit}", ""), found.get(f"halide_{unit}", nothing)
 
@@ -104,7 +104,7 @@ def _blas() -> str:
 
 
 def _formal() -> str:
-    """A row for each app: of each schedule how much is proven for all sizes, in how long."""
+    """A row for each app: for each schedule the proven obligations, and the time of the proofs."""
     rows: dict[str, list[object]] = {}
     for name, found in _load("formal")["results"].items():
         app, _ = name.split()
@@ -116,7 +116,7 @@ def _formal() -> str:
 
 
 def _trust() -> str:
-    """What stands behind verdicts and proofs: counts of the long checks."""
+    """The counts of the long checks that test verdicts and proofs."""
     fuzzing, mutants = _load("differential"), _load("mutants")
     runs = fuzzing["runs"]
     rows = [

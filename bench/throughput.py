@@ -1,4 +1,4 @@
-"""How many tile choices a second the cost models score."""
+"""The number of tile choices that the cost models score in a second."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ FAMILIES = {
 
 MODELS = {"weighted": "cpu", "reuse": "cpu", "occupancy": "sm_80"}
 CHOICES = (128, 256)
-"""Tile sizes along x and y; their product is scored at once."""
+"""Tile sizes along x and y; one batch holds all pairs."""
 
 
 def measure() -> dict[str, Any]:
-    """Choices a second on one core."""
+    """The choices that one core scores in a second."""
     return {"tile_choices_per_second": {name: _rate(name, d) for name, d in MODELS.items()}}
 
 
 def _rate(name: str, where: str) -> int:
-    """Choices of one structure a second, the building of its loop nest included."""
+    """The choices of one structure in a second, including the construction of its loop nest."""
     pipeline = APPS["unsharp"].pipeline()
     family = parse_schedule(FAMILIES[where], pipeline)
     model = cost_model(name, device(where))

@@ -1,1 +1,1 @@
-"""The pipelines of the literature that come with the library, and the steps that several share."""
+"""The pipelines of the literature that come with the library, and the steps that they share."""

@@ -1,5 +1,5 @@
-"""Bilateral guided upsampling: what an operator did to a small copy of a picture, done to the
-picture itself; one of the pipelines that [A21] schedules.
+"""Bilateral guided upsampling: applies to a picture what an operator did to a small copy of it; one
+of the pipelines that [A21] schedules.
 
 Method: Chen, Adams, Wadhwa and Hasinoff, "Bilateral Guided Upsampling", 2016. In each cell of a
 grid over position and brightness, an affine map of colors is fitted to the small pair of pictures;
@@ -40,7 +40,7 @@ from spaces.model.expressions.expr import Arithmetic
 WIDTH, HEIGHT = 1536, 2560
 
 FACTOR = 8
-"""How much larger than the small pictures the large one is, along each axis."""
+"""The size of the large picture divided by that of the small ones, along each axis."""
 
 CELL = 16
 """Pixels of the small picture along a side of a cell."""
@@ -102,7 +102,7 @@ def pipeline() -> Pipeline:
 
 
 def _sums(small: ImageParam, values: ImageParam, x: Expr, y: Expr, z: Expr, c: Expr) -> Func:
-    """For each cell the products of the colors of its pixels that a fit of least squares needs."""
+    """The products of the pixels' colors in each cell that a fit of least squares needs."""
     source, target = edges_repeated(small), edges_repeated(values)
     gray = Func("gray")
     gray[x, y] = _gray(source, x, y)

@@ -1,8 +1,8 @@
 """Bilateral grid: smoothing that keeps edges, one of the pipelines of [RK13], [S19], [S20], [A21].
 
 Method: Chen, Paris and Durand, "Real-time Edge-aware Image Processing with the Bilateral Grid",
-2007. Pixels are counted into a coarse grid of places and intensities, the grid is blurred, and
-read again at each pixel between its cells.
+2007. It counts pixels into a coarse grid of positions and intensities, blurs the grid, and
+interpolates between its cells at each pixel.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STEPS = 10
 """Cells of the grid from black, 0, to white, 1."""
 
 WEIGHTS = (1.0, 4.0, 6.0, 4.0, 1.0)
-"""Of the blur along each of the three axes of the grid."""
+"""Weights of the blur along each of the three axes of the grid."""
 
 
 def pipeline() -> Pipeline:

@@ -44,7 +44,7 @@ MARGIN_X, MARGIN_Y = 16, 12
 """Pixels of the mosaic outside the picture, on each side."""
 
 WHITE, BLACK = 1023, 25
-"""Raw levels that become white and black, unless others are given."""
+"""The default raw levels that become white and black."""
 
 WARM = ((1.6697, -0.2693, -0.4004, -42.4346), (-0.3576, 1.0615, 1.5949, -37.1158),
         (-0.2175, -1.8751, 6.9640, -26.6970))  # fmt: skip
@@ -52,10 +52,10 @@ WARM = ((1.6697, -0.2693, -0.4004, -42.4346), (-0.3576, 1.0615, 1.5949, -37.1158
 
 COLD = ((2.2997, -0.4478, 0.1706, -39.0923), (-0.3826, 1.5906, -0.2080, -25.4311),
         (-0.0888, -0.7344, 2.2832, -20.0826))  # fmt: skip
-"""The same at 7000 K."""
+"""Camera colors to sRGB, and an offset, at 7000 K."""
 
 TEMPERATURE = 3700.0
-"""Of the light, in Kelvin, unless another is given."""
+"""The default temperature of the light, in Kelvin."""
 
 
 def pipeline() -> Pipeline:
@@ -133,7 +133,7 @@ def _demosaic(quarter: Func, x: Expr, y: Expr, c: Expr) -> Func:
         woven(green_r, green_at_red, green_at_blue, green_b),
         woven(blue_at_gr, blue_at_red, blue, blue_at_gb),
     )
-    # A correction may lead below 0: uint16 wraps there, and is read as a signed number.
+    # A correction may go below 0, where uint16 wraps; a signed type reads the right value.
     result[x, y, c] = cast(Int16, mux(c, colors))
     return result
 
@@ -173,8 +173,8 @@ def _correct(
 ) -> Func:
     """To sRGB by a mixture of two matrices, in 1/256.
 
-    The weights are those of Halide's app: light of 3200 K takes the matrix of 7000 K alone, and the
-    other way round.
+    The weights are those of Halide's app: light of 3200 K takes only the matrix of 7000 K, and
+    light of 7000 K only that of 3200 K.
     """
     matrix, column, row = Func("matrix"), Var("column"), Var("row")
     weight = _weight_of_warm(temperature)
@@ -215,7 +215,7 @@ def _curve(
 
 
 def _sharpen(of: Func, sharpness: Param, x: Expr, y: Expr, c: Expr) -> Func:
-    """The picture plus ``sharpness`` times what a 3x3 blur takes from it."""
+    """The picture plus ``sharpness`` times its difference from its 3x3 blur."""
     strength = Func("strength")
     strength[()] = saturating_cast(UInt8, sharpness * 32.0)
     along, blurred = Func("blurred_y"), Func("blurred")

@@ -20,7 +20,7 @@ SHOWN = 32
 
 
 def pipeline(channels_in: int = CHANNELS_IN, channels_out: int = CHANNELS_OUT) -> Pipeline:
-    """A bias, 3x3 places and all channels of the input weighted, and negative values cut off.
+    """A bias plus a weighted sum over 3x3 pixels and all channels; negative values become 0.
 
     Channels are dimension 0, images dimension 3. The output is two pixels smaller than the input.
     """

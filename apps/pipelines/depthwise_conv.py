@@ -88,7 +88,7 @@ def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
 
 
 def _picture(output: Array) -> Photograph:
-    """All channels of the second picture, the upper right quarter; of the only one, if it is."""
+    """All channels of the second picture, the upper right quarter, or of the only picture."""
     return montage(np.moveaxis(output[:2][-1], 2, 0), 4)
 
 

@@ -21,7 +21,7 @@ LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in the gray value (ITU-R BT.601)."""
 
 _SOBEL = ((-1, -1, -1), (-1, 1, 1), (0, -1, -2), (0, 1, 2), (1, -1, -1), (1, 1, 1))
-"""Of the Sobel filter along the second axis: offset across, offset along, twelfths."""
+"""Taps of the Sobel filter along the second axis: offset across, offset along, twelfths."""
 
 
 def pipeline() -> Pipeline:

@@ -34,7 +34,7 @@ LEVELS = 256
 
 def pipeline() -> Pipeline:
     """8-bit RGB to 8-bit RGB: a histogram of each line, their sum, its running sum as a table of
-    gray values, and colors from gray and two differences from it; 128 says: no difference.
+    gray values, and colors from gray and two differences from it; 128 means no difference.
     """
     x, y, c = Var("x"), Var("y"), Var("c")
     image = ImageParam(UInt8, 3, "input")

@@ -17,7 +17,7 @@ ALPHA = 0.1
 
 
 def pipeline() -> Pipeline:
-    """The same filter down the columns of the picture and of what it gives, transposed."""
+    """Filters the columns of the picture, then the columns of the transposed result."""
     image = ImageParam(Float32, 3, "input")
     alpha = Param(Float32, "alpha", ALPHA)
     columns = _blurred_columns(image, "down", image.height(), alpha)

@@ -25,12 +25,12 @@ LEVELS = 10
 """Levels of the pyramid."""
 
 LIMITED = 4
-"""The level from which on a level repeats its edge pixels: what reaches far beyond the picture
+"""This level and coarser ones repeat their edge pixels; otherwise the region beyond the picture
 would grow with every level.
 """
 
 HOLE = 12
-"""Width and height of a hole in the picture that is shown, in pixels."""
+"""Width and height of a hole in the shown picture, in pixels."""
 
 
 def pipeline(levels: int = LEVELS) -> Pipeline:
@@ -78,7 +78,7 @@ def pipeline(levels: int = LEVELS) -> Pipeline:
 
 
 def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
-    """The photograph, of which a third is holes: squares of a grid drawn at random."""
+    """The photograph with holes in a third of its area: random squares of a grid."""
     height, width = photograph.shape[:2]
     grid = np.random.default_rng(1).random((-(-height // HOLE), -(-width // HOLE))) > 1 / 3
     known = grid.repeat(HOLE, axis=0).repeat(HOLE, axis=1)[:height, :width]

@@ -64,8 +64,8 @@ def network(
 def small_weights(
     rng: np.random.Generator, inputs: int, outputs: int, layers: int, channels: int
 ) -> dict[str, NDArray[np.float32]]:
-    """Random numbers for the weights and biases of a network, those of its last layer so small that
-    they have hardly any effect.
+    """Random weights and biases of a network; those of the last layer are so small that they have
+    hardly any effect.
     """
 
     def random(*shape: int, scale: float) -> NDArray[np.float32]:
@@ -83,10 +83,10 @@ def small_weights(
 
 
 CENTER = np.array(((0, 0, 0), (0, 1, 0), (0, 0, 0)))
-"""The weights that hand a channel on as it is."""
+"""The weights that pass a channel on unchanged."""
 
 
 def shape(pipeline: Pipeline) -> tuple[int, int]:
-    """How many layers, and channels of a layer, a network was built with."""
+    """The number of layers of a network, and of channels of a layer."""
     (_, channels), *_, (_, inner) = pipeline.estimate("weights") or ((0, 0), (0, 0))
     return inner + 2, channels

@@ -18,13 +18,13 @@ from apps.pipelines.layers import CENTER, convolution, network, rectified, shape
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, boundary, clamp, select
 
 WIDTH, HEIGHT = 256, 256
-"""[A21] names no size; these are the pixels of the other network, `vdsr`."""
+"""Width and height; [A21] names no size, so this is the size of the other network, `vdsr`."""
 
 LAYERS = 15
 """Layers at half the resolution."""
 
 CHANNELS = 64
-"""Of each layer but the last at half the resolution."""
+"""Channels of each layer but the last, at half the resolution."""
 
 
 def pipeline(layers: int = LAYERS, channels: int = CHANNELS) -> Pipeline:
@@ -75,12 +75,12 @@ _CROSS = ((0, 0, -2, 0, 0), (0, 0, 4, 0, 0), (-2, 4, 8, 4, -2), (0, 0, 4, 0, 0),
 """Sixteenths of the filter for green at red or blue pixels."""
 
 _ROW = ((0, 0, 1, 0, 0), (0, -2, 0, -2, 0), (-2, 8, 10, 8, -2), (0, -2, 0, -2, 0), (0, 0, 1, 0, 0))
-"""For a color at a green pixel in whose row it is."""
+"""The filter for a color at a green pixel whose row has this color."""
 
 _DIAGONAL = (
     (0, 0, -3, 0, 0), (0, 4, 0, 4, 0), (-3, 0, 12, 0, -3), (0, 4, 0, 4, 0), (0, 0, -3, 0, 0)
 )  # fmt: skip
-"""For red at a blue pixel and blue at a red one."""
+"""The filter for red at a blue pixel and blue at a red pixel."""
 
 
 def weights(layers: int = LAYERS, channels: int = CHANNELS) -> dict[str, NDArray[np.float32]]:
@@ -112,7 +112,7 @@ def weights(layers: int = LAYERS, channels: int = CHANNELS) -> dict[str, NDArray
 
 
 def _linear_filters() -> NDArray[np.float32]:
-    """Of the first layer: [y, x, pixel of a cell, color + 3 * (x of that pixel + 2 * its y)]."""
+    """Weights of the first layer: [y, x, pixel of a cell, color + 3 * (its x + 2 * its y)]."""
     result = np.zeros((3, 3, 4, 12), np.float32)
     for at_y in (0, 1):
         for at_x in (0, 1):

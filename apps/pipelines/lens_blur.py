@@ -5,7 +5,7 @@ pipelines that [S19], [S20] and [A21] schedule, with the parameters of Halide's 
 The depth of each pixel is the shift at which the views look alike: their differences at all shifts
 are smoothed where the picture is flat by a convolution pyramid (Farbman, Fattal and Lischinski,
 2011). Then pixels are averaged over the aperture at random, as far as they are out of focus; the
-random numbers are other ones than those of Halide's app.
+random numbers differ from those of Halide's app.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from spaces import (
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 
 SLICES = 32
-"""Shifts that are tried, of two pixels each: the depths that there are, the nearest first."""
+"""The number of shifts, of two pixels each: one for each depth, the nearest first."""
 
 FOCUS = 13
 """The depth that stays sharp."""
 
 SPREAD = 0.5
-"""By how many pixels the radius of the blur grows with each step of depth out of focus."""
+"""The growth of the blur's radius, in pixels, with each step of depth out of focus."""
 
 SAMPLES = 32
-"""Of the aperture, for each pixel."""
+"""Samples of the aperture, for each pixel."""
 
 LEVELS = 8
 """Levels of the pyramid."""
@@ -88,7 +88,7 @@ def pipeline(slices: int = SLICES, samples: int = SAMPLES, levels: int = LEVELS)
 
 
 def _cost(left: Func, right: Func, x: Expr, y: Expr, z: Expr) -> Func:
-    """How different the views are at a shift of two pixels a slice, or one more."""
+    """The differences of the views at a shift of two pixels for each slice, or one more."""
     c = Var("c")
     different, cost = Func("different"), Func("cost")
     one, other = (absd(left[x, y, c], right[x + 2 * z + odd, y, c]) for odd in (0, 1))

@@ -4,8 +4,8 @@ and [A21] schedule.
 Method: Paris, Hasinoff and Kautz, "Local Laplacian Filters", 2011, in the fast form of Aubry et
 al., 2014, which remaps the image at a few intensities and interpolates between them.
 
-The values are those of Halide's app. How many intensities there are is fixed when the pipeline is
-built; Halide's app takes the number as a scalar parameter.
+The values are those of Halide's app. The number of intensities is fixed when the pipeline is built;
+Halide's app takes it as a scalar parameter.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LEVELS = 8
 """Levels of each pyramid."""
 
 INTENSITIES = 8
-"""At how many gray values the image is remapped."""
+"""The number of gray values at which the pipeline remaps the image."""
 
 LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in the gray value (ITU-R BT.601)."""

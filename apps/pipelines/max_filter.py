@@ -3,8 +3,8 @@
 The disk is made of columns of pixels. The maximum over a column of any height is that of two
 columns whose height is a power of two, and those are found by doubling.
 
-The values are those of Halide's app, whose columns reach a pixel further up and down than those of
-the disk. Here comparisons say which power of two belongs to a height, there logarithms do.
+The values are those of Halide's app, whose columns reach a pixel further up and down than the disk.
+Here comparisons find the power of two for a height; in Halide's app logarithms do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from spaces import (
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 
 RADIUS = 26
-"""Of the disk, in pixels."""
+"""Radius of the disk, in pixels."""
 
 
 def pipeline(radius: int = RADIUS) -> Pipeline:

@@ -30,13 +30,13 @@ from spaces import (
 WIDTH, HEIGHT, CHANNELS = 614, 1024, 3
 
 PATCH = 7
-"""Pixels along a side of the square in which two pixels' surroundings are compared."""
+"""Pixels along a side of the square that compares two pixels' surroundings."""
 
 SEARCH = 7
-"""Pixels along a side of the square around each pixel that is averaged."""
+"""Pixels along a side of the averaged square around each pixel."""
 
 NOISE = 0.06
-"""Standard deviation of what is added to the photograph."""
+"""Standard deviation of the noise added to the photograph."""
 
 
 def pipeline(patch: int = PATCH, search: int = SEARCH) -> Pipeline:

@@ -63,7 +63,7 @@ def pipeline(levels: int = LEVELS) -> Pipeline:
 
 
 def _band(levels: list[Func], j: int, name: str, x: Expr, y: Expr, c: Expr) -> Func:
-    """What level ``j`` holds that the coarser ones don't; all of it for the coarsest."""
+    """The details of level ``j`` beyond the coarser levels; the whole level for the coarsest."""
     if j + 1 == len(levels):
         return levels[j]
     band = Func(f"{name}_band_{j}")

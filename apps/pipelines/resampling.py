@@ -42,5 +42,5 @@ def doubled(of: Func, name: str, x: Expr, y: Expr, *more: Expr) -> Func:
 
 
 def _share_of_left(x: Expr) -> Expr:
-    """A quarter at even places, which lie nearer to what is right of them, else three quarters."""
+    """A quarter at even coordinates, which are nearer to the right sample, else three quarters."""
     return cast(Float32, x % 2 * 2 + 1) * 0.25

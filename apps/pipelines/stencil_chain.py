@@ -1,4 +1,4 @@
-"""A chain of 5x5 stencils, each of which reads the one before: one of the pipelines of [A21]."""
+"""A chain of 5x5 stencils; each reads the one before: one of the pipelines of [A21]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 1536, 2560
 STENCILS = 32
 
 SHOWN, ENLARGED = 208, 3
-"""How many values along each side a picture shows, and how many pixels each is wide."""
+"""The number of values along each side of a picture, and the width of each in pixels."""
 
 REACH = 2
 """Pixels on each side that a stencil reads."""
@@ -64,7 +64,7 @@ def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
 
 def _picture(output: Array) -> Photograph:
     """The middle of the lowest bit, enlarged. Modulo 2 a stencil adds nine pixels 2 apart, so that
-    a chain of 32, a power of 2, adds those 64 apart: nine copies of the bit that went in.
+    a chain of 32, a power of 2, adds pixels 64 apart: nine copies of the input's bit.
     """
     (top, height), (left, width) = (
         (max(0, extent // 2 - SHOWN // 2), min(extent, SHOWN)) for extent in output.shape

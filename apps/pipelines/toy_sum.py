@@ -1,4 +1,4 @@
-"""Benchmark 3 of [TOY]: nothing but writing to memory."""
+"""Benchmark 3 of [TOY]: only writes to memory."""
 
 from __future__ import annotations
 

@@ -12,13 +12,13 @@ from spaces import Func, Pipeline, Var, cos, sin, sqrt
 SIZE = 2048
 
 SHOWN, ENLARGED = 128, 6
-"""How many values along each side a picture shows, and how many pixels each is wide."""
+"""The number of values along each side of a picture, and the width of each in pixels."""
 
 
 def pipeline() -> Pipeline:
     """Sums of 2x2 values of ``sqrt(cos x + sin y)``, in float32.
 
-    Where the radicand is negative there is no number, as in the paper.
+    Where the radicand is negative the result is NaN, as in the paper.
     """
     x, y = Var("x"), Var("y")
 
@@ -32,7 +32,7 @@ def pipeline() -> Pipeline:
 
 
 def _picture(output: Array) -> Photograph:
-    """A corner of it, enlarged: two waves of a length near 6 pixels; black is no number."""
+    """An enlarged corner: two waves of a length near 6 pixels; NaN is black."""
     return np.kron(stretched(output[:SHOWN, :SHOWN]), np.ones((ENLARGED, ENLARGED), np.uint8))
 
 

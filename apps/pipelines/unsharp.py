@@ -21,7 +21,7 @@ SIGMA = 1.5
 """Standard deviation of the Gaussian, in pixels."""
 
 _AREA = float(np.sqrt(np.float32(2 * math.pi)) * np.float32(SIGMA))
-"""Below a Gaussian of height 1, each step rounded to float32."""
+"""The area below a Gaussian of height 1, each step rounded to float32."""
 
 LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in the gray value (ITU-R BT.601)."""
@@ -31,7 +31,7 @@ def pipeline() -> Pipeline:
     """RGB in [0, 1] to gray, a 7x7 Gaussian in two passes, and each channel scaled by the ratio of
     the sharpened gray to the gray. Outside, the picture repeats its edge pixels.
 
-    Where the gray is 0 the ratio is no number, as in Halide's app.
+    Where the gray is 0 the ratio is NaN, as in Halide's app.
     """
     x, y, c = Var("x"), Var("y"), Var("c")
     image = ImageParam(Float32, 3, "input")

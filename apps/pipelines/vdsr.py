@@ -2,7 +2,7 @@
 schedules, at its 256 x 256 pixels and 64 channels.
 
 Network: Kim, Lee and Lee, "Accurate Image Super-Resolution Using Very Deep Convolutional Networks",
-2016. It computes what to add to a picture that was enlarged by interpolation.
+2016. It computes the residual to add to a picture that interpolation enlarged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LAYERS = 20
 """Convolutions of 3x3 pixels."""
 
 CHANNELS = 64
-"""Of each layer but the last, which has one."""
+"""Channels of each layer but the last, which has one."""
 
 SHARPENING = 0.75
 """Weight, in the result, of the difference between the picture and its smoothed copy."""
@@ -56,8 +56,8 @@ def weights(layers: int = LAYERS, channels: int = CHANNELS) -> dict[str, NDArray
     """Arrays for a network that sharpens mildly; they are made by a formula, not learned.
 
     Channel 0 hands the picture on and channel 1 a copy that the first four layers smooth; the
-    residual is their difference. All other weights are small random numbers, whose effect on the
-    residual is faint.
+    residual is their difference. All other weights are small random numbers with hardly any effect
+    on the residual.
     """
     made = small_weights(np.random.default_rng(20), 1, 1, layers, channels)
     inner, last = made["weights"], made["last_weights"]

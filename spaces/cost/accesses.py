@@ -1,7 +1,7 @@
-"""What one evaluation of a stage does: operations, and reads as affine maps of its coordinates.
+"""The operations of one evaluation of a stage, and its reads as affine maps of coordinates.
 
-Everything here is a fact about a definition (with inlined producers substituted), before any loop
-is chosen, and is kept for as long as the definition lives.
+Everything here is a fact about a definition with its inlined producers, before any choice of loops.
+It is kept as long as the definition exists.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _INTEGER_DIVISION = 4
 
 
 class Course(IntEnum):
-    """How a coordinate follows the Vars of its reader, the plainest first."""
+    """How a coordinate depends on the Vars of its reader, the simplest kind first."""
 
     AFFINE = 0
-    """It is an affine map of them."""
+    """An affine map of the Vars."""
     CLAMPED = 1
-    """It is one away from the edges that min and max keep it within."""
+    """An affine map, except at the edges where min and max limit it."""
     BENT = 2
-    """It is one on average, or in pieces: a division, a mirror."""
+    """An affine map on average, or in pieces: a division, a mirror."""
     UNKNOWN = 3
-    """It is a value."""
+    """A value, which loops do not determine."""
 
 
 @frozen
@@ -48,7 +48,7 @@ class Index:
     Attributes:
         moves: steps along the Vars of the reader.
         spread: the distance between the lowest and the highest of the reads grouped together.
-        course: whether ``moves`` is the whole truth.
+        course: how exactly ``moves`` describes the coordinate.
     """
 
     moves: Coefficients
@@ -57,17 +57,17 @@ class Index:
 
     @property
     def is_known(self) -> bool:
-        """Whether ``moves`` means anything."""
+        """Whether ``moves`` describes the coordinate."""
         return self.course is not Course.UNKNOWN
 
     def step(self, var: str) -> Fraction:
-        """How far one step of ``var`` moves it."""
+        """How far one step of ``var`` moves the coordinate."""
         return next((step for name, step in self.moves if name == var), Fraction(0))
 
 
 @frozen
 class ReadGroup:
-    """Reads of one buffer that move together: one index a dimension, the innermost first."""
+    """Reads of one buffer that move together: one index for each dimension, innermost first."""
 
     buffer: str
     indices: tuple[Index, ...]
@@ -76,18 +76,18 @@ class ReadGroup:
 
 @frozen
 class Operations:
-    """Operations of one evaluation; a value used twice is computed once, and one that is the same
-    in every evaluation is computed outside of all loops and does not count.
+    """Operations of one evaluation. A value used twice counts once; a value that is the same in
+    every evaluation is computed outside all loops and does not count.
 
     Attributes:
         arithmetic: ``+ - * /`` and their integer kin ``%`` [TOY].
         math: sin, cos, tan, sqrt, exp, log, pow, floor, ceil [TOY].
         other: comparisons, logic, min, max, select, abs and conversions.
-        transcendental: the part of ``math`` that is a call of a library.
-        divisions: the part of ``arithmetic`` that divides integers by a number that is no literal.
-        instructions: what all others take: one each, and four for an integer division by
-            a literal, which is a multiplication and shifts.
-        bits: the bits of all results together, which a vector unit has to produce.
+        transcendental: the part of ``math`` that calls a library.
+        divisions: the part of ``arithmetic`` that divides integers by a value other than a literal.
+        instructions: the instructions of all other operations: one each, and four for an integer
+            division by a literal, which is a multiplication and shifts.
+        bits: the bits of all results together, which a vector unit must produce.
     """
 
     arithmetic: int
@@ -109,9 +109,9 @@ class Work:
     """One evaluation of a stage.
 
     Attributes:
-        accesses: what it reads.
-        parts: its operations, by the Vars and RVars whose change changes their results: those of
-            ``cos(x)`` need no repetition from line to line.
+        accesses: its reads.
+        parts: its operations, by the Vars and RVars that change their results: ``cos(x)``, for
+            example, is not repeated in each line.
     """
 
     accesses: tuple[ReadGroup, ...]
@@ -129,7 +129,7 @@ class Work:
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """Names of the Funcs and images that are read, each once."""
+        """The names of the Funcs and images that the stage reads, each once."""
         return tuple(dict.fromkeys(access.buffer for access in self.accesses))
 
     def reads(self, buffer: str) -> int:
@@ -143,7 +143,7 @@ def stage_work(stage: Stage) -> Work:
     stage = stage.mapped(expanded)
     reader = _AffineReader.of(stage)
     nodes = walk(*stage.values, *stage.args, *stage.predicates)
-    # The components of a Tuple are one element: read once, as many bytes as all of them have.
+    # The components of a Tuple are one element: one read with the bytes of all components.
     calls = {(n.target, n.args): n for n in nodes if isinstance(n, Call) and n.args}
     groups: dict[frozenset[str], list[Cast | Op]] = {}
     for node in _computed((*stage.values, *stage.predicates)):
@@ -187,7 +187,7 @@ def _divides_integers(node: Op) -> bool:
 
 
 def _computed(values: tuple[Expr, ...]) -> Iterator[Expr]:
-    """The nodes of values that are computed: coordinates of reads are addresses instead."""
+    """The nodes of computed values; leaves out coordinates of reads, which are addresses."""
     seen: set[Expr] = set()
     stack = list(values)
     while stack:
@@ -218,9 +218,10 @@ class _AffineReader:
     """Reads coordinates as affine maps of the Vars and RVars of one stage.
 
     Attributes:
-        coordinates: the names of those Vars and RVars.
-        moved_by: for each node of the stage those of them whose change changes its value; none
-            where it is the same in every evaluation. What is read may change with any.
+        coordinates: the names of these Vars and RVars.
+        moved_by: for each node of the stage the coordinates that change its value; empty for a
+            value that is the same in every evaluation. Each coordinate may change the value of a
+            read.
     """
 
     coordinates: frozenset[str]
@@ -240,7 +241,7 @@ class _AffineReader:
         return _AffineReader(coordinates, moved_by)
 
     def grouped(self, calls: list[Call]) -> tuple[ReadGroup, ...]:
-        """Reads of one buffer with the same moves become one access that spreads over them."""
+        """Merges reads of one buffer with the same moves into one access that spreads over them."""
         groups: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[_Coordinate, ...]]] = {}
         for call in calls:
             found = tuple(self._coordinate(arg) for arg in call.args)
@@ -258,7 +259,7 @@ class _AffineReader:
         )
 
     def _coordinate(self, arg: Expr) -> _Coordinate:
-        """``arg`` as an affine map, looking through clamps and mirrors."""
+        """``arg`` as an affine map; looks through clamps and mirrors."""
         terms: dict[str, Fraction] = {}
         affine = self._affine(arg, terms, Fraction(1))
         if affine is None:
@@ -270,7 +271,7 @@ class _AffineReader:
     def _affine(
         self, expr: Expr, terms: dict[str, Fraction], scale: Fraction
     ) -> tuple[Fraction, Course] | None:
-        """Add ``scale * expr`` to ``terms``; its numeric part and course, None if unknown."""
+        """Adds ``scale * expr`` to ``terms``; returns its constant and course, None if unknown."""
         match expr:
             case Const(value=value):
                 return scale * int(value), Course.AFFINE
@@ -298,7 +299,7 @@ class _AffineReader:
                 if isinstance(factor, Const):
                     return self._affine(other, terms, scale * int(factor.value))
         if name == "div" and isinstance(args[1], Const) and args[1].value:
-            # Rounding makes every other step a long one; over many steps the slope is right.
+            # Rounding makes every other step longer; over many steps the slope is right.
             return _at_least(Course.BENT, self._affine(args[0], terms, scale / int(args[1].value)))
         if name in ("min", "max", "mod", "select", "abs"):
             moving = [a for a in args if self.moved_by[a] and not a.type.is_bool]

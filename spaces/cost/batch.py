@@ -18,7 +18,7 @@ from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Schedule
 
 Columns = Mapping[str, NDArray[np.int64]]
-"""For each parameter its values, one a choice; the arrays broadcast together."""
+"""The values of each parameter, one for each choice; the arrays broadcast together."""
 
 
 class BatchError(ValueError):
@@ -31,10 +31,10 @@ class Batch:
 
     Attributes:
         pipeline: the algorithm.
-        schedule: the structure, with parameters as factors by name; of one with specializations
-            what is followed at ``sizes``.
-        columns: the values of the parameters. Where they are open-mesh axes of a tile lattice
-            (shapes ``(n, 1)`` and ``(1, m)``), what depends on one of them is computed once.
+        schedule: the structure, with parameters as factors by name; of a specialized schedule the
+            case that applies at ``sizes``.
+        columns: the values of the parameters. As open-mesh axes of a tile lattice (shapes
+            ``(n, 1)`` and ``(1, m)``), a term that depends on one of them is computed once.
         sizes: the sizes to cost at; the pipeline's estimates if not given.
         formulas: the features as formulas.
     """
@@ -57,7 +57,7 @@ class Batch:
         Args:
             pipeline: the algorithm.
             schedule: the structure.
-            columns: for each of its parameters an array of ints.
+            columns: an array of ints for each of its parameters.
             sizes: size variables (``out.extent.0``); the pipeline's estimates if not given.
 
         Raises:
@@ -103,7 +103,7 @@ class Batch:
         """``value`` in the shape of the batch.
 
         Raises:
-            BatchError: it is no numbers, or has a shape that does not broadcast to that.
+            BatchError: ``value`` is not numeric, or does not broadcast to this shape.
         """
         try:
             numbers = np.broadcast_to(np.asarray(value), self.shape)

@@ -1,4 +1,4 @@
-"""Counting the features of a loop nest: from the placements of its Funcs to formulas."""
+"""Counts the features of a loop nest: from the placements of its Funcs to formulas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from spaces.model.schedules.schedule import MemoryType, Schedule
 
 def features(pipeline: Pipeline, schedule: Schedule) -> Features:
     """The features of a well-formed (pipeline, schedule), as formulas over its parameters and
-    sizes. Specializations are left out: they are schedules of their own.
+    sizes. Ignores specializations, which are schedules of their own.
 
     Raises:
         LevelError, UnboundedError: the schedule has no loop nest.
@@ -139,7 +139,7 @@ class _Counter:
         )
 
     def _own(self, traversal: Traversal) -> tuple[LoopVar, ...]:
-        """The loops of a stage; those that are fused with others as far as they are its own."""
+        """The loops of a stage; a fused loop has the range of this stage only."""
         fused = {one.loop: one for one in traversal.joined}
         return tuple(
             evolve(loop, min=one.min, max=one.max, extent=self.nest.simplify(one.max - one.min + 1))
@@ -164,7 +164,7 @@ class _Counter:
         return known
 
     def _points(self, placement: Placement, index: int) -> Expr:
-        """Evaluations in a visit: iterations, less those that guards keep from evaluating."""
+        """The evaluations in a visit: the iterations that guards do not skip."""
         function, traversal = placement.function, placement.stages[index]
         box = dict(zip(function.args, map(self._extent, placement.storage.target), strict=True))
         box |= {r.name: r.extent for r in function.stages[index].rvars}

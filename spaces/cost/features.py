@@ -2,9 +2,9 @@
 
 A :class:`Features` holds a number for each quantity. :func:`spaces.cost.counting.features` gives
 formulas: expressions over tile parameters and sizes. :meth:`Features.read` gives the same record
-with ints, or with arrays for all tile choices of one structure at once. What follows from these
-numbers by arithmetic alone (bytes, loads, distances) are properties and methods, which therefore
-work on formulas and arrays alike.
+with ints, or with arrays for all tile choices of one structure at once. Properties and methods
+derive other numbers from these by arithmetic (bytes, loads, distances), so they work on formulas
+and arrays alike.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from spaces.model.schedules.schedule import Schedule
 
 @frozen
 class LoopFeatures:
-    """One loop around or in a stage. A loop that is fused with those of other stages has the name
-    of one of them, and for each stage the dimensions, trips and runs that are its own.
+    """One loop around or in a stage. A fused loop has the name of one of its loops, and for each
+    stage this stage's own dimensions, trips and runs.
 
     Attributes:
-        dimensions: the Vars and RVars of its own stage that it walks along.
-        trips: iterations in a typical visit.
-        runs: how often its body runs in all.
+        dimensions: the Vars and RVars of its own stage that it moves along.
+        trips: the iterations in a typical visit.
+        runs: the number of all runs of its body.
     """
 
     func: str
@@ -47,7 +47,7 @@ class LoopFeatures:
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """What tells it from all other loops of the nest: Func, stage and name."""
+        """The key of the loop in its nest: Func, stage and name."""
         return (self.func, self.stage, self.loop)
 
 
@@ -56,10 +56,10 @@ class StageFeatures:
     """One stage of a computed Func.
 
     Attributes:
-        work: what one evaluation does.
+        work: the operations and reads of one evaluation.
         loops: the loops around it, outermost first; the first ``depth`` belong to consumers.
-        points: evaluations in all, redundant ones included.
-        lanes: iterations of its vectorized loops, 1 if there are none.
+        points: the number of all evaluations, redundant ones included.
+        lanes: the iterations of its vectorized loops, 1 without vectorized loops.
         reduced: its RVars.
     """
 
@@ -74,7 +74,7 @@ class StageFeatures:
 
     @property
     def visits(self) -> SymbolicNumber:
-        """How often its loops are entered."""
+        """How often the program enters its loops."""
         return self.loops[self.depth - 1].runs if self.depth else 1
 
     @property
@@ -84,7 +84,7 @@ class StageFeatures:
 
     @property
     def vector_dimensions(self) -> tuple[str, ...]:
-        """The Vars along which vector lanes lie."""
+        """The Vars of vector lanes."""
         return tuple(
             d for loop in self.own if loop.kind is LoopKind.VECTORIZED for d in loop.dimensions
         )
@@ -97,15 +97,15 @@ class FuncFeatures:
     Attributes:
         types: the element type of each component.
         args: its Vars.
-        depth: loops around its computation.
-        store_depth: how many of those are around its storage.
+        depth: the number of loops around its computation.
+        store_depth: the number of these loops that are around its storage.
         visits: how often it is computed.
         allocations: how often it is allocated; 1 for outputs.
-        required: what consumers read in a visit.
-        computed: what a visit computes; less than required where a window slides.
-        stored: what must be kept in one allocation.
-        allocated: what is kept after folding.
-        whole: everything that is needed at all, each value once.
+        required: the extents that consumers read in a visit.
+        computed: the extents that a visit computes; smaller than ``required`` if a window slides.
+        stored: the extents that one allocation must keep.
+        allocated: the extents of an allocation after folding.
+        whole: the extents of all required values, each once.
         slides: whether storage outlives a visit, so that the loops between must run in order.
     """
 
@@ -137,27 +137,27 @@ class FuncFeatures:
 
     @property
     def distinct(self) -> SymbolicNumber:
-        """Values needed: what computing at root would compute."""
+        """The number of required values, which computing at root would compute."""
         return volume(self.whole)
 
     @property
     def redundant(self) -> SymbolicNumber:
-        """Values computed more than once, by how often more: R of [S19] (2)."""
+        """The number of repeated computations of values: R of [S19] (2)."""
         return self.points - self.distinct
 
     @property
     def allocation_bytes(self) -> SymbolicNumber:
-        """Bytes of one allocation, after folding; outputs are the caller's: 0."""
+        """Bytes of one allocation, after folding; 0 for outputs, which the caller allocates."""
         return 0 * self.visits if self.is_output else volume(self.allocated) * self.bytes
 
     @property
     def unfolded_bytes(self) -> SymbolicNumber:
-        """Bytes that one allocation would take without folding: B of [S19] (1) and (8)."""
+        """Bytes of one allocation without folding: B of [S19] (1) and (8)."""
         return volume(self.stored) * self.bytes
 
     @property
     def stores(self) -> SymbolicNumber:
-        """Values stored, by all stages."""
+        """The number of values that all stages store."""
         return total(stage.points for stage in self.stages)
 
 
@@ -166,9 +166,9 @@ class KernelFeatures:
     """One GPU kernel, named by the stage whose block loops it has.
 
     Attributes:
-        blocks: blocks of the grid; of a typical launch where a loop around it changes them.
+        blocks: the blocks of the grid, in a typical launch if an outer loop changes them.
         block: threads along x, y and z, after producers have widened the block [S20 3.2].
-        shared_bytes: bytes of shared memory that a block asks for.
+        shared_bytes: the bytes of shared memory of a block.
         private_bytes: bytes that a thread keeps for itself, in registers or elsewhere.
     """
 
@@ -201,7 +201,7 @@ class Features:
         """The features of one computed Func.
 
         Raises:
-            KeyError: it is inlined, or there is none of that name.
+            KeyError: the Func is inlined, or does not exist.
         """
         for func in self.funcs:
             if func.name == name:
@@ -233,8 +233,8 @@ class Features:
 
     @cached_property
     def ordered(self) -> frozenset[tuple[str, int, str]]:
-        """Loops that must run in order, because a value made in one iteration is read in later
-        ones: those between the storage and the computation of a Func.
+        """Loops that must run in order, because later iterations read a value of an earlier one:
+        the loops between the storage and the computation of a Func.
         """
         return frozenset(
             loop.key
@@ -244,8 +244,8 @@ class Features:
         )
 
     def span(self, func: str) -> SymbolicNumber:
-        """How many values of ``func`` could be computed at once: threads and lanes that could be
-        kept busy [RK13 Fig. 3].
+        """The number of values of ``func`` that could be computed at once: the threads and lanes
+        that could be busy [RK13 Fig. 3].
         """
         stage = self.func(func).stages[0]
         return volume(
@@ -257,11 +257,11 @@ class Features:
         )
 
     def reuse_distance(self, func: str) -> SymbolicNumber:
-        """Reads between computing a value and reading it back, at most [RK13 Fig. 3].
+        """The largest number of reads between computing a value and reading it [RK13 Fig. 3].
 
-        That is the reads of one visit, or, where a value outlives the visit, the reads of a whole
-        iteration of the loop at the compute level. [RK13] counts one operation a value added up;
-        reads count the same.
+        These are the reads of one visit or, if a value outlives the visit, the reads of a whole
+        iteration of the loop at the compute level. [RK13] counts one operation for each added
+        value, which gives the same number as reads.
         """
         features = self.func(func)
         level = features.stages[0].loops[features.depth - 1] if features.slides else None
@@ -269,7 +269,7 @@ class Features:
         return total(_typical_reads(s, level) for s in inside if _is_inside(s, level))
 
     def working_set(self, func: str) -> SymbolicNumber:
-        """Bytes that one visit of ``func`` touches: what is read of each buffer, and its own."""
+        """Bytes that one visit of ``func`` touches: those that it reads of buffers, and its own."""
         features = self.func(func)
         own = volume(features.required) * features.bytes
         return own + total(
@@ -292,7 +292,7 @@ class Features:
         )
 
     def moved_vars(self, stage: StageFeatures, loop: LoopFeatures) -> frozenset[str]:
-        """The Vars of ``stage`` that move with a loop around it, be it a loop of a consumer."""
+        """The Vars of ``stage`` that move with a loop around it, which may be a consumer's loop."""
         for own in stage.own:
             if own.key == loop.key:
                 return frozenset(own.dimensions)
@@ -317,17 +317,17 @@ class Features:
         return self.pipeline.function(buffer).bytes
 
     def loads_of_funcs(self, stage: StageFeatures) -> SymbolicNumber:
-        """Values of stored Funcs that a stage loads in all [TOY]."""
+        """The number of values of stored Funcs that a stage loads [TOY]."""
         return stage.points * loads_of_funcs(stage.work, self.is_image)
 
 
 def total(numbers: Any) -> SymbolicNumber:
-    """The sum of formulas or arrays, 0 if there are none."""
+    """The sum of formulas or arrays, 0 without any."""
     return sum(numbers)
 
 
 def volume(extents: Sequence[SymbolicNumber]) -> SymbolicNumber:
-    """The product of extents, 1 if there are none."""
+    """The product of extents, 1 without any."""
     result: SymbolicNumber = 1
     for extent in extents:
         result = extent if isinstance(result, int) and result == 1 else result * extent
@@ -335,14 +335,14 @@ def volume(extents: Sequence[SymbolicNumber]) -> SymbolicNumber:
 
 
 def reads_of(stage: StageFeatures) -> SymbolicNumber:
-    """Values of Funcs and images that a stage reads in all."""
+    """The number of values of Funcs and images that a stage reads."""
     return stage.points * sum(access.reads for access in stage.work.accesses)
 
 
 def read_extents(
     access: ReadGroup, extents: Mapping[str, SymbolicNumber]
 ) -> tuple[SymbolicNumber, ...]:
-    """Elements of the buffer that ``access`` spans a dimension, while Vars range over
+    """The number of elements that ``access`` spans in each dimension, while Vars range over
     ``extents``.
     """
     result = []

@@ -1,4 +1,4 @@
-"""The protocol of measured costs: times of schedules that were compiled and run."""
+"""The protocol of measured costs: the times of compiled schedules."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Measurement:
     """The time of one schedule.
 
     Attributes:
-        schedule: what was run.
-        seconds: the time of one run; None where it could not be run.
-        failure: why not, as a sentence; empty where it could.
+        schedule: the measured schedule.
+        seconds: the time of one run; None if the run failed.
+        failure: why the run failed, as a sentence; empty if it did not.
     """
 
     schedule: Schedule
@@ -28,11 +28,11 @@ class Measurement:
 
 @runtime_checkable
 class Measurer(Protocol):
-    """Compiles schedules, runs them and takes their times."""
+    """Compiles schedules, runs them and measures their times."""
 
     def measure(self, pipeline: Pipeline, schedules: Sequence[Schedule]) -> Sequence[Measurement]:
         """One measurement for each schedule, in their order.
 
-        A schedule that fails does not keep the others from being measured.
+        If one schedule fails, the others are still measured.
         """
         ...

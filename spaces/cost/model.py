@@ -14,11 +14,11 @@ from spaces.cost.batch import Batch
 
 @runtime_checkable
 class CostModel(Protocol):
-    """Anything that gives each choice of a batch a cost."""
+    """Gives each choice of a batch a cost."""
 
     def cost(self, batch: Batch) -> NDArray[np.float64]:
-        """One number a choice, in the shape of the batch or one that broadcasts to it: lower is
-        better; what is infinite, or nan, is of no use.
+        """One number for each choice, in a shape that broadcasts to the shape of the batch. Lower
+        is better; infinity or NaN marks a useless choice.
         """
         ...
 

@@ -1,10 +1,10 @@
 """Costs on a GPU: Listing 1 of [S20].
 
-A group of stages that share a kernel costs its arithmetic, divided by the threads that run at a
-time, and its loads, weighed by the memory they go to. A kernel that does not fit the device, or
-cannot keep it busy, is useless: its cost is infinite. What the listing leaves out, since it looks
-at groups and not at whole pipelines: storing what other kernels read, beginning kernels and blocks,
-and how long a single thread takes.
+The cost of a group of stages that share a kernel is its arithmetic, divided by the threads that run
+at a time, plus its loads, weighted by the memory that they read. A kernel that does not fit the
+device, or cannot keep it busy, is useless: its cost is infinite. The listing looks at groups, not
+at whole pipelines. This model adds the stores for other kernels, the start of kernels and blocks,
+and the time of a single thread.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spaces.cost.features import Features, KernelFeatures, StageFeatures, volume
 from spaces.model.schedules.domain_order import LoopKind
 
 TRANSACTION_BYTES = 128
-"""Bytes that the threads of a warp can be served by one access to global memory."""
+"""Bytes that one access to global memory can serve to the threads of a warp."""
 
 
 @frozen
@@ -30,14 +30,14 @@ class OccupancyModel:
 
     Attributes:
         device: the GPU.
-        registers_per_thread: registers that a thread is taken to need; fewer are assumed where a
-            block would not get them, as compilers then spill [S20 4.2].
+        registers_per_thread: the assumed registers of a thread; fewer if a block would not get
+            them, because compilers then spill [S20 4.2].
         threshold: the least occupancy worth considering [S20 4.2].
-        global_load: operations that a transaction with global memory takes the time of.
-        shared_load: the same for one thread's load from shared memory.
-        latency: operations that a thread could begin before the result of one is there.
-        launch: operations that beginning a kernel takes the time of, on each multiprocessor.
-        block: the same for beginning a block.
+        global_load: the time of a transaction with global memory, in operations.
+        shared_load: the time of one thread's load from shared memory, in operations.
+        latency: the operations that a thread could start before the result of one arrives.
+        launch: the time to start a kernel on each multiprocessor, in operations.
+        block: the time to start a block, in operations.
     """
 
     device: GpuDevice
@@ -93,7 +93,7 @@ class OccupancyModel:
             active = self._active_threads(fraction, threads)
             operations = stage.points * max(stage.work.operations.total, 1)
             shared = operations / (np.maximum(fraction, 1e-9) * active)
-            # However many threads there are, each has to get through its own work.
+            # However many threads run, each must finish its own work.
             alone = operations / (threads * kernel.blocks) * self.latency * self.device.sm_count
             arithmetic = arithmetic + np.maximum(shared, alone)
             memory = memory + self._loads(features, stage) + self._stores(features, stage)
@@ -105,9 +105,7 @@ class OccupancyModel:
         return np.where(self._is_useful(features, kernel, least_occupancy), cost, np.inf)
 
     def _active_threads(self, occupancy: SymbolicNumber, threads: SymbolicNumber) -> SymbolicNumber:
-        """Threads of a multiprocessor that have something to do: a warp that is not full runs
-        like a full one.
-        """
+        """The busy threads of a multiprocessor: a partly filled warp runs like a full one."""
         warp = self.device.warp_threads
         share = threads / (-(-threads // warp) * warp)
         return np.maximum(occupancy * self.device.max_threads_per_sm * share, 1.0)
@@ -117,7 +115,7 @@ class OccupancyModel:
     ) -> SymbolicNumber:
         """Lines 28, 36 and 37 of Listing 1."""
         device = self.device
-        # A domain too small for a warp on each multiprocessor leaves some idle whatever is chosen.
+        # A domain too small for a warp on each multiprocessor always leaves some idle.
         needed = features.func(kernel.func).distinct // device.warp_threads
         fits = (kernel.threads <= device.max_threads_per_block) & (
             kernel.shared_bytes <= device.max_shared_bytes_per_block
@@ -141,13 +139,13 @@ class OccupancyModel:
         return cost
 
     def _stores(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """Storing for other kernels, one transaction for the threads of a warp."""
+        """The cost of stores for other kernels: one transaction for the threads of a warp."""
         if _kinds_around_storage(features, stage.func):
             return 0.0
         return stage.points * self.global_load / self.device.warp_threads
 
     def _on_host(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """A stage outside all kernels: one thread, all of whose data crosses to the device."""
+        """The cost of a stage outside kernels: one thread, and all its data moves to the device."""
         reads = sum(access.reads for access in stage.work.accesses)
         return stage.points * (max(stage.work.operations.total, 1) + (reads + 1) * self.global_load)
 
@@ -175,7 +173,7 @@ def consecutive_loads(
 
 
 def _kernel_of(stage: StageFeatures) -> tuple[str, int] | None:
-    """The stage that names the kernel a stage belongs to."""
+    """The stage that gives a stage's kernel its name."""
     for loop in stage.loops:
         if loop.kind is LoopKind.GPU_BLOCK:
             return (loop.func, loop.stage)
@@ -183,7 +181,7 @@ def _kernel_of(stage: StageFeatures) -> tuple[str, int] | None:
 
 
 def _kinds_around_storage(features: Features, buffer: str) -> frozenset[LoopKind]:
-    """The kinds of the loops around the storage of a buffer: none for global memory."""
+    """The kinds of the loops around the storage of a buffer; empty for global memory."""
     if features.is_image[buffer]:
         return frozenset()
     func = features.func(buffer)

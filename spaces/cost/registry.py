@@ -1,4 +1,4 @@
-"""Cost models by name: those of the library, and those that users register."""
+"""Cost models by name: those of the library and those of the user."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spaces.cost.weighted import Weighted
 from spaces.model.suggestions import suggestion
 
 Factory: TypeAlias = Callable[[Device], CostModel]
-"""Makes the cost model for one device; raises ValueError where it knows nothing of such devices."""
+"""Makes the cost model for one device; raises ValueError for a device that it does not model."""
 
 
 class UnknownModelError(ValueError):
-    """No cost model has that name."""
+    """No cost model has this name."""
 
 
 def _weighted(device: Device) -> CostModel:
@@ -32,7 +32,7 @@ _factories: dict[str, Factory] = {
 
 
 def register_cost_model(name: str, factory: Factory) -> None:
-    """Make a cost model known by name; the last registration of a name counts."""
+    """Registers a cost model under a name; a later registration replaces an earlier one."""
     _factories[name] = factory
 
 
@@ -42,12 +42,12 @@ def cost_model_names() -> tuple[str, ...]:
 
 
 def cost_model(model: str | CostModel | CostFunction, device: Device) -> CostModel:
-    """The cost model meant by a name, by an object with a method ``cost``, or by a function.
+    """The cost model for a name, an object with a method ``cost``, or a function of a batch.
 
     Raises:
-        UnknownModelError: there is no model of that name.
-        ValueError: the model of that name is not for such a device.
-        TypeError: ``model`` is none of the three.
+        UnknownModelError: no model has this name.
+        ValueError: the model with this name does not model the device.
+        TypeError: ``model`` is not a name, a cost model or a function.
     """
     if isinstance(model, str):
         if model not in _factories:

@@ -1,10 +1,10 @@
-"""Costs on a CPU: computing, recomputing and moving data between caches.
+"""Costs on a CPU: computation, recomputation and data movement between caches.
 
-Follows section 3 of [S19]: what a placement and its tile sizes make a stage compute
-(equations 2 to 4), keep (1, 8, 9, 12) and load (5 to 7, 10, 11, 13), where a prefetcher hides the
-elements of a row but not the start of it (6). To rank schedules that differ in more than fusion,
-loads are weighed by the cache they come from, work by the vector unit that does it, and both by
-the cores that share it.
+Follows section 3 of [S19]: a placement and its tile sizes decide the values that a stage computes
+(equations 2 to 4), keeps (1, 8, 9, 12) and loads (5 to 7, 10, 11, 13). A prefetcher hides the
+elements of a row but not its start (6). To rank schedules that differ in more than fusion, the
+model weights loads by their cache, work by its vector unit, and both by the cores that share
+them.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from spaces.model.expressions.expr import Const, Expr
 from spaces.model.schedules.domain_order import LoopKind
 
 _WRITTEN_OUT = 8
-"""Iterations up to which a loop costs less to enter."""
+"""A loop of up to this many iterations costs less to enter."""
 
 
 @frozen
 class Prices:
-    """Cycles of one core that things take, where nothing else holds them up.
+    """The cycles of one core for each operation, without other delays.
 
-    The defaults are fitted to times of some hundred schedules on a server core of 2024, with
-    caches that hold a picture; only their proportions matter.
+    The defaults fit the times of some hundred schedules on a server core of 2024, whose caches hold
+    a picture; only the proportions matter.
     """
 
     instruction: float = 0.45
     load: float = 0.9
     store: float = 1.0
     lane: float = 0.65
-    """One lane of a gather or a scatter, or of anything that is done lane by lane."""
+    """One lane of a gather, a scatter or another operation on single lanes."""
     transcendental: float = 15.0
     division: float = 10.0
     iteration: float = 0.5
@@ -57,7 +57,7 @@ class Prices:
     line_from_l3: float = 1.0
     line_from_memory: float = 2.0
     row: float = 60.0
-    """What the prefetcher needs to find a new row beyond the second-level cache."""
+    """The prefetcher finds a new row beyond the second-level cache."""
 
 
 def input_loads(
@@ -65,9 +65,9 @@ def input_loads(
 ) -> SymbolicNumber:
     """Loads of ``buffer`` that ``stage`` causes outside the cache: C of [S19] (5), (6), (13).
 
-    Each time the storage of the stage's Func is allocated anew, all it reads is loaded once. With
-    a streaming prefetcher the elements of a row cost nothing beyond its first, provided that the
-    loop that runs fastest walks along the row.
+    For each allocation of its Func, the stage loads everything that it reads once. With a streaming
+    prefetcher only the first element of a row costs, if the loop that runs fastest moves along the
+    row.
     """
     func = features.func(stage.func)
     extents = dict(zip(func.args, func.stored, strict=True))
@@ -83,8 +83,8 @@ def input_loads(
 def walks_along_rows(features: Features, stage: StageFeatures, access: ReadGroup) -> bool:
     """Whether the loop that runs fastest moves along the innermost dimension of the buffer.
 
-    Loops that run once in a typical visit, as those of a window that slides by one value, move
-    nothing; the loop around them runs fastest then.
+    A loop that runs once in a typical visit, such as that of a window that slides by one value,
+    moves nothing; then the loop around it runs fastest.
     """
     for loop in reversed(stage.loops):
         if not _runs_once(loop.trips):
@@ -105,7 +105,7 @@ class Reuse:
 
     Attributes:
         device: the CPU.
-        prices: what things cost on it.
+        prices: the costs of operations on this CPU.
     """
 
     device: CpuDevice
@@ -135,8 +135,8 @@ class Reuse:
         return batch.full(cycles + self._parallel_overhead(features))
 
     def _compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """Cycles of all evaluations and of the loops around them: those of the arithmetic units
-        or those of the ones that load and store, whichever work longer.
+        """Cycles of all evaluations and of the loops around them: the arithmetic units or the load
+        and store units count, whichever work longer.
         """
         func = features.func(stage.func)
         moved: SymbolicNumber = 0.0
@@ -155,8 +155,8 @@ class Reuse:
     def _operations(
         self, stage: StageFeatures, moved_by: frozenset[str], operations: Operations
     ) -> SymbolicNumber:
-        """Cycles of operations whose results change with some Vars only: compilers keep them out of
-        the loops inside the innermost one that walks along one of those.
+        """Cycles of operations whose results change only with some Vars: compilers move them out of
+        all loops inside the innermost loop over one of these Vars.
         """
         prices = self.prices
         walking = [i for i, loop in enumerate(stage.own) if moved_by & set(loop.dimensions)]
@@ -173,25 +173,25 @@ class Reuse:
         return times * (plain + calls + divisions)
 
     def _registers(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
-        """Vector registers that ``lanes`` values take, at least one."""
+        """The number of vector registers for ``lanes`` values, at least one."""
         return np.maximum(1.0, np.ceil(lanes * (bits / self.device.vector_bits)))
 
     def _load(self, stage: StageFeatures, access: ReadGroup, bits: int) -> SymbolicNumber:
-        """Cycles to load one vector of values, found in the first-level cache."""
+        """Cycles to load one vector of values from the first-level cache."""
         along = stage.vector_dimensions
         moving = [i for i in access.indices if not i.is_known or any(i.step(d) for d in along)]
         if not along or not moving:
             return self.prices.load
         first = access.indices[0]
         is_dense = moving == [first] and abs(first.step(along[0])) == 1
-        # Only the loop iterations at its edges feel a clamp.
+        # A clamp changes only the loop iterations at its edges.
         if is_dense and first.course <= Course.CLAMPED and len(along) == 1:
             return self.prices.load * self._registers(stage.lanes, bits)
         return self.prices.lane * stage.lanes
 
     def _loops(self, stage: StageFeatures) -> SymbolicNumber:
-        """Cycles that the own loops of a stage take beside their bodies; a loop that is fused takes
-        them once, of the stage that it is named after.
+        """Cycles of a stage's own loops without their bodies; a fused loop counts once, for the
+        stage that gives the loop its name.
         """
         counted = [loop for loop in stage.own if not loop.kind.has_constant_extent]
         if not counted:
@@ -201,12 +201,12 @@ class Reuse:
             return 0.0
         outside = stage.loops[: stage.loops.index(innermost)]
         entered = outside[-1].runs if outside else 1.0
-        # Loops of a few iterations are written out by compilers.
+        # Compilers unroll loops of a few iterations.
         rolled = np.minimum(innermost.trips / _WRITTEN_OUT, 1.0)
         return innermost.runs * self.prices.iteration + entered * rolled * self.prices.visit
 
     def _memory(self, features: Features) -> SymbolicNumber:
-        """Cycles that lines take on their way to the first-level cache, and out again."""
+        """Cycles to move lines to the first-level cache, and out again."""
         device, prices = self.device, self.prices
         traffic = Traffic(features, device.cache_line_bytes)
         cycles: SymbolicNumber = 0.0
@@ -225,9 +225,9 @@ class Reuse:
     def _moves(
         self, traffic: Traffic, capacity: int, price: Callable[[Footprint], SymbolicNumber]
     ) -> SymbolicNumber:
-        """Cycles to move all that is missing in a cache of that many bytes.
+        """Cycles to move all missing data into a cache of this many bytes.
 
-        Stages in one loop body that read the same move it once.
+        Stages in one loop body that read the same data move it once.
         """
         features = traffic.features
         moved: dict[tuple[object, ...], SymbolicNumber] = {}
@@ -240,21 +240,21 @@ class Reuse:
                 is_written = buffer == stage.func
                 resident = _resident(features, buffer, is_written)
                 for loop, cost in traffic.moves(stage, buffer, fitting, resident, price):
-                    # A line that is written is fetched first and evicted later.
+                    # A write fetches its line first and evicts it later.
                     cost = (2 * cost if is_written else cost) / speedup
                     key = (buffer, is_written, *loop)
                     moved[key] = np.maximum(moved[key], cost) if key in moved else cost
         return sum(moved.values())
 
     def _speedup(self, stage: StageFeatures) -> SymbolicNumber:
-        """How many cores share the iterations of the parallel loops around a stage."""
+        """The number of cores that share the iterations of the parallel loops around a stage."""
         tasks = volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.PARALLEL))
         rounds = -(-tasks // self.device.cores)
         return tasks / rounds
 
     def _parallel_overhead(self, features: Features) -> SymbolicNumber:
-        """Cycles that starting threads takes, once for each parallel loop; one that is fused is as
-        long as it is for the stage that needs most of it.
+        """Cycles to start threads, once for each parallel loop; a fused loop is as long as for the
+        stage with the most iterations.
         """
         prices = self.prices
         loops: dict[tuple[str, int, str], tuple[SymbolicNumber, SymbolicNumber]] = {}
@@ -271,11 +271,11 @@ class Reuse:
 
 
 def _resident(features: Features, buffer: str, is_written: bool) -> int:
-    """The depth of loops at which all of a buffer is in a cache that the body fits into; -1 for
+    """The loop depth at which a cache that holds the body also holds the whole buffer; -1 for
     images and outputs, which come from outside and leave.
 
-    What is read back was computed inside the loops around the computation. What is written goes to
-    places that are in the cache if all of the storage is.
+    A stage reads values that were computed inside the loops around the computation. It writes to
+    storage that is in the cache if the cache holds the whole storage.
     """
     if features.is_image[buffer] or features.func(buffer).is_output:
         return -1

@@ -1,9 +1,8 @@
-"""How often things happen in a loop nest: sums over iterations, and values of a typical one.
+"""Counts in a loop nest: sums over iterations, and values in a typical iteration.
 
-The result is a formula without loop variables. It is exact where bounds do not depend on outer
-loops, depend on them linearly, or differ in the first iteration only (a sliding window that fills
-up). Elsewhere, as where the last tile is cut short, every iteration is taken to be like the middle
-one.
+The result is a formula without loop variables. It is exact if bounds do not depend on outer loops,
+depend on them linearly, or differ only in the first iteration (a sliding window that fills up). In
+other cases, such as a shorter last tile, every iteration counts like the middle one.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _ZERO, _TWO = constant(0, Int32), constant(2, Int32)
 
 
 def times(a: Expr, b: Expr) -> Expr:
-    """``a * b`` as it stands: formulas count beyond the int32 in which a simplifier would wrap."""
+    """``a * b``, unsimplified: counts exceed int32, in which the simplifier would wrap."""
     if a is ONE or b is ONE:
         return b if a is ONE else a
     return Op(Int32, "mul", (a, b))
@@ -38,7 +37,7 @@ def product(factors: Sequence[Expr]) -> Expr:
 
 
 def plus(a: Expr, b: Expr) -> Expr:
-    """``a + b`` as it stands."""
+    """``a + b``, unsimplified."""
     return Op(Int32, "add", (a, b))
 
 

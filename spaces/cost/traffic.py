@@ -1,8 +1,8 @@
-"""Which part of a nest fits into a cache, and what therefore moves between caches.
+"""The part of a nest that fits into a cache, and the data that moves between caches.
 
-The classical argument: find, for a cache, the outermost loop one iteration of whose body touches no
-more than the cache holds. Consecutive iterations of that loop then find in the cache what they
-share, so that the loop around it moves each line that it touches once.
+The classical argument: for a cache, find the outermost loop whose body touches no more bytes in one
+iteration than the cache holds. Consecutive iterations of this loop find their shared lines in the
+cache, so the loop around it moves each line that it touches once.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from spaces.cost.features import (
 )
 
 Extents = Mapping[str, SymbolicNumber]
-"""For each Var and RVar of a stage, how many of its values occur."""
+"""The number of values of each Var and RVar of a stage."""
 
 
 @frozen
 class Footprint:
-    """What a stage touches of one buffer in one iteration of a loop body.
+    """The part of one buffer that a stage touches in one iteration of a loop body.
 
     Attributes:
         lines: cache lines.
-        rows: separate runs of consecutive lines, each of which a prefetcher must find anew.
+        rows: separate runs of consecutive lines; a prefetcher must find each of them.
     """
 
     lines: SymbolicNumber
@@ -42,8 +42,8 @@ class Footprint:
 class Regions:
     """The values of Vars that occur in one iteration of the loops around each stage.
 
-    ``depth`` counts loops from the outside: at depth 0 everything, at the depth of all loops of
-    a stage one evaluation.
+    ``depth`` counts loops from the outside: depth 0 means the whole nest, and the depth of all
+    loops of a stage means one evaluation.
     """
 
     features: Features
@@ -59,7 +59,7 @@ class Regions:
                     self._readers.setdefault(buffer, []).append(stage)
 
     def required(self, func: FuncFeatures, depth: int) -> tuple[SymbolicNumber, ...]:
-        """Extents of what is needed of ``func`` in an iteration of ``depth`` of its loops."""
+        """The extents of ``func`` that an iteration of ``depth`` of its loops needs."""
         key = (func.name, depth)
         if key not in self._required:
             if depth == func.depth:
@@ -81,7 +81,7 @@ class Regions:
         return tuple(map(np.minimum, extents, func.whole))
 
     def extents(self, stage: StageFeatures, depth: int) -> Extents:
-        """How many values each Var of ``stage`` takes in an iteration of ``depth`` loops."""
+        """The number of values of each Var of ``stage`` in an iteration of ``depth`` loops."""
         func = self.features.func(stage.func)
         inner = {name: 1 for loop in stage.own for name in loop.dimensions}
         inner |= dict.fromkeys(func.args, 1)
@@ -93,7 +93,7 @@ class Regions:
         return inner
 
     def footprint(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
-        """What ``stage`` touches of ``buffer``, its own Func included, at ``depth``."""
+        """The part of ``buffer``, or of its own Func, that ``stage`` touches at ``depth``."""
         key = (stage.func, stage.index, buffer, depth)
         if key not in self._footprints:
             self._footprints[key] = self._footprint(stage, buffer, depth)
@@ -144,8 +144,8 @@ class Traffic:
                 self._inside.setdefault(loop.key, []).append(stage)
 
     def working_set(self, stage: StageFeatures, depth: int) -> SymbolicNumber:
-        """Bytes that one iteration of the innermost of ``depth`` loops around ``stage`` touches,
-        all stages in it together; at depth 0 what the whole nest touches.
+        """The bytes that all stages touch together in one iteration of the innermost of ``depth``
+        loops around ``stage``; at depth 0 the bytes that the whole nest touches.
         """
         outer = stage.loops[max(depth, 1) - 1].key
         key = (outer[0], outer[1], outer[2] if depth else "")
@@ -160,7 +160,7 @@ class Traffic:
 
     def fitting_depth(self, stage: StageFeatures, capacity: int) -> SymbolicNumber:
         """The least depth at which the working set of ``stage`` fits into ``capacity`` bytes;
-        one more than its loops where not even a single evaluation does.
+        one more than its loops if not even one evaluation fits.
         """
         depth: SymbolicNumber = 0
         fits: SymbolicNumber = False
@@ -177,16 +177,16 @@ class Traffic:
         resident: int,
         price: Callable[[Footprint], SymbolicNumber],
     ) -> Iterator[tuple[tuple[str, int, str], SymbolicNumber]]:
-        """What it costs to move ``buffer`` into a cache for ``stage``, by the loop whose body
-        moves each line it touches once; empty names are the outermost loop as a whole.
+        """The costs to move ``buffer`` into a cache for ``stage``, each with the loop whose body
+        moves each of its lines once; an empty name means the whole outermost loop.
 
         Args:
             stage: the stage that reads ``buffer``, or computes it.
             buffer: a Func or an image.
             fitting: the least depth at which the working set fits.
-            resident: where ``fitting`` is not more than this, all of the buffer is in the cache
-                already; -1 for what comes from outside.
-            price: what it costs to move a footprint once.
+            resident: if ``fitting`` is at most this, the whole buffer is in the cache already; -1
+                for a buffer from outside.
+            price: the cost to move a footprint once.
         """
         # The body around the loop that fits.
         moving = np.maximum(fitting - 1, 0)

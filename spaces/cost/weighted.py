@@ -43,7 +43,7 @@ def groups(features: Features) -> Groups:
 class Weighted:
     """Cost as a weighted sum; the defaults are the published weights ([TOY], Evaluation).
 
-    It sees neither loop order nor locality nor parallelism.
+    The sum ignores loop order, locality and parallelism.
     """
 
     mem: float = 0.1

@@ -25,7 +25,7 @@ from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule
 
 FACTOR = "factor"
-"""The parameter of a split whose factor is still to be chosen."""
+"""The parameter of a split whose factor is still open."""
 
 _GPU_KINDS = (LoopKind.SERIAL, LoopKind.UNROLLED, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
@@ -34,15 +34,15 @@ _GPU_KINDS = (LoopKind.SERIAL, LoopKind.UNROLLED, LoopKind.GPU_BLOCK, LoopKind.G
 class Beam:
     """Beam search over moves; the defaults are the published ones ([TOY], Evaluation).
 
-    It starts at the default schedule and leaves the patterns and placements of the space aside: a
-    schedule it finds need not be in the space. A move that splits a loop keeps its factor as a
-    parameter, so that all factors are scored at once. Schedules that combine floats in another
-    order than the algorithm are left out.
+    The search starts at the default schedule and ignores the patterns and placements of the space,
+    so it may find schedules outside the space. A move that splits a loop keeps its factor as a
+    parameter, so the search scores all factors at once. It leaves out schedules that combine floats
+    in another order than the algorithm.
 
     Attributes:
-        depth: moves from the default schedule.
-        width: schedules kept after each.
-        factors: split factors to choose from.
+        depth: the number of moves from the default schedule.
+        width: the number of schedules that the search keeps after each move.
+        factors: the split factors to choose from.
     """
 
     depth: int = 10
@@ -55,7 +55,7 @@ class Beam:
         seen = {start}
         states = [Found(float(board.score(model, Batch.of(space.pipeline, start))), start)]
         verdict = verify(space.pipeline, start, space.device)
-        # What the pipeline itself rounds otherwise, as its partial sums do, no move brings about.
+        # If the pipeline itself changes the rounding, as partial sums do, no move is the cause.
         exact = not isinstance(verdict, CheckedSchedule) or verdict.is_exact
         if verdict:
             yield from board.offer(start, states[0])
@@ -82,7 +82,7 @@ class Beam:
         schedule: Schedule,
         seen: set[Schedule],
     ) -> Iterator[Found]:
-        """What one move leads to that has not been seen, with its cost."""
+        """The new schedules that one move gives, with their costs."""
         pipeline = space.pipeline
         for move in moves(pipeline, schedule, self.factors[:1], _kinds(space.device)):
             structure = _family(pipeline, schedule, move)
@@ -103,14 +103,14 @@ class Beam:
 
 
 def _family(pipeline: Pipeline, schedule: Schedule, move: Move) -> Schedule:
-    """The schedule after a move, the factor of a split left open."""
+    """The schedule after a move; the factor of a split stays open."""
     opened = attrs.evolve(move, factor=FACTOR) if isinstance(move, SplitLoop) else move
     return opened.apply(pipeline, schedule)
 
 
 def _cheapest(space: ScheduleSpace, found: list[Found], width: int, exact: bool) -> list[Found]:
-    """The ``width`` cheapest that are legal, cheapest first; where ``exact`` says so only those
-    whose results are those of the algorithm bit for bit.
+    """The ``width`` cheapest legal schedules, cheapest first; with ``exact`` only those whose
+    results are the algorithm's bit for bit.
     """
     order = [(f.cost, i) for i, f in enumerate(found) if np.isfinite(f.cost)]
     heapq.heapify(order)

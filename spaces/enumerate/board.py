@@ -1,4 +1,4 @@
-"""What every search strategy is given, and the board on which it keeps the best."""
+"""The arguments of every search strategy, and the board that keeps its best schedules."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ def _seconds(value: Any) -> float | None:
 
 @frozen(kw_only=True)
 class Limits:
-    """When a search ends, and what it hands over.
+    """When a search ends, and how many schedules it returns.
 
     Attributes:
-        top: how many schedules to find; no two have the same structure.
-        seconds: time after which it ends with the best so far; None for no limit. What is found
-            within a time depends on the machine; without one, a seed gives the same stream.
-        seed: where a strategy draws lots, the same seed draws the same.
+        top: the number of schedules to find; no two have the same structure.
+        seconds: the search ends after this time with the best so far; None for no limit. With a
+            limit, the result depends on the machine; without a limit, a seed always gives the same
+            stream.
+        seed: the seed of all random choices of a strategy.
 
     Raises:
-        ValueError: ``top`` is no number of schedules, ``seconds`` no time, or ``seed`` no whole
-            number from 0.
+        ValueError: ``top`` is not a positive integer, ``seconds`` is not a time, or ``seed`` is not
+            an integer from 0.
     """
 
     top: int = field(default=1)
@@ -67,7 +68,7 @@ Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Even
 
 @define
 class Board:
-    """The best schedules of a running search, and how much has been scored."""
+    """The best schedules of a running search, and the number of scored structures and choices."""
 
     limits: Limits
     structures: int = 0
@@ -78,18 +79,18 @@ class Board:
 
     @property
     def out_of_time(self) -> bool:
-        """Whether the time of the search is over."""
+        """Whether the search has used its time."""
         seconds = self.limits.seconds
         return seconds is not None and time.monotonic() - self._began >= seconds
 
     def score(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
-        """The costs of a batch, counted.
+        """The costs of a batch; counts the batch.
 
         Raises:
-            BatchError: the model gives something else than a number for each choice.
+            BatchError: the model does not give a number for each choice.
         """
         costs = batch.full(model.cost(batch))
-        costs[np.isnan(costs)] = np.inf  # what has no cost is of no use
+        costs[np.isnan(costs)] = np.inf  # a choice without a cost is useless
         self._is_priced |= bool(np.isfinite(costs).any())
         self.structures += 1
         self.choices += costs.size
@@ -97,11 +98,11 @@ class Board:
 
     @property
     def scored(self) -> Scored:
-        """How much has been scored."""
+        """An event with the number of scored structures and choices."""
         return Scored(self.structures, self.choices)
 
     def offer(self, structure: Schedule, found: Found) -> Iterator[Event]:
-        """Consider a legal schedule of a structure for the best."""
+        """Takes a legal schedule of a structure into the best, if it is good enough."""
         if not np.isfinite(found.cost):
             return
         lead = min((f.cost for f in self._best.values()), default=np.inf)
@@ -117,7 +118,7 @@ class Board:
         """The last event.
 
         Raises:
-            EmptySpaceError: nothing legal was found, or the cost model has a price for nothing.
+            EmptySpaceError: the search found no legal schedule, or none has a finite cost.
         """
         if not self._best and self.choices and not self._is_priced:
             raise EmptySpaceError(

@@ -1,9 +1,9 @@
-"""Counting candidates without listing them.
+"""Counts candidates without listing them.
 
-A candidate is a structure with a choice from the menu of each of its parameters, legal or not.
-Funcs are decided consumers first, and what is still to be decided depends on the residual paths
-alone. States with residual paths of the same form have as many completions, so that each form is
-counted once: a decision diagram over merged residual states.
+A candidate is a structure with a choice from the menu of each of its parameters, legal or not. The
+space decides Funcs consumers first, and the open decisions depend only on the residual paths.
+States whose residual paths have the same form have the same number of completions, so the census
+counts each form once: a decision diagram over merged residual states.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Census:
         return self._count(0, Frontier({}))
 
     def candidate(self, index: int) -> tuple[tuple[FuncSchedule, ...], dict[str, int]]:
-        """The candidate of that index, from 0 to :meth:`total`: the entries of its structure and
+        """The candidate with this index, from 0 to :meth:`total`: the entries of its structure and
         its numbers.
         """
         frontier = Frontier({})
@@ -80,8 +80,8 @@ class Census:
         return known
 
     def _form(self, position: int, frontier: Frontier) -> StateKey:
-        """Residual paths with their loops numbered in order of appearance, so that names do not
-        tell two states apart, unless a Func is still to come whose given level names a loop.
+        """Residual paths with their loops numbered in order of appearance. States that differ only
+        in names are then equal, unless the given level of an open Func names a loop.
         """
         if any(isinstance(self.menus[name], FixedMenu) for name in self._names[position:]):
             return tuple(frontier.path(name) for name in self._names[position:])

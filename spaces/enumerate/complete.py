@@ -1,4 +1,4 @@
-"""Completing a schedule in which some Funcs are left open."""
+"""Completes a schedule that leaves some Funcs open."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ CompletionEnd: TypeAlias = Literal["all", "limit", "unknown"]
 
 @define
 class Completions:
-    """The legal completions of a partial schedule, each found when it is asked for, always in the
-    same order.
+    """The legal completions of a partial schedule, found lazily and always in the same order.
 
     Attributes:
         space: the partial schedule, with the options of the Funcs it leaves open.
-        limit: how many are given at most; None for all.
-        seconds: how long it may take, from when the first is asked for.
-        end: how it ended, once it has; None before.
+        limit: the largest number of completions; None for all.
+        seconds: the time limit, which begins with the first completion.
+        end: how the iteration ended; None before its end.
     """
 
     space: ScheduleSpace
@@ -40,7 +39,7 @@ class Completions:
     end: CompletionEnd | None = field(init=False, default=None)
 
     def __iter__(self) -> Iterator[Schedule]:
-        """The completions, anew each time."""
+        """The completions; each call starts again."""
         self.end = None
         deadline = time.monotonic() + self.seconds
         given = 0
@@ -66,21 +65,20 @@ def complete(
     limit: int | None = None,
     seconds: float = 60.0,
 ) -> Completions:
-    """The legal schedules in which the Funcs of ``partial`` are scheduled as it says.
+    """The legal schedules that keep the entries of ``partial``.
 
     Args:
-        pipeline: what is scheduled.
+        pipeline: the algorithm.
         partial: a schedule with entries for some of its Funcs; the others are open. See
             :func:`open_funcs` to take Funcs out of a schedule.
-        device: what it is for.
-        options: what there is to choose from for open Funcs; by default what people try on such
-            a device.
-        limit: how many completions to give at most.
-        seconds: how long it may take.
+        device: the device that the schedules are for.
+        options: the choices for open Funcs; by default those that people try on such a device.
+        limit: the largest number of completions.
+        seconds: the time limit.
 
     Raises:
         ValueError: an entry of ``partial`` does not fit a Func of the pipeline.
-        TypeError: something else is given than a Pipeline, a Schedule and a Device.
+        TypeError: an argument is not a Pipeline, Schedule or Device.
     """
     check_given("complete", pipeline=pipeline, schedule=partial, device=device)
     chosen = default_options(device) if options is None else options
@@ -89,10 +87,10 @@ def complete(
 
 
 def open_funcs(schedule: Schedule, *funcs: str) -> Schedule:
-    """The schedule without the entries of ``funcs``, which are open in it.
+    """The schedule without the entries of ``funcs``; the result leaves them open.
 
     Raises:
-        KeyError: it has no entry for one of them.
+        KeyError: the schedule has no entry for one of ``funcs``.
     """
     for name in funcs:
         schedule.of(name)

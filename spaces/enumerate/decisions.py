@@ -13,12 +13,12 @@ from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLeve
 
 
 def universe(space: ScheduleSpace) -> Universe:
-    """The space without its knowledge of what goes together: each Func's levels and patterns are
-    chosen from all there could be, and rules alone tell which choices are legal.
+    """The space without its knowledge of which choices go together: each Func chooses from all
+    possible levels and patterns, and only the rules say which choices are legal.
 
-    The legal schedules of the universe are those of the space. Decisions about a Func are named
-    ``F.compute``, ``F.store``, ``F.root`` and ``F.inner`` after what they choose, and those about
-    factors after the parameter; a Func with one option for something has no decision about it.
+    The universe has the same legal schedules as the space. The decisions of a Func are called
+    ``F.compute``, ``F.store``, ``F.root`` and ``F.inner``; a decision about a factor has the name
+    of the parameter. A choice with a single option is not a decision.
     """
     options = {name: _FuncOptions.of(space, name) for name in space.menus}
     decisions = tuple(d for found in options.values() for d in found.decisions)
@@ -74,7 +74,7 @@ class _FuncOptions:
         return named + numeric
 
     def entry(self, choice: Assignment) -> FuncSchedule:
-        """The entry that a choice leads to; what does not matter for it is passed over."""
+        """The entry that a choice gives; ignores decisions that do not apply to it."""
         if isinstance(self.menu, FixedMenu):
             return self.menu.entry
         compute = self._chosen(choice, "compute", self.compute)
@@ -94,8 +94,8 @@ class _FuncOptions:
 
 
 def _levels(space: ScheduleSpace, name: str) -> list[LoopLevel]:
-    """Every loop that may be around a use of a Func: those of all Funcs that read it, directly or
-    not, except vectors and unrolled loops.
+    """Every loop that may be around a use of a Func: the loops of all Funcs that read it, directly
+    or not, except vectorized and unrolled loops.
     """
     readers = _readers(space, name)
     levels: dict[LoopLevel, None] = {}

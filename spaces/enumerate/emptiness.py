@@ -9,10 +9,10 @@ from spaces.enumerate.space import ScheduleSpace
 
 
 def explain_empty(space: ScheduleSpace, *, seconds: float = 10.0) -> Emptiness:
-    """Why no schedule of a space is legal: the rules and the options that exclude all together.
+    """Why no schedule of a space is legal: the rules and options that together exclude all.
 
-    None of them can be left out: without any of these rules, or with another option for any of
-    these decisions, something might be legal. ``seconds`` is how long it may take; where that is
-    not enough, the answer is ``unknown``.
+    The set is minimal: without one of these rules, or with another option for one of these
+    decisions, a schedule might be legal. ``seconds`` is the time limit; after it the answer is
+    ``unknown``.
     """
     return explain_universe(universe(space), space.device, seconds=seconds)

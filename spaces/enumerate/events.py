@@ -1,4 +1,4 @@
-"""What a search tells while it runs: one stream for progress bars, logs, time limits and tests."""
+"""The events of a running search: one stream for progress bars, logs, time limits and tests."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Found:
     """A legal schedule and its cost.
 
     Attributes:
-        cost: what the cost model gives for it, in the model's own unit; lower is better.
-        schedule: with numbers for all of its factors, to verify, print and compile.
+        cost: the cost by the cost model, in the model's own unit; lower is better.
+        schedule: the schedule with numbers for all factors, ready to verify, print and compile.
     """
 
     cost: float
@@ -27,9 +27,9 @@ class Expanded:
     """A step of the search begins.
 
     Attributes:
-        step: counted from 1.
-        steps: how many there will be; 0 where that is not known.
-        what: what is decided in it, such as a Func.
+        step: the number of the step, from 1.
+        steps: the number of all steps; 0 if unknown.
+        what: the subject of the step, such as a Func.
     """
 
     step: int
@@ -39,11 +39,11 @@ class Expanded:
 
 @frozen
 class Scored:
-    """So many structures, with so many choices of tile sizes, have a cost by now.
+    """The search has scored more structures.
 
     Attributes:
-        structures: how many loop structures.
-        choices: how many choices of tile sizes, of all of these together.
+        structures: the number of loop structures with a cost so far.
+        choices: the number of choices of tile sizes with a cost, over all these structures.
     """
 
     structures: int
@@ -55,7 +55,7 @@ class Improved:
     """A schedule is better than all before it.
 
     Attributes:
-        best: that schedule and its cost.
+        best: the schedule and its cost.
     """
 
     best: Found
@@ -67,9 +67,9 @@ class Done:
 
     Attributes:
         best: the best schedules, best first, no two with the same structure.
-        structures: structures with a cost.
-        choices: choices of tile sizes with a cost.
-        complete: whether the search ran to its own end, not to that of its time.
+        structures: the number of structures with a cost.
+        choices: the number of choices of tile sizes with a cost.
+        complete: whether the search finished before its time limit.
     """
 
     best: tuple[Found, ...]

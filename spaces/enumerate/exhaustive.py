@@ -14,9 +14,9 @@ from spaces.enumerate.space import ScheduleSpace
 
 
 def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-    """Score every choice of every structure: for spaces of up to some thousand structures.
+    """Scores every choice of every structure: for spaces of up to some thousand structures.
 
-    Each structure is a step of its own.
+    Each structure is one step.
     """
     board = Board(limits)
     complete = True

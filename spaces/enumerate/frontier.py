@@ -1,7 +1,7 @@
-"""The frontier of a half-decided schedule: where the Funcs not yet decided may go.
+"""The frontier of a half-decided schedule: the places for the open Funcs.
 
-Funcs are decided consumers first. All that the decisions taken mean for a Func still open is the
-loops that enclose every use of it: its residual path.
+A search decides Funcs consumers first. The decisions so far limit an open Func only through the
+loops that enclose all its uses: its residual path.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ ResidualPath: TypeAlias = tuple[ResidualLoop, ...]
 
 @frozen
 class Frontier:
-    """The residual path of each open Func that is read by a decided one."""
+    """The residual path of each open Func that a decided Func reads."""
 
     paths: Mapping[str, ResidualPath]
 
     def path(self, func: str) -> ResidualPath:
-        """The loops that enclose every use of ``func`` so far; none for outputs."""
+        """The loops that enclose every use of ``func`` so far; empty for outputs."""
         return self.paths.get(func, ())
 
     def after(self, function: Function, entry: FuncSchedule) -> Frontier:
-        """The frontier once ``function`` is scheduled as ``entry`` says."""
+        """The frontier after ``function`` has the schedule ``entry``."""
         own = self.path(function.name)
         paths = {name: path for name, path in self.paths.items() if name != function.name}
         site = own[: depth_of(own, entry.compute)]
@@ -63,15 +63,15 @@ class Frontier:
 
 
 def depth_of(path: ResidualPath, level: LoopLevel) -> int:
-    """How many loops of ``path`` are around ``level``; 0 for root, and for what is inlined."""
+    """The number of loops of ``path`` around ``level``; 0 for root and for an inlined Func."""
     return next((i + 1 for i, step in enumerate(path) if step.level == level), 0)
 
 
 def open_depths(path: ResidualPath) -> list[int]:
-    """The depths of ``path`` at which something may be computed, other than root.
+    """The depths of ``path`` at which a Func may be computed, other than root.
 
-    Not inside vectors and unrolled loops, where nobody does it, and not between the loops of
-    a grid of blocks or threads, which must stay together.
+    Leaves out depths inside vectorized and unrolled loops, which nobody uses, and depths between
+    the loops of a grid of blocks or threads, which must stay together.
     """
     depths = []
     for depth, step in enumerate(path, start=1):
@@ -85,9 +85,7 @@ def open_depths(path: ResidualPath) -> list[int]:
 
 
 def store_depths(path: ResidualPath, compute: int) -> list[int]:
-    """The depths at or outside ``compute`` that no concurrent loop parts from it, innermost
-    first.
-    """
+    """The depths at or outside ``compute`` without a concurrent loop between, innermost first."""
     depths = [compute]
     while depths[-1] > 0 and not path[depths[-1] - 1].kind.is_concurrent:
         depths.append(depths[-1] - 1)
@@ -95,7 +93,7 @@ def store_depths(path: ResidualPath, compute: int) -> list[int]:
 
 
 def _shared(a: ResidualPath, b: ResidualPath) -> ResidualPath:
-    """The loops that both paths begin with."""
+    """The common first loops of both paths."""
     count = 0
     while count < min(len(a), len(b)) and a[count] == b[count]:
         count += 1

@@ -1,4 +1,4 @@
-"""What each Func of a pipeline may choose from, in a space."""
+"""The options of each Func of a pipeline in a space."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class FuncMenu:
 
     Attributes:
         function: the Func.
-        may_inline: whether it may be inlined.
-        may_root: whether it may be computed at root.
-        may_move: whether it may be computed at loops.
-        stores_outside: whether it may be stored outside the loop it is computed at.
+        may_inline: whether the Func may be inlined.
+        may_root: whether the Func may be computed at root.
+        may_move: whether the Func may be computed at loops.
+        stores_outside: whether the Func may be stored outside its compute level.
         root: domain orders at root, by the name of their pattern.
         inner: domain orders at a loop, by the name of their pattern.
-        factors: the menu of each parameter of those.
+        factors: the menu of each parameter of these orders.
     """
 
     function: Function
@@ -47,9 +47,9 @@ class FuncMenu:
     factors: Mapping[str, tuple[int, ...]] = field(eq=False)
 
     def entries(self, path: ResidualPath) -> Iterator[FuncSchedule]:
-        """Every way to schedule the Func, given the loops that enclose its uses.
+        """Every schedule of the Func, given the loops that enclose its uses.
 
-        Whether one is legal for some of its factors is not asked here.
+        Does not check whether a schedule is legal.
         """
         if self.may_inline:
             yield self.inlined
@@ -64,7 +64,7 @@ class FuncMenu:
 
     @property
     def inlined(self) -> FuncSchedule:
-        """The Func inlined, with the domain order of the default schedule."""
+        """The entry of the inlined Func, with the domain order of the default schedule."""
         orders = tuple(_default_order(stage.dimensions) for stage in self.function.stages)
         return self._entry(orders, INLINE, INLINE)
 
@@ -74,7 +74,7 @@ class FuncMenu:
 
 @frozen
 class FixedMenu(FuncMenu):
-    """The menu of a Func whose schedule is given: that, wherever its uses are."""
+    """The menu of a Func with a given schedule: only this schedule, wherever its uses are."""
 
     entry: FuncSchedule
 
@@ -94,14 +94,14 @@ class FixedMenu(FuncMenu):
         )
 
     def entries(self, path: ResidualPath) -> Iterator[FuncSchedule]:
-        """The schedule that is given."""
+        """The given schedule."""
         yield self.entry
 
 
 def func_menus(
     pipeline: Pipeline, device: Device, options: Options, fixed: Schedule
 ) -> dict[str, FuncMenu]:
-    """The menu of each Func, consumers first; those with an entry in ``fixed`` have that alone."""
+    """The menu of each Func, consumers first; a Func of ``fixed`` has only its entry."""
     extents = _extents(pipeline)
     given = {entry.name: entry for entry in fixed.funcs}
     return {
@@ -144,9 +144,9 @@ def _orders(
     shapes: list[Shape],
     factors: dict[str, tuple[int, ...]],
 ) -> dict[str, Orders]:
-    """The orders of each pattern; a stage without the dimensions it needs runs serially.
+    """The orders of each pattern; a stage without the dimensions of a pattern runs serially.
 
-    Patterns that come to the same are kept once, and there is always at least one.
+    Keeps equal orders once; the result has at least one order.
     """
     found: dict[Orders, str] = {}
     for name in (*names, "serial"):
@@ -203,7 +203,7 @@ def _shape(
 
 
 def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
-    """The extents of each Func, by Var, at the estimates; empty where there are none."""
+    """The extents of each Func, by Var, at the estimates; empty without estimates."""
     default = Schedule.default(pipeline)
     everything = default.with_funcs(
         FuncSchedule(f.name, f.stages, ROOT, ROOT) for f in default.funcs
@@ -217,7 +217,7 @@ def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
 
 
 def _fits(orders: Orders, around: ResidualPath) -> bool:
-    """Whether thread loops would lie in a block, and not in other thread loops."""
+    """Whether thread loops would be inside a block and outside other thread loops."""
     kinds = {step.kind for step in around}
     if any(loop.kind is LoopKind.GPU_THREAD for order in orders for loop in order.loops):
         return LoopKind.GPU_BLOCK in kinds and LoopKind.GPU_THREAD not in kinds

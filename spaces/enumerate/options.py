@@ -1,4 +1,4 @@
-"""What a space contains: the menus from which decisions are taken."""
+"""The options of a space: the menus for its decisions."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Options:
     """The menus of a space.
 
     Attributes:
-        placements: where a Func that is no output may be computed: inlined, at root, at a loop of
-            its consumers.
-        storage: the levels at which what is computed at a loop is stored: that loop only, or all
-            that are legal outside it, too, where windows slide.
+        placements: where a Func other than an output may be computed: inlined, at root, at a loop
+            of its consumers.
+        storage: where a Func computed at a loop may be stored: at this loop only, or also at each
+            legal loop outside it, where windows slide.
         root: patterns of the domain order of a Func computed at root, by name.
         inner: patterns of the domain order of a Func computed at a loop.
         row_tiles: sizes of tiles along the innermost dimension.
         tiles: sizes of tiles along other dimensions.
         lanes: vector lanes, as multiples of the lanes of a vector register of the element type.
-        long: the least extent of a dimension that is tiled, or run on several threads.
+        long: the smallest extent of a dimension to tile, or to run on several threads.
     """
 
     placements: tuple[PlacementOption, ...] = field(

@@ -1,9 +1,9 @@
 """Patterns of domain orders: the loops that people write, with tile sizes as parameters.
 
-A pattern turns the dimensions of a stage into splits and loops. Names are regular, so that one
-Func may be computed at a loop of another whatever the pattern of that one is: the outer loop of
-a dimension keeps its name; inside the tiles of a root, ``x`` runs over ``xi``, in vector lanes over
-``xv``, in the threads of a grid over ``xt``.
+A pattern turns the dimensions of a stage into splits and loops. Names are regular, so that a Func
+can be computed at a loop of another Func whatever that Func's pattern is: the outer loop of a
+dimension keeps its name ``x``; the loop inside a tile is ``xi``, the vector lanes are ``xv``, and
+the threads of a grid are ``xt``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLo
 
 @frozen
 class Shape:
-    """What a pattern needs to know of a stage.
+    """The facts about a stage that a pattern needs.
 
     Attributes:
         func: the Func.
         stage: 0 for the pure stage.
         free: the Vars whose iterations are independent, innermost first.
         bound: the other Vars and RVars, innermost first.
-        long: the members of ``free`` that are long enough to be tiled or run on several threads,
+        long: the members of ``free`` that are long enough to tile or to run on several threads,
             innermost first.
         menus: the factors to choose from, by role: ``"row"`` and ``"tile"`` for tiles along the
             innermost dimension and others, ``"lanes"`` for vectors.
@@ -40,7 +40,7 @@ class Shape:
 
     @property
     def rows(self) -> str:
-        """The dimension along which vectors and warps lie, or empty: the innermost, if free."""
+        """The dimension of vectors and warps: the innermost if it is free, else empty."""
         return self.free[0] if self.free and self.free[0] in self.long else ""
 
 
@@ -53,19 +53,19 @@ class Pattern:
 
 
 Maker: TypeAlias = Callable[[Shape], Pattern | None]
-"""Makes the pattern for a shape; None where the shape has no such dimensions."""
+"""Makes the pattern for a shape; None if the shape lacks the dimensions."""
 
 
 @define
 class _PatternBuilder:
-    """Collects splits and loops; loops are given outermost first."""
+    """Collects splits and loops; takes loops outermost first."""
 
     shape: Shape
     splits: list[Split] = field(factory=list)
     menus: dict[str, tuple[int, ...]] = field(factory=dict)
 
     def split(self, loop: str, inner: str, role: str) -> str:
-        """Split ``loop`` by a parameter; gives the name of the inner loop."""
+        """Splits ``loop`` by a parameter; returns the name of the inner loop."""
         stage = f"_u{self.shape.stage}" if self.shape.stage else ""
         parameter = f"{self.shape.func}{stage}_{inner}"
         self.splits.append(Split(loop, loop, inner, parameter))
@@ -73,11 +73,11 @@ class _PatternBuilder:
         return inner
 
     def tile(self, loop: str) -> str:
-        """Split a dimension into tiles."""
+        """Splits a dimension into tiles."""
         return self.split(loop, f"{loop}i", "row" if loop == self.shape.rows else "tile")
 
     def vectors(self, loop: str) -> tuple[OrderedLoop, ...]:
-        """``loop``, which runs along rows, and vector lanes inside it."""
+        """``loop``, which runs along rows, with vector lanes inside."""
         lanes = self.split(loop, f"{self.shape.rows}v", "lanes")
         return (OrderedLoop(loop), OrderedLoop(lanes, LoopKind.VECTORIZED))
 
@@ -106,7 +106,7 @@ def vectors(shape: Shape) -> Pattern | None:
 
 
 def strips(shape: Shape) -> Pattern | None:
-    """Strips of several lines in parallel; inside, line by line with vectors along rows."""
+    """Strips of several lines in parallel; inside, one line at a time with vectors along rows."""
     if not shape.long:
         return None
     along = shape.long[-1]
@@ -120,7 +120,7 @@ def strips(shape: Shape) -> Pattern | None:
 
 
 def tiles(shape: Shape) -> Pattern | None:
-    """Tiles, a row of them in parallel; inside, line by line with vectors along rows."""
+    """Tiles, whose rows run in parallel; inside, one line at a time with vectors along rows."""
     if len(shape.long) < 2 or not shape.rows:
         return None
     across, along = shape.rows, shape.long[-1]
@@ -146,7 +146,7 @@ def blocks(shape: Shape) -> Pattern | None:
 
 
 def threads(shape: Shape) -> Pattern | None:
-    """The threads of the block around it, one value a thread."""
+    """The threads of the enclosing block, one value a thread."""
     used = _grid(shape)
     if not used:
         return None

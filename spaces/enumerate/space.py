@@ -29,11 +29,11 @@ from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 NOTHING_FIXED = Schedule(())
-"""No schedule of any Func."""
+"""A schedule without entries."""
 
 
 class EmptySpaceError(ValueError):
-    """No schedule of a space is legal, or none was found."""
+    """No schedule of a space is legal, or a search found none."""
 
 
 @frozen
@@ -42,7 +42,7 @@ class Structure:
 
     Attributes:
         schedule: the structure, with parameters as factors.
-        menus: for each parameter the factors to choose from.
+        menus: the factors to choose from, for each parameter.
     """
 
     schedule: Schedule
@@ -50,12 +50,12 @@ class Structure:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Choices along each parameter; ``()`` where there are none."""
+        """The number of choices of each parameter; ``()`` without parameters."""
         return tuple(len(menu) for menu in self.menus.values())
 
     @property
     def size(self) -> int:
-        """Choices in all."""
+        """The number of all choices."""
         return math.prod(self.shape)
 
     @property
@@ -80,16 +80,16 @@ class Structure:
 class ScheduleSpace:
     """The schedules of ``pipeline`` that ``options`` allow and that are legal on ``device``.
 
-    A schedule is a structure (for each Func where it is computed and stored, and the pattern of
-    its loops) and a number for each of its parameters (tile sizes and vector lanes). Structures
-    are visited one by one, tile sizes never: all choices of a structure are judged as arrays.
+    A schedule is a structure (the compute level, the store level and the loop pattern of each Func)
+    and a number for each of its parameters (tile sizes and vector lanes). The space visits
+    structures one by one, but never tile sizes: it judges all choices of a structure as arrays.
 
-    Funcs with an entry in ``fixed`` are scheduled as it says, by hand for instance; options are for
-    the others.
+    A Func with an entry in ``fixed`` keeps this entry, for example a schedule by hand; the options
+    apply to the other Funcs.
 
     Raises:
-        EmptySpaceError: the pipeline makes every schedule illegal, such as by estimates that
-            contradict one another.
+        EmptySpaceError: the pipeline makes every schedule illegal, for example by contradicting
+            estimates.
         ValueError: ``fixed`` has an entry that does not fit a Func of the pipeline.
 
     >>> space = ScheduleSpace(pipeline, device("cpu"))
@@ -127,7 +127,7 @@ class ScheduleSpace:
         return Census(self.menus)
 
     def structures(self) -> Iterator[Structure]:
-        """Every structure, lazily and always in the same order, legal for some sizes or not."""
+        """Every structure, legal or not, lazily and always in the same order."""
         names = list(self.menus)
 
         def decide(
@@ -144,7 +144,7 @@ class ScheduleSpace:
         yield from decide(0, Frontier({}), ())
 
     def schedule(self, entries: tuple[FuncSchedule, ...]) -> Schedule:
-        """The schedule of the pipeline, as it was rewritten, that has these entries."""
+        """The schedule of the rewritten pipeline with these entries."""
         return Schedule(entries, self.pipeline.derivations)
 
     def structure(self, schedule: Schedule) -> Structure:
@@ -166,16 +166,16 @@ class ScheduleSpace:
     def count(self) -> int:
         """The number of legal schedules.
 
-        It asks each structure once, so that it suits spaces of thousands of structures, not those
-        of millions: see :meth:`candidates` and :meth:`estimate`.
+        It judges each structure once, so it suits spaces of thousands of structures, not of
+        millions: see :meth:`candidates` and :meth:`estimate`.
         """
         return sum(int(self.legal(structure).sum()) for structure in self.structures())
 
     @property
     def candidates(self) -> int:
-        """The number of schedules before legality is asked: an upper limit of :meth:`count`.
+        """The number of schedules, legal or not: an upper limit of :meth:`count`.
 
-        It is exact, and immediate also where the space is astronomic.
+        It is exact, and immediate also for an astronomic space.
         """
         return self._census.total()
 
@@ -183,7 +183,7 @@ class ScheduleSpace:
         """The candidate of an index below :attr:`candidates`, legal or not.
 
         Raises:
-            IndexError: there are not as many.
+            IndexError: the index is not below :attr:`candidates`.
         """
         entries, numbers = self._census.candidate(index)
         return bind(self.schedule(entries), numbers)
@@ -199,20 +199,20 @@ class ScheduleSpace:
     def sample(
         self, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
     ) -> list[Schedule]:
-        """Legal schedules drawn with equal chances, and independently: one may come twice.
+        """Legal schedules, sampled uniformly and independently, so a schedule may come twice.
 
         Args:
-            count: how many.
-            seed: the same seed draws the same schedules.
-            attempts: candidates to draw for each before giving up.
-            seconds: time to draw illegal candidates, one after another, before giving up.
+            count: the number of schedules.
+            seed: the same seed gives the same schedules.
+            attempts: the largest number of candidates for each schedule.
+            seconds: the longest time without a legal candidate.
 
         Raises:
             ValueError: ``count`` is negative.
             EmptySpaceError: hardly any candidate is legal.
         """
         if count < 0:
-            raise ValueError(f"sample draws a number of schedules, and {count} is none.")
+            raise ValueError(f"sample(count) takes an integer of at least 0, not {count}.")
         chosen = random.Random(seed)
         drawn: list[Schedule] = []
         broken: Counter[str] = Counter()
@@ -229,7 +229,7 @@ class ScheduleSpace:
         return drawn
 
     def _hardly_any(self, tries: int, legal: int, broken: Counter[str]) -> str:
-        """What to say where few of the candidates drawn are legal; ``broken`` are the rules that
+        """The message if few of the sampled candidates are legal; ``broken`` holds the rules that
         the others break.
         """
         common = ", ".join(f"{rule} ({times})" for rule, times in broken.most_common(3))
@@ -241,19 +241,19 @@ class ScheduleSpace:
         )
 
     def _draw(self, chosen: random.Random) -> Verdict:
-        """The verdict on a candidate. Every candidate has the same chance, so every legal schedule
-        has.
+        """The verdict on a random candidate. All candidates have the same chance, and so have all
+        legal schedules.
         """
         schedule = self.candidate(chosen.randrange(self.candidates))
         return verify(self.pipeline, schedule, self.device)
 
     def __contains__(self, schedule: object) -> bool:
-        """Whether a schedule, with numbers for all factors, is one of the space."""
+        """Whether the space contains a schedule with numbers for all factors."""
         return isinstance(schedule, Schedule) and self.find(schedule) is not None
 
     def find(self, schedule: Schedule) -> tuple[Structure, int] | None:
-        """The structure of a schedule and its index in the lattice; None if it is not in the
-        space.
+        """The structure of a schedule and its index in the lattice; None if the space does not
+        contain it.
         """
         if {f.name for f in schedule.funcs} != set(self.menus):
             return None
@@ -279,7 +279,7 @@ class ScheduleSpace:
 
 
 def _misfits(pipeline: Pipeline, fixed: Schedule) -> Iterator[str]:
-    """What is wrong with the entries of a schedule of some Funcs."""
+    """The mistakes in the entries of a partial schedule."""
     for step in fixed.derivations:
         if step not in pipeline.derivations:
             yield (
@@ -307,7 +307,7 @@ def _misfits(pipeline: Pipeline, fixed: Schedule) -> Iterator[str]:
 
 
 def _numbers(menu: FuncMenu, entry: FuncSchedule, wanted: FuncSchedule) -> dict[str, int] | None:
-    """The factors with which ``entry`` becomes ``wanted``; None where there are none."""
+    """The factors with which ``entry`` becomes ``wanted``; None if no factors do."""
     if (entry.compute, entry.store) != (wanted.compute, wanted.store):
         return None
     numbers: dict[str, int] = {}

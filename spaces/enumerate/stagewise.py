@@ -1,10 +1,10 @@
 """Stage-by-stage search, from the outputs backwards.
 
-As in [A21] section 4, Funcs are decided one after another, consumers first, and a beam of half
-decided schedules is kept. A half-decided schedule is a whole one of a smaller pipeline, in which
-the Funcs still open are images: so it has a loop nest, a cost and a verdict like any other. What
-[S19] section 3 proves dominated is not tried: of the places to store, only the compute level and
-the outermost one where windows slide; and no computation inside the loop that walks over vectors.
+As in [A21] section 4, the search decides one Func after another, consumers first, and keeps a beam
+of half-decided schedules. A half-decided schedule is a whole schedule of a smaller pipeline, in
+which the open Funcs are images: so it has a loop nest, a cost and a verdict like any other. The
+search leaves out choices that [S19] section 3 proves dominated: it stores only at the compute level
+or at the outermost level where windows slide, and computes nothing inside the loop over vectors.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _State:
 
 @frozen
 class _Candidate:
-    """A state after one more decision, with the costs of the choices left open."""
+    """A state after one more decision, with the costs of the open choices."""
 
     state: _State
     structure: Structure
@@ -68,11 +68,12 @@ class Stagewise:
     """Stage-by-stage search.
 
     Attributes:
-        width: half-decided schedules kept after each Func.
-        lattice: choices of tile sizes scored at once, at most; where there are more, those of
-            Funcs decided earlier keep the values found then.
-        polished: complete schedules whose numbers are chosen anew at the end, Func by Func.
-        rounds: how often.
+        width: the number of half-decided schedules that the search keeps after each Func.
+        lattice: the largest number of choices of tile sizes to score at once; beyond it, Funcs
+            decided earlier keep the values found then.
+        polished: the number of complete schedules whose numbers the search chooses again at the
+            end, one Func at a time.
+        rounds: how often it chooses them again.
     """
 
     width: int = 6
@@ -103,7 +104,7 @@ class Stagewise:
 
 @frozen
 class _Task:
-    """What the steps of one search share."""
+    """The state that the steps of one search share."""
 
     space: ScheduleSpace
     model: CostModel
@@ -113,8 +114,8 @@ class _Task:
     def candidates(
         self, part: Pipeline, states: list[_State], menu: FuncMenu
     ) -> Iterator[_Candidate]:
-        """Every undominated decision about a Func, for each state; when the time is over, the
-        first one that there is.
+        """Every undominated decision about a Func, for each state; after the time limit, only the
+        first.
         """
         found = False
         for state in states:
@@ -134,7 +135,7 @@ class _Task:
                     yield candidate
 
     def _entries(self, state: _State, menu: FuncMenu, path: ResidualPath) -> Iterator[FuncSchedule]:
-        """The decisions to try: inlining alone where it computes nothing twice."""
+        """The decisions to try: only inlining, if inlining computes nothing twice."""
         name = menu.function.name
         decided = {entry.name for entry in state.entries}
         part = _part(self.space.pipeline, decided)
@@ -143,8 +144,8 @@ class _Task:
         return undominated(menu, path)
 
     def _free(self, state: _State, entry: FuncSchedule, path: ResidualPath) -> tuple[str, ...]:
-        """The parameters to choose together: those of a new entry, and those of the loops around
-        it where that are not too many.
+        """The parameters to choose together: those of a new entry and, if they are not too many,
+        those of the loops around it.
         """
         own = entry_parameters(entry)
         around = path[: depth_of(path, entry.compute)]
@@ -163,7 +164,7 @@ class _Task:
         return _Candidate(state, structure, self.board.score(self.model, batch), is_legal=False)
 
     def _legal(self, part: Pipeline, candidate: _Candidate) -> _Candidate:
-        """The candidate with infinite costs for what is illegal."""
+        """The candidate with an infinite cost for each illegal choice."""
         structure = candidate.structure
         mask = legal_mask(part, structure.schedule, self.space.device, structure.columns)
         costs = np.where(mask, candidate.costs, np.inf)
@@ -172,7 +173,7 @@ class _Task:
     def cheapest(self, part: Pipeline, candidates: list[_Candidate], width: int) -> list[_State]:
         """The states of the ``width`` cheapest candidates that have a legal choice.
 
-        Legality is asked of those only that come into question.
+        Checks the legality only of the candidates that may be among them.
         """
         queue = [(float(c.costs.min()), i) for i, c in enumerate(candidates)]
         heapq.heapify(queue)
@@ -189,7 +190,7 @@ class _Task:
         return states
 
     def polished(self, state: _State) -> _State:
-        """The complete state with the numbers of each Func chosen anew, all others kept."""
+        """The complete state with the numbers of each Func chosen again, while others are fixed."""
         for entry in state.entries:
             free = entry_parameters(entry)
             if free and not self.board.out_of_time:
@@ -201,7 +202,7 @@ class _Task:
 
 
 def undominated(menu: FuncMenu, path: ResidualPath) -> Iterator[FuncSchedule]:
-    """The entries of a Func that [S19] does not show to be dominated."""
+    """The entries of a Func without those that [S19] shows to be dominated."""
     for entry in menu.entries(path):
         compute = depth_of(path, entry.compute)
         following = path[compute].kind if 0 < compute < len(path) else None
@@ -213,8 +214,8 @@ def undominated(menu: FuncMenu, path: ResidualPath) -> Iterator[FuncSchedule]:
 
 
 def is_read_once(pipeline: Pipeline, schedule: Schedule, buffer: str) -> bool:
-    """Whether each value of ``buffer`` is read in one evaluation of one stage only, so that
-    nothing overlaps and [S19] (Algorithm 1) and [S20] inline it.
+    """Whether only one evaluation of one stage reads each value of ``buffer``: then reads do not
+    overlap, and [S19] (Algorithm 1) and [S20] inline it.
     """
     works = [
         (stage, stage_work(stage))
@@ -232,7 +233,7 @@ def is_read_once(pipeline: Pipeline, schedule: Schedule, buffer: str) -> bool:
 
 
 def _part(pipeline: Pipeline, decided: set[str]) -> Pipeline:
-    """The pipeline of some Funcs, which takes what the others compute as images."""
+    """The pipeline of some Funcs, which reads the other Funcs as images."""
     functions = tuple(_reading_images(f, decided) for f in pipeline.functions if f.name in decided)
     read = {name for function in functions for name in function.callees}
     images = tuple(
@@ -261,5 +262,5 @@ def _reading_images(function: Function, decided: set[str]) -> Function:
 def _only(
     entries: tuple[FuncSchedule, ...], free: tuple[str, ...], numbers: Mapping[str, int]
 ) -> Schedule:
-    """A schedule in which only some parameters are left open."""
+    """A schedule that leaves only some parameters open."""
     return bind(Schedule(entries), {n: v for n, v in numbers.items() if n not in free})

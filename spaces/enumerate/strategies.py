@@ -1,4 +1,4 @@
-"""Search strategies by name: those of the library, and those that users register."""
+"""Search strategies by name: those of the library and those of the user."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _strategies: dict[str, Strategy] = {
 
 
 class UnknownStrategyError(ValueError):
-    """No strategy has that name."""
+    """No strategy has this name."""
 
 
 def register_strategy(name: str, strategy: Strategy) -> None:
-    """Make a strategy known by name; the last registration of a name counts."""
+    """Registers a strategy under a name; a later registration replaces an earlier one."""
     _strategies[name] = strategy
 
 
@@ -41,20 +41,20 @@ def search(
     strategy: str | Strategy = "stagewise",
     limits: Limits | None = None,
 ) -> Iterator[Event]:
-    """Search a space for its cheapest schedules, event by event.
+    """Searches a space for its cheapest schedules, and yields events.
 
     Args:
-        space: where to search.
+        space: the space to search.
         model: a cost model, its name, or a function of a batch.
         strategy: a strategy or its name.
-        limits: how many schedules to find, and in what time.
+        limits: how many schedules to find, and the time limit.
 
     Raises:
-        UnknownStrategyError: no strategy has that name.
+        UnknownStrategyError: no strategy has this name.
         ValueError: the cost model is unknown, or is not for the device of the space.
-        BatchError: it gives something else than a number for each choice.
-        TypeError: the space is no ScheduleSpace, or the limits are no Limits.
-        EmptySpaceError: nothing legal was found.
+        BatchError: the cost model does not give a number for each choice.
+        TypeError: ``space`` is not a ScheduleSpace, or ``limits`` is not a Limits.
+        EmptySpaceError: the search found no legal schedule.
     """
     if not isinstance(space, ScheduleSpace):
         raise TypeError(
@@ -77,7 +77,7 @@ def search(
 
 
 def best(events: Iterator[Event]) -> Done:
-    """The last event of a search, all others passed over."""
+    """The last event of a search; skips all others."""
     last: Event | None = None
     for event in events:
         last = event

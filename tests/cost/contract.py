@@ -1,4 +1,4 @@
-"""What every cost model promises: inherit :class:`CostModelContract` and say which model.
+"""The promises of every cost model: inherit :class:`CostModelContract` and name the model.
 
 >>> class TestMine(CostModelContract):
 ...     def model(self):
@@ -46,7 +46,7 @@ def gpu_tiled(pipe: Pipeline) -> Schedule:
 
 
 class CostModelContract:
-    """Tests that any cost model passes."""
+    """Tests that every cost model must pass."""
 
     def model(self) -> CostModel:
         """The model under test."""
@@ -69,7 +69,7 @@ class CostModelContract:
             assert cost.dtype == np.float64
 
     def test_costs_order_choices(self, batches: list[Batch]) -> None:
-        """No cost is negative or no number, and not all are infinite."""
+        """No cost is negative or NaN, and at least one is finite."""
         for batch in batches:
             cost = self.model().cost(batch)
             assert not np.isnan(cost).any()
@@ -86,7 +86,7 @@ class CostModelContract:
                 assert alone == pytest.approx(lattice.ravel()[index])
 
     def test_numbers_cost_what_parameters_cost(self, batches: list[Batch]) -> None:
-        """A schedule written with numbers costs as much as the family it belongs to."""
+        """A schedule with numbers costs as much as its choice in the family."""
         for batch in batches:
             lattice = self.model().cost(batch)
             alone = self.model().cost(Batch.of(batch.pipeline, batch.schedule_at(5)))

@@ -1,4 +1,4 @@
-"""What one evaluation does: operations counted by hand, and reads as affine maps."""
+"""One evaluation of a stage: operations counted by hand, and reads as affine maps."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_addresses_are_no_operations() -> None:
 
 
 def test_what_never_changes_is_no_operation() -> None:
-    """Gaussian weights, inlined with their distance: known before any loop."""
+    """Gaussian weights, inlined with their distance, are known before any loop."""
     weight = Func("weight")
     weight[X] = fn.exp(cast(Float32, X) * -0.5)
     f = Func("f")

@@ -27,7 +27,7 @@ SIZE = 9
 
 @st.composite
 def _stencils(draw: st.DrawFn) -> Pipeline:
-    """Stages that read one or two of their predecessors at shifted coordinates."""
+    """Stages that read one or two earlier stages at shifted coordinates."""
     x, y = Var("x"), Var("y")
     sources: list[ImageParam | Func] = [ImageParam(Int32, 2, "input")]
     for number in range(draw(st.integers(2, 3))):
@@ -72,7 +72,7 @@ def _has_guards(schedule: Schedule) -> bool:
 
 
 def _has_tiled_windows(nest: LoopNest) -> bool:
-    """Whether what is new of a window is computed in tiles, of which the last may be cut short."""
+    """Whether the new part of a window is computed in tiles, whose last may be shorter."""
     return any(
         slide.dimension in divided(nest.schedule.of(name).stages[0])
         for name, placement in nest.placements.items()

@@ -1,4 +1,4 @@
-"""What is counted of stages in fused loops: as much as without them, counted by hand."""
+"""Counts of stages in fused loops equal the counts without fusion, by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIZE = 9
 
 
 def twins(updates: int) -> Pipeline:
-    """Two Funcs of unequal parts that read a third one; one of them is updated so often."""
+    """Two Funcs of unequal sizes that read a third Func; one of the two has some updates."""
     image = ImageParam(Int32, 2, "image")
     p, f, g, out = Func("p"), Func("f"), Func("g"), Func("out")
     p[X, Y] = image[X, Y] * 3
@@ -122,7 +122,7 @@ FREE = Prices(**{a.name: 0.0 for a in attrs.fields(Prices)})
 
 
 def cost(subject: Pipeline, text: str, size: int, **prices: float) -> float:
-    """What the reuse model says of an output of ``size`` x ``size`` where all else is free."""
+    """The cost by the reuse model for an output of ``size`` x ``size``; all other costs are 0."""
     sizes = {f"{b}.min.{d}": 0 for b in ("out", "image") for d in (0, 1)}
     sizes |= {f"{b}.extent.{d}": size for b in ("out", "image") for d in (0, 1)}
     batch = Batch.of(subject, parse_schedule(text, subject), sizes=sizes)
@@ -140,7 +140,7 @@ def test_a_fused_loop_is_started_once() -> None:
 def test_iterations_of_a_fused_loop_are_counted_once() -> None:
     texts = [AT_ROOT, AT_ROOT + "f.compute_with(g, y)", AT_ROOT + "f.compute_with(g, x)"]
     costs = [cost(TWINS, text, SIZE, iteration=1.0) for text in texts]
-    # Inside a loop over rows that is fused each stage has a loop of its own.
+    # Inside a fused loop over rows, each stage has a loop of its own.
     assert costs == [sum(POINTS.values()), sum(POINTS.values()), sum(POINTS.values()) - 120]
 
 

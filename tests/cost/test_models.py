@@ -1,4 +1,4 @@
-"""The cost models of the library keep the contract, and the registry finds them and a user's."""
+"""The cost models of the library keep the contract; the registry finds them and the user's."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TestOccupancy(CostModelContract):
 
 
 class _FewestVisits:
-    """A user's own model: the less often blur_x is computed anew the better."""
+    """A user's model, which counts repeated computations of blur_x."""
 
     def cost(self, batch: Batch):
         return batch.full(batch.features.func("blur_x").visits)

@@ -37,7 +37,7 @@ def _column_sums(width: int, height: int) -> Pipeline:
 
 
 def test_a_line_of_memory_moves_once_while_its_neighbors_are_used() -> None:
-    """Three rows fit, and so each row of the image comes once; what is written comes and goes."""
+    """Three rows fit, so each row of the image comes once; written lines come and go."""
     pipe = _column_sums(4096, 4096)
     row = 4096 * 2 // LINE + 1
     moved = _cost(pipe, schedule(pipe), line_from_memory=1.0)
@@ -99,7 +99,7 @@ def _shifted(condition) -> Pipeline:
 
 
 def test_vectors_are_loaded_whole_but_where_coordinates_bend() -> None:
-    """A clamp is felt at the edges only, a mirror in every lane."""
+    """A clamp costs only at the edges, a mirror in every lane."""
     found = {}
     for condition in (None, boundary.repeat_edge, boundary.mirror_image):
         pipe = _shifted(condition)

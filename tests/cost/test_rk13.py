@@ -39,12 +39,12 @@ def _found(make) -> Features:
 
 
 def _amplification(found: Features) -> Fraction:
-    """Of the blurx stage alone."""
+    """The work amplification of the blurx stage alone."""
     return Fraction(found.func("blurx").points, W * (H + 2))
 
 
 def _total_amplification(found: Features) -> Fraction:
-    """Of all operations, three a point."""
+    """The work amplification of all operations, three for each point."""
     work = sum(reads_of(stage) for stage in found.stages)
     return Fraction(work, 3 * W * (H + 2) + 3 * W * H)
 

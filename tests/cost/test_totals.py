@@ -1,4 +1,4 @@
-"""Sums over loops, against sums written out."""
+"""Sums over loops equal the sums of all their terms."""
 
 from __future__ import annotations
 

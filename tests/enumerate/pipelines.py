@@ -1,4 +1,4 @@
-"""Small pipelines whose spaces can be listed."""
+"""Small pipelines whose spaces tests can list."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def blur(width: int = 512, height: int = 256) -> Pipeline:
 
 
 def chain(width: int = 512, height: int = 256) -> Pipeline:
-    """Three stages that each read the one before at two places."""
+    """Three stages; each reads the one before at two places."""
     image = ImageParam(UInt16, 2, "input")
     a, b, c = Func("a"), Func("b"), Func("c")
     a[X, Y] = image[X, Y] + image[X, Y + 1]
@@ -54,7 +54,7 @@ def line(width: int = 4096) -> Pipeline:
 
 
 def long_chain(stages: int, size: int = 1024) -> Pipeline:
-    """Stages that each read the one before at two places."""
+    """Stages; each reads the one before at two places."""
     image = ImageParam(UInt16, 2, "input")
     source: ImageParam | Func = image
     for number in range(stages):
@@ -76,7 +76,7 @@ def two_outputs(size: int = 256) -> Pipeline:
 
 
 def equalized(size: int = 256) -> Pipeline:
-    """Histogram equalization: a scatter, a scan, and a read that depends on data."""
+    """Histogram equalization: a scatter, a scan, and a read at a computed coordinate."""
     image = ImageParam(UInt8, 2, "input")
     i = Var("i")
     pixels, bins = RDom([(0, size), (0, size)], "p"), RDom([(1, 255)], "b")

@@ -1,5 +1,5 @@
-"""Three ways to the legal schedules of a universe, which know nothing of one another: the models of
-the solver, the enumeration of the space, and every choice verified.
+"""Three independent ways to the legal schedules of a universe agree: the models of the solver, the
+enumeration of the space, and the verification of every choice.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ CPU = device("cpu")
 
 
 def far() -> Pipeline:
-    """Two stages, the second of which reads the first far to the right and below: a block of any
-    size needs a large part of it.
+    """Two stages; the second reads the first far to the right and below, so a block of any size
+    needs a large part of it.
     """
     x, y = Var("x"), Var("y")
     image = ImageParam(Float32, 2, "input")
@@ -35,7 +35,7 @@ def far() -> Pipeline:
 
 @frozen
 class Case:
-    """A space, and which rule makes it worth asking about."""
+    """A space, and the rule that it tests."""
 
     space: ScheduleSpace
     rule: str
@@ -121,7 +121,7 @@ def test_models_enumeration_and_brute_force_are_one_set(name: str) -> None:
     schedules = {everything.schedule(choice) for choice in everything.choices()}
     verdicts = {s: verify(space.pipeline, s, space.device) for s in schedules}
     legal = {s for s, verdict in verdicts.items() if verdict}
-    # Not a trivial universe: many members, legal and not, and the rule that it is about matters.
+    # The universe is not trivial: it has many members, legal and not, and the tested rule matters.
     assert len(schedules) >= 50
     assert 0 < len(legal) < len(schedules)
     alone = [v for v in verdicts.values() if {x.rule for x in v.violations} == {CASES[name].rule}]

@@ -62,7 +62,7 @@ def test_completions_are_those_of_the_solver_and_of_brute_force(name: str):
 
 @by_case
 def test_completions_are_the_members_of_the_whole_space_that_agree(name: str):
-    """What is by hand there is often no option of the space; what is open always is."""
+    """Entries by hand are often outside the options of the space; open entries never are."""
     pipe, _, on, options = CASES[name]
     whole = ScheduleSpace(pipe, on, options)
     member = next(itertools.islice(whole, 1, None))
@@ -140,5 +140,5 @@ def test_a_partial_schedule_has_entries_for_the_funcs_that_its_text_names():
     partial = parse_partial("b.compute_root();", pipe)
     assert [entry.name for entry in partial.funcs] == ["b"]
     assert partial.of("b").compute == LoopLevel("", "__root")
-    # An entry that is as in the default schedule is given, too.
+    # An entry equal to the default schedule counts as given, too.
     assert parse_partial("c.compute_root()", pipe) == open_funcs(Schedule.default(pipe), "a", "b")

@@ -1,4 +1,4 @@
-"""Search strategies: their streams of events, and what they find."""
+"""Search strategies: their streams of events, and their results."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def space() -> ScheduleSpace:
 
 
 def test_streams(space: ScheduleSpace, strategy) -> None:
-    """Counts grow, every improvement is one, and the end sums up."""
+    """Counts grow, every improvement lowers the cost, and the last event repeats the totals."""
     events = list(search(space, "reuse", strategy, Limits(top=3)))
     *running, done = events
     assert isinstance(done, Done)
@@ -105,7 +105,7 @@ def test_the_same_search_tells_the_same(space: ScheduleSpace, strategy) -> None:
 
 @pytest.mark.parametrize("name", ["stagewise", "beam"])
 def test_time_runs_out(space: ScheduleSpace, name: str) -> None:
-    """With no time at all there is still an answer: the first one."""
+    """A search without time still gives an answer: the first schedule."""
     done = best(search(space, "reuse", STRATEGIES[name], Limits(seconds=0.0)))
     assert not done.complete
     assert verify(space.pipeline, done.best[0].schedule, FOUR_CORES)
@@ -117,7 +117,7 @@ def test_time_runs_out_before_anything_was_found(space: ScheduleSpace) -> None:
 
 
 def test_a_user_s_function_decides(space: ScheduleSpace) -> None:
-    """Minus the allocated bytes: the schedule that keeps most wins."""
+    """Minus the allocated bytes: the schedule that keeps the most bytes wins."""
 
     def spendthrift(batch: Batch):
         return 1e9 - batch.features.func("blur_x").allocation_bytes * 1.0 if _keeps(batch) else 2e9
@@ -298,7 +298,7 @@ def test_what_is_read_once_needs_no_storage() -> None:
 
 
 class Operations:
-    """A cost model of a user's own: an object whose cost is a plain number."""
+    """A user's cost model: an object whose cost is a plain number."""
 
     def cost(self, batch):
         return sum(s.points * s.work.operations.arithmetic for s in batch.features.stages) + 0.0

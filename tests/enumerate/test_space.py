@@ -1,4 +1,4 @@
-"""Spaces: what they contain, against brute force and against the solver; counts and samples."""
+"""Spaces: their members against brute force and against the solver; counts and samples."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_iteration_is_repeatable(small: ScheduleSpace) -> None:
 
 
 def test_candidates_are_numbered_one_to_one(small: ScheduleSpace) -> None:
-    """Every index is another candidate, so that a uniform index is a uniform candidate."""
+    """Every index gives a different candidate, so a uniform index gives a uniform candidate."""
     numbered = [small.candidate(i) for i in range(small.candidates)]
     listed = [structure.at(i) for structure in small.structures() for i in range(structure.size)]
     assert len(set(numbered)) == small.candidates == len(listed)
@@ -112,8 +112,8 @@ def test_golden_candidates_with_updates() -> None:
 
 
 def test_kinds_of_loops_tell_states_apart() -> None:
-    """Two outputs' orders with the same loops, of which one has a parallel loop: stored outside
-    it is possible for the other only.
+    """Two outputs whose orders have the same loops; one loop is parallel in one output. Storage
+    outside it is possible only for the other output.
     """
     producer, consumer = (
         attrs.evolve(menu, may_inline=False, may_root=False)
@@ -212,7 +212,7 @@ def test_estimates_agree_with_counts() -> None:
 
 
 def test_astronomic_spaces_are_counted_at_once() -> None:
-    """Sixteen stages, and far more candidates than could be listed."""
+    """Sixteen stages, with far more candidates than a test can list."""
     space = ScheduleSpace(long_chain(16), FOUR_CORES)
     assert space.candidates > 10**20
     (drawn,) = space.sample(1, seed=0)
