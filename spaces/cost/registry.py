@@ -61,6 +61,6 @@ def cost_model(model: str | CostModel | CostFunction, device: Device) -> CostMod
     if callable(model):
         return FunctionModel(model)
     raise TypeError(
-        f"{model!r} is no cost model: give a name, an object with a method cost(batch), "
+        f"{model!r} is not a cost model: give a name, an object with a method cost(batch), "
         "or a function of a batch."
     )

@@ -47,7 +47,7 @@ class Limits:
     def _is_count(self, _: Any, top: object) -> None:
         if not _is_whole(top) or top < 1:
             raise ValueError(
-                f"Limits.top is {shown_number(top)}; it is how many schedules to find, at least 1."
+                f"Limits.top is {shown_number(top)}; it must be an integer of at least 1."
             )
 
     @seed.validator
@@ -122,15 +122,15 @@ class Board:
         """
         if not self._best and self.choices and not self._is_priced:
             raise EmptySpaceError(
-                f"The cost model gives none of {self.choices} choices of {self.structures} "
-                f"structures of {space.pipeline.name} a finite cost; give those that are of use "
-                "one."
+                f"The cost model gives no finite cost to any of {self.choices} choices of "
+                f"{self.structures} structures of {space.pipeline.name}; it must give one to each "
+                "useful choice."
             )
         if not self._best:
             raise EmptySpaceError(
-                f"No legal schedule of {space.pipeline.name} for {space.device.name} was found "
-                f"among {self.choices} choices of {self.structures} structures"
-                + ("" if complete else " before the time was over")
+                f"The search found no legal schedule of {space.pipeline.name} for "
+                f"{space.device.name} among {self.choices} choices of {self.structures} structures"
+                + ("" if complete else " within its time")
                 + "; widen the options (explain_empty says which), or give the search more time."
             )
         best = heapq.nsmallest(self.limits.top, self._best.values(), key=lambda f: f.cost)

@@ -81,7 +81,7 @@ def test_a_user_passes_an_object_or_a_function() -> None:
     ("model", "error", "message"),
     [
         ("fastest", UnknownModelError, "No cost model is called 'fastest'; there are .*reuse"),
-        (3, TypeError, "3 is no cost model"),
+        (3, TypeError, "3 is not a cost model"),
         ("reuse", ValueError, "'reuse' is for CPUs, and sm_80 is a GPU"),
     ],
 )

@@ -317,7 +317,7 @@ def test_what_has_no_number_is_never_found():
     space = ScheduleSpace(blur(2048, 2048), FOUR_CORES, FEW)
     with pytest.raises(BatchError, match="takes one number a choice"):
         best(search(space, lambda batch: None))
-    with pytest.raises(EmptySpaceError, match=r"cost model gives none of .* a finite cost"):
+    with pytest.raises(EmptySpaceError, match=r"cost model gives no finite cost to any of"):
         best(search(space, lambda batch: float("nan")))
 
     def tiles_alone(batch):
@@ -327,7 +327,7 @@ def test_what_has_no_number_is_never_found():
     assert [f.cost for f in done.best] == [7.0] * 3
 
 
-def test_what_a_search_is_given_is_looked_at():
+def test_a_search_checks_its_arguments():
     space = ScheduleSpace(line(4096), FOUR_CORES, FEW)
     with pytest.raises(TypeError, match=r"as in Limits\(top=3"):
         search(space, "reuse", limits={"top": 3})
@@ -337,5 +337,5 @@ def test_what_a_search_is_given_is_looked_at():
         Limits(top=0)
     with pytest.raises(ValueError, match=r"Limits\.seconds is '5'"):
         Limits(seconds="5")
-    with pytest.raises(ValueError, match="-2 is none"):
+    with pytest.raises(ValueError, match="not -2"):
         space.sample(-2)
