@@ -233,8 +233,8 @@ def _smooth(a: ExprLike, b: ExprLike, c: ExprLike) -> Expr:
 
 
 def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
-    """The photograph as a sensor sees it: linear light in the camera's own colors, of which each
-    pixel has one, between the levels of black and white.
+    """The photograph as a sensor sees it: linear light in the camera's own colors, one color
+    for each pixel, between the levels of black and white.
     """
     weight = (1 / TEMPERATURE - 1 / 3200) / (1 / 7000 - 1 / 3200)
     matrix = np.array(WARM) * weight + np.array(COLD) * (1 - weight)

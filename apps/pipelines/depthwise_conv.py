@@ -20,7 +20,7 @@ CHANNELS_IN, CHANNELS_OUT = 32, 16
 
 
 def pipeline(channels_in: int = CHANNELS_IN) -> Pipeline:
-    """Pictures indexed (channel, x, y, picture), outside of which all is 0; negative results are 0.
+    """Pictures indexed (channel, x, y, picture), 0 outside; negative results become 0.
 
     ``depthwise`` is indexed (channel, x, y), ``pointwise`` (output channel, input channel).
     """

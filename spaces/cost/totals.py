@@ -29,7 +29,7 @@ def times(a: Expr, b: Expr) -> Expr:
 
 
 def product(factors: Sequence[Expr]) -> Expr:
-    """The product of ``factors``, 1 if there are none."""
+    """The product of ``factors``, 1 without any."""
     result: Expr = ONE
     for factor in factors:
         result = times(result, factor)

@@ -63,7 +63,7 @@ def _is_whole(value: object) -> TypeGuard[int]:
 
 
 Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Event]]
-"""A search: it yields events, the last of which is :class:`~spaces.enumerate.events.Done`."""
+"""A search: it yields events, and :class:`~spaces.enumerate.events.Done` as the last one."""
 
 
 @define

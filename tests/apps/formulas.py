@@ -1,4 +1,4 @@
-"""What each app computes, written with NumPy alone: slices, no schedules, no expressions."""
+"""The values of each app in NumPy: slices, without schedules and expressions."""
 
 import itertools
 
@@ -215,4 +215,4 @@ FORMULAS = {
         *(conv_layer, sgemm, iir_blur, toy_trig, toy_blur, toy_sum),
     )
 }
-"""What each app computes, of its inputs and the ranges of its output."""
+"""The formula of each app: takes its inputs and the ranges of its output."""

@@ -1,4 +1,4 @@
-"""What pyramid blending and bilateral guided upsampling compute, written with NumPy alone."""
+"""The values of pyramid blending and bilateral guided upsampling, in NumPy."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""What the lens blur computes, written with NumPy alone, in float64."""
+"""The values that the lens blur computes, in NumPy and float64."""
 
 import numpy as np
 

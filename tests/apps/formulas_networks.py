@@ -1,4 +1,4 @@
-"""What the networks compute, written with NumPy alone, in float64."""
+"""The values that the networks compute, in NumPy and float64."""
 
 import numpy as np
 

@@ -3,7 +3,7 @@
 The image is 3072 x 2046 pixels of output. Two readings of the paper's table are needed:
 
 - Its work amplification counts the blurx stage alone in the tiled rows (34/32, 10/8) but all
-  operations in the row of full fusion (2.0, of which blurx alone is 3.0). Both are asserted.
+  operations in the row of full fusion (2.0; blurx alone has 3.0). The tests assert both.
 - Its spans are lower limits and so ours may be larger where tiles are rounded up: 2046 lines are
   64 tiles of 32.
 """
