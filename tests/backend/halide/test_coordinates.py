@@ -202,8 +202,8 @@ def test_the_page_lists_every_difference() -> None:
     section = section.partition("\n#")[0]
     rows = re.findall(r"^\| (.+?) \| `(.+?)` \|$", section, re.MULTILINE)
     told = {
-        **dict.fromkeys(HERE, "here"),
-        **dict.fromkeys(HERE_OF_FUNCS, "here; in Halide of images"),
-        **dict.fromkeys(THERE, "in Halide"),
+        **dict.fromkeys(HERE, "this library"),
+        **dict.fromkeys(HERE_OF_FUNCS, "both; in Halide for images only"),
+        **dict.fromkeys(THERE, "Halide"),
     }
     assert {name.replace("\\|", "|"): where for where, name in rows} == told
