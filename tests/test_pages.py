@@ -52,6 +52,13 @@ def test_paths_are_there(name):
             assert (ROOT / path).exists() or (ROOT / name).parent.joinpath(path).exists(), path
 
 
+def test_tests_that_a_page_names_are_there():
+    lines = re.findall(r"python -m pytest (.*)", "\n".join(texts().values()))
+    assert lines
+    for path in " ".join(lines).split():
+        assert (ROOT / path).exists(), path
+
+
 def test_modules_that_are_run_and_targets_that_are_made_are_there():
     everything = "\n".join(texts().values())
     modules = set(re.findall(r"python -m ([\w.]+)", everything))
