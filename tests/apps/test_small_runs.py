@@ -11,6 +11,7 @@ from backend.compile import compile_cpu
 from backend.compile_gpu import compile_gpu_unchecked
 from backend.cuda.errors import CudaUnavailable
 from tests.apps import (
+    formulas,
     formulas_blending,
     formulas_lens_blur,
     formulas_networks,
@@ -37,7 +38,15 @@ AGREE = {"lens_blur": 0.98}
 """The share of values that may differ more: of two nearly equal depths, float32 may take the
 other one."""
 
+OTHERS = {"camera_pipe", "local_laplacian"}
+"""Apps whose formulas `test_pipelines` tests by name."""
+
 PLAIN = [name for name in APPS if name not in SIZED]
+
+
+def test_every_app_has_a_formula():
+    lacking = set(APPS) - {*formulas.FORMULAS, *FORMULAS, *OTHERS}
+    assert not lacking, f"write formulas for {sorted(lacking)} in tests/apps/formulas.py"
 
 
 @pytest.mark.parametrize("name", FORMULAS)

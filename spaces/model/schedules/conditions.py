@@ -55,8 +55,14 @@ def _built(name: str) -> Callable[..., Expr]:
     """The function that users build an operator with."""
     if name == "mux":
         return lambda index, *values: fn.mux(index, values)
-    found: Callable[..., Expr] = next(vars(m)[name] for m in _FUNCTIONS if name in vars(m))
-    return found
+    for module in _FUNCTIONS:
+        if name in vars(module):
+            found: Callable[..., Expr] = vars(module)[name]
+            return found
+    raise LookupError(
+        f"No function builds the operator {name}: define one in functions.py or "
+        "integer_functions.py of spaces/model/expressions."
+    )
 
 
 _FUNCTIONS = (fn, fixed, approximations)
