@@ -50,7 +50,7 @@ SMALL = Options(
 
 
 def blur(tag: int) -> Pipeline:
-    """A blur whose constants nobody else uses, so that no cache knows it."""
+    """A blur with unique constants, so that no cache knows it."""
     image = ImageParam(UInt16, 2, "input")
     blur_x, blur_y = Func("blur_x"), Func("blur_y")
     blur_x[X, Y] = (image[X, Y] + image[X + 1, Y] + image[X + 2 + tag % 3, Y]) / (3 + tag)

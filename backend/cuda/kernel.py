@@ -123,7 +123,7 @@ class CudaModule:
     granule: int = 1
 
     def kernel(self, name: str) -> CudaKernel:
-        """The kernel of that name; KeyError, with the names of all kernels, if there is none."""
+        """The kernel of that name; KeyError, with the names of all kernels, if no kernel has it."""
         for kernel in self.kernels:
             if kernel.name == name:
                 return kernel

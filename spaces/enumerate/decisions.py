@@ -13,7 +13,7 @@ from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLeve
 
 
 def universe(space: ScheduleSpace) -> Universe:
-    """The space without its knowledge of which choices go together: each Func chooses from all
+    """The space without its knowledge of the choices that go together: each Func chooses from all
     possible levels and patterns, and only the rules say which choices are legal.
 
     The universe has the same legal schedules as the space. The decisions of a Func are called

@@ -48,7 +48,7 @@ from tests.differential.subjects import COMPOSED, EXACT, LARGE, ODD, Subject, su
 from tests.differential.wild import wild_schedule
 
 CLASSES = ("constructed", "near", "wild")
-"""How a schedule is drawn: to be legal, by an edit of such a one, or blindly."""
+"""How a schedule is drawn: to be legal, by an edit of a legal one, or blindly."""
 
 CORPUS = "corpus"
 """How it is drawn else: by edits of one that took branches which none had taken before."""

@@ -50,7 +50,7 @@ _MARGINS = {0: 0, 1: 40, 2: 24, 3: 8, 4: 3, 5: 2}
 """By how much images are larger than what is read, for tails that compute more: by dimensions."""
 
 _SPARE = 12
-"""The extent of an image of which nothing is read, or of which nobody knows where."""
+"""The extent of an image that nothing reads, or that is read at unknown places."""
 
 
 class Unfit(Exception):

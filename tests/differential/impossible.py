@@ -8,7 +8,7 @@ _EXCLUSIVE = (
     ("images: 0", "images: 1", "images: 2"),
     ("outputs: 1", "outputs: 2", "outputs: more"),
 )
-"""Constructs of which a case has one."""
+"""Groups of constructs; a case has one of each group."""
 
 _WITHOUT = {
     "images: 0": ("image type: ", "image dimensions: ", "boundary: "),

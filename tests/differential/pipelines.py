@@ -213,7 +213,7 @@ def _scans(rng: random.Random) -> Made:
 
 
 def _two_outputs(rng: random.Random) -> Made:
-    """Two outputs, of which the second may read the first."""
+    """Two outputs; the second may read the first."""
     if rng.random() < 0.4:
         return siblings(rng)
     image = ImageParam(rng.choice((Int32, UInt16)), 2, "input")

@@ -183,7 +183,7 @@ class _Order:
         return self.directives
 
     def _prefetch(self) -> None:
-        """Of what is read: mostly an image, of which there is always something to prefetch."""
+        """A source of a read: mostly an image, because an image always has pixels to prefetch."""
         order = self.directives.schedule.of(self.function.name).stages[self.index]
         serial = [n for n in order.names if order.kind(n) is not LoopKind.VECTORIZED]
         at = self.rng.choice(serial or order.names)

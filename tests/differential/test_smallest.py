@@ -29,7 +29,7 @@ SIZES = ({"out": ((4, 12), (-8, 8))}, {"out": ((-3, 7), (2, 5))}, {"out": ((1, 3
 
 
 def rows() -> Pipeline:
-    """Sums of what two Funcs give, one of which has an update."""
+    """Sums of two Funcs; one has an update."""
     image, first, second = ImageParam(UInt8, 2, "input"), Func("first"), Func("second")
     out = Func("out")
     first[X, Y] = cast(Int32, image[X, Y]) * 2
@@ -88,7 +88,7 @@ def test_all_goes_that_a_failure_does_not_need() -> None:
 
 
 def folded_too_far(node):
-    """Storage as ``flatten`` lays it out, of which each fold is one row short."""
+    """Storage as ``flatten`` lays it out, but each fold is one row short."""
     layout = ALLOCATED(node)
     folds = (constant(f.value - 1, Int32) if isinstance(f, Const) else f for f in layout.folds)
     return evolve(layout, folds=tuple(folds))

@@ -73,7 +73,7 @@ DEPENDENCES = (
         "_TwoIterations._ask",
         "answer == z3.unsat",
         "answer != z3.sat",
-        "Iterations of which the solver finds nothing out are said not to meet.",
+        "Iterations that the solver cannot decide are said not to meet.",
         _PAIRS,
     ),
     Mutant(

@@ -52,7 +52,7 @@ ESTIMATES = (
         "verify",
         "(v for v in verdict.violations if not is_told(v, short))",
         "iter(verdict.violations)",
-        "What the pipeline cannot meet is told again of each side of each image.",
+        "An estimate that the pipeline cannot meet is reported once for each side of each image.",
         _TESTS,
     ),
     Mutant(

@@ -146,7 +146,7 @@ FUSING = (
         "depends",
         "read in found and reader != read",
         "False",
-        "Funcs of which one reads the other are computed in one loop.",
+        "Two Funcs are computed, though one reads the other, in one loop.",
         _TESTS,
     ),
     Mutant(

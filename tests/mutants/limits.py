@@ -53,7 +53,7 @@ LIMITS = (
         "Ranges._found_end",
         "not known or expr.name == end and len(known) < len(found)",
         "not known",
-        "The lower end of a minimum is that of the operands of which it is known.",
+        "The lower end of a minimum is that of the operands whose end is known.",
         _REGIONS,
     ),
     Mutant(

@@ -166,7 +166,7 @@ STATING = (
         "stating:_statement",
         "not end and not old.adds_func",
         "not old.adds_func",
-        "A directive before others is told as one after them.",
+        "A directive before others is reported as one after them.",
         _STATING,
     ),
     Mutant(
@@ -201,7 +201,7 @@ SEARCH = (
         "_searched",
         '"near"',
         '"nearest"',
-        "A repair that was found in a hurry is told as the nearest.",
+        "A repair from an interrupted search is reported as the nearest.",
         _REPAIR,
     ),
     Mutant(
@@ -209,7 +209,7 @@ SEARCH = (
         "_started_over",
         '"unknown"',
         '"none"',
-        "That the time was up is told as that there is no repair.",
+        "A search that ran out of time is reported as one without a repair.",
         _REPAIR,
     ),
     Mutant(

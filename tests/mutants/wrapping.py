@@ -50,7 +50,7 @@ WRAPPING = (
         "Ranges._may_wrap",
         "is_open or is_scaled",
         "is_scaled",
-        "A sum of which one end is not known has limits although it may wrap.",
+        "A sum with one unknown end has limits although it may wrap.",
         _DATA,
     ),
     Mutant(

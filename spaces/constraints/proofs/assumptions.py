@@ -83,7 +83,7 @@ limits help no proof, and their long formulas slow all proofs.
 _OUTPUT = "bounds.output-overrun"
 
 _Required: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
-"""The conditions on outputs, some of which also mention an image, and the other conditions."""
+"""The conditions on outputs, which may also mention an image, and the other conditions."""
 
 
 def _required(checked: CheckedSchedule) -> _Required:

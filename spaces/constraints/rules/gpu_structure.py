@@ -170,7 +170,7 @@ def _stage(loop: LoopOf) -> tuple[str, int]:
 def _left_alone(
     records: Records, path: Path, kinds: tuple[LoopKind, ...], own: range, kind: LoopKind
 ) -> Iterator[Check]:
-    """One check for each of a stage's ``own`` loops of a kind that lies inside such a one that is
+    """One check for each of a stage's ``own`` loops of a kind that lies inside one that is
     fused with loops of a stage that has it not.
     """
     loops = [path[i] for i in own if kinds[i] is kind]

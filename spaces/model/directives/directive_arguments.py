@@ -28,8 +28,8 @@ def name_of(thing: Name | Func | ImageParam) -> str:
     """The name of a loop, a Func or an image.
 
     Raises:
-        TypeError: ``thing`` is none of these.
-        DefinitionError: it is an RDom of several dimensions.
+        TypeError: ``thing`` has another type.
+        DefinitionError: ``thing`` is an RDom of several dimensions.
     """
     if isinstance(thing, str):
         return thing
@@ -62,7 +62,7 @@ def member_of(kind: type[_E], value: _E | str) -> _E:
     """The member of an enumeration that ``value`` is or names.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the enumeration has no such member.
     """
     try:
         return kind(value)
@@ -73,7 +73,7 @@ def member_of(kind: type[_E], value: _E | str) -> _E:
 Alignments = (
     LoopAlign | str | Mapping[Name, LoopAlign | str] | Sequence[tuple[Name, LoopAlign | str]]
 )
-"""Which iterations of fused loops come together: of the innermost one, or of each that is named."""
+"""How iterations of fused loops align: of the innermost loop, or of each named loop."""
 
 
 def alignments_of(innermost: Name, given: Alignments) -> tuple[tuple[str, LoopAlign], ...]:

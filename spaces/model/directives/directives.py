@@ -123,7 +123,7 @@ class Directives(LoopDirectives, CallDirectives):
 
         Where several conditions hold, the one that was written first counts. They are over scalar
         parameters and the sizes and strides of images and outputs. For a GPU each case has kernels
-        of its own, of which the host launches those of the case that it is.
+        of its own; the host launches the kernels of the case that holds.
 
         Raises:
             ConditionError: the condition is too large to be written as text.

@@ -62,7 +62,7 @@ class State:
         """The schedule of one Func.
 
         Raises:
-            MoveError: there is none of that name.
+            MoveError: no Func has that name.
         """
         try:
             return self.schedule.of(name)

@@ -62,7 +62,7 @@ class Bits:
         return ~found if self.is_negative != other.is_negative else found
 
     def _apart(self, other: Bits) -> Bits:
-        """``a ^ b`` for two numbers, neither of which is provably always negative."""
+        """``a ^ b`` for two numbers, if neither is provably always negative."""
         for a, b in ((self, other), (other, self)):
             if b.is_plain:
                 return a._turned(b)

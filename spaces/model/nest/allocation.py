@@ -80,7 +80,7 @@ def allocated(
 
 
 def _room(schedule: FuncSchedule, dimension: str, extent: Expr, simplify: Simplifier) -> Expr:
-    """How many values are stored along a dimension of which ``extent`` are needed."""
+    """The stored values along a dimension that needs ``extent`` values."""
     for bound in schedule.storage_bounds:
         if bound.dimension == dimension:
             extent = constant(bound.extent, Int32)

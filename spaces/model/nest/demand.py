@@ -1,7 +1,7 @@
-"""What is asked of a Func in iterations of fused loops, of which some are not those of all stages.
+"""The demand for a Func in iterations of fused loops, where some stages skip some iterations.
 
-A stage that reads the Func and does not run in an iteration asks for nothing there; where none
-runs, nothing is computed.
+A consumer that does not run in an iteration demands nothing there. If no consumer runs, the Func
+is not computed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ ALWAYS = constant(True, Bool)
 
 @frozen
 class Demand:
-    """``box`` is asked for in the iterations in which ``condition`` holds."""
+    """Iterations in which ``condition`` holds demand ``box``."""
 
     condition: Expr
     box: Box
 
 
 def demanded(demands: Iterable[Demand], simplify: Simplifier) -> Demand:
-    """What some of several demands, of which there is one at least, ask for in an iteration."""
+    """The union of one or more demands in an iteration."""
     return reduce(lambda a, b: _either(a, b, simplify), demands)
 
 

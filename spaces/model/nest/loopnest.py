@@ -92,7 +92,7 @@ class LoopNest:
 
     Attributes:
         body: the nodes at root, in order.
-        bounds: each computed Func's site, boxes and loops, of which the tree is made.
+        bounds: each computed Func's site, boxes and loops, from which the tree is made.
     """
 
     body: tuple[NestNode, ...]

@@ -171,8 +171,8 @@ def _widened(known: ValueRange, column: Column) -> ValueRange:
 
 
 def _outermost(found: Iterable[Points]) -> Iterator[Points]:
-    """Of all points those that lie outermost in some direction; points of which the same
-    coordinates are known are taken together.
+    """The points that lie outermost in some direction. Points with the same known coordinates form
+    one group.
     """
     groups: dict[tuple[bool, ...], list[Points]] = {}
     for points in found:

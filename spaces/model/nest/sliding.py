@@ -3,8 +3,8 @@
 A Func that is stored outside a serial loop and computed inside it keeps what earlier iterations
 computed: each iteration computes only what is new, and storage that no later iteration reads is
 reused in a circle. A window may slide upwards or downwards. Tiles of a pure Func may compute more
-than what is new: a value that is there already, once more, or one that is new later. Of a Func
-with updates they may not, which would begin anew or update twice.
+than the new values: they may repeat an old value, or compute a later one early. Tiles of a Func
+with updates may not, because the values would start again or be updated twice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from spaces.model.schedules.schedule import FuncSchedule
 Widen = Callable[[Function, Box], Box]
 
 _MOST_CONDITIONS = 4
-"""Of how many conditions every case is looked at, of which there are twice as many for each."""
+"""Cases are enumerated only up to this many conditions; n conditions give 2**n cases."""
 
 
 @frozen
@@ -215,7 +215,7 @@ def _by_turns(window: Slide, first: Interval, later: Interval, simplify: Simplif
     def either(a: Expr | None, b: Expr | None) -> Expr | None:
         if a is None or b is None:
             return a
-        # Windows that this one depends on turn with the same loop: what is theirs is known.
+        # Windows that this one depends on slide along the same loop, so their first turn is known.
         a, b = (simplify(_known_to_be(is_first, turn, e)) for turn, e in ((True, a), (False, b)))
         return a if a is b else simplify(fn.select(is_first, a, b))
 

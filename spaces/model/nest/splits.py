@@ -42,7 +42,7 @@ class Division:
     ranges: dict[str, tuple[Expr, Expr]]
 
     def with_tails(self, meaning: Callable[[Tail], Tail]) -> Division:
-        """The same with each tail replaced by what it comes to."""
+        """The same division with ``meaning`` of each tail in its place."""
         steps = tuple(evolve(step, tail=meaning(step.tail)) for step in self.steps)
         return Division(steps, self.ranges)
 

@@ -72,8 +72,8 @@ class StageVisits:
         return whole
 
     def _division(self, function: Function, index: int, box: dict[str, Interval]) -> Division:
-        """What the splits of a stage make of ``box``; asked for what is required, visited, and
-        left to compute, which often are the same.
+        """How the splits of a stage divide ``box``. Callers ask for the required, the visited and
+        the remaining box, which are often equal, so results are kept.
         """
         key = (function.name, index, tuple(box.values()))
         if key not in self._divisions:

@@ -58,12 +58,12 @@ _Found: TypeAlias = dict[str, tuple[Interval, ...]]
 
 @lru_cache(maxsize=64)
 def _kept(pipeline: Pipeline, assumptions: tuple[Expr, ...]) -> _Found:
-    """What has been found of a pipeline's Funcs, of which each is defined by those found before."""
+    """The intervals of a pipeline's Funcs that are known so far; callers add to it."""
     return {}
 
 
 def _limits(pipeline: Pipeline, assumptions: tuple[Expr, ...], target: str) -> tuple[Interval, ...]:
-    """The interval of each component of a Func; of an image, that of anything."""
+    """The interval of each component of a Func; for an image, no limits."""
     found = _kept(pipeline, assumptions)
     if target not in found:
         _find(pipeline, assumptions, target, found)
@@ -85,8 +85,8 @@ def _find(pipeline: Pipeline, assumptions: tuple[Expr, ...], target: str, found:
 
 
 def _needed(pipeline: Pipeline, target: str, found: _Found) -> list[Function]:
-    """A Func, if it is one, after all that it is defined by and that have not been found: so many
-    may stand in a row that none asks for those before it.
+    """The Func ``target`` after the Funcs that it reads and that are not in ``found``. Empty for an
+    image. The list avoids recursion, because chains of Funcs can be long.
     """
     functions = {f.name: f for f in pipeline.functions}
     needed, waiting = {target}, [target]

@@ -40,7 +40,7 @@ def _joined(
     step: Step, outer: _Ends | None, inner: _Ends | None, simplify: Simplifier
 ) -> _Ends | None:
     """The ends of the loop that was split, or None where they are those of its range; ``outer`` and
-    ``inner`` are None where these loops keep to theirs.
+    ``inner`` are None if these loops keep their ranges.
     """
     (low, extent), (zero, factor) = step.first, step.second
     last = low + extent - 1

@@ -1,8 +1,8 @@
-"""The cases of a schedule with specializations: for each what is the case, and what is done then.
+"""The cases of a schedule with specializations: the assumptions of each, and its schedule.
 
-Conditions are the same in the whole run of a pipeline, so that it may as well be decided once, for
-all stages: under each of the assumptions the schedule is one without specializations. Halide asks
-where a stage begins, in kernels too, whose blocks then have room for every case.
+A condition has one value in a whole run of a pipeline, so the run decides it once, for all stages.
+Under the assumptions of a case, the schedule has no specializations. Halide tests the conditions
+where a stage begins, also in kernels; their blocks then reserve memory for every case.
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ def is_specialized(schedule: Schedule) -> bool:
 
 
 def cases(schedule: Schedule) -> Iterator[Case]:
-    """The cases of a schedule, of which one and only one holds; the last is that in which no
-    condition does.
-    """
+    """The cases of a schedule. Exactly one holds in a call; in the last one no condition holds."""
     return _cases(schedule, ())
 
 

@@ -164,11 +164,11 @@ def _typed(expr: Expr) -> str:
 
 
 def read_condition(text: str, pipeline: Pipeline) -> Expr:
-    """The condition that a text says about a pipeline: scalar parameters by name; sizes as
+    """Reads a condition on a pipeline's scalar parameters, by name, and on its sizes, written
     ``f.dim(0).extent()``, ``f.width()`` or ``f.extent.0``, and likewise ``min`` and ``stride``.
 
     Raises:
-        ConditionError: it is none.
+        ConditionError: the text is not a condition.
     """
     _check_brackets(text)
     plain = re.sub(r"\.(min|extent|stride)\.([0-9]+)", r".dim(\2).\1()", text)
@@ -299,7 +299,7 @@ class _ConditionReader:
         return self.expr(node) if number is None else number
 
     def literal(self, node: ast.expr) -> int | float | None:
-        """The number or truth value that a node is, with its sign; None where it is none."""
+        """The number or truth value that a node is, with its sign; None for any other node."""
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=a):
                 number = self.literal(a)

@@ -91,7 +91,7 @@ def _require_free_name(pipeline: Pipeline, step: Derivation) -> None:
             step,
             f"{step} makes a Func called {step.name}, but something else in the pipeline has that "
             "name.",
-            f"Give what is called {step.name} another name.",
+            f"Give the other {step.name} another name.",
         )
 
 
@@ -114,9 +114,7 @@ def _wrapped(pipeline: Pipeline, step: Wrap) -> Pipeline:
 
 
 def _wrapper(pipeline: Pipeline, step: Wrap) -> Function:
-    """The Func that equals another, or an image, of which the Vars have the names that Halide
-    gives them.
-    """
+    """The Func that equals another Func or an image, with the names that Halide gives its Vars."""
     if pipeline.is_image[step.func]:
         image = pipeline.image(step.func)
         args = tuple(f"_{d}" for d in range(image.dimensions))
@@ -142,7 +140,7 @@ def _cloned(pipeline: Pipeline, step: Clone) -> Pipeline:
 
 
 def _consumers(pipeline: Pipeline, step: Wrap | Clone, sources: Set[str]) -> tuple[str, ...]:
-    """The consumers named, all of which read one of ``sources``."""
+    """The named consumers. Each reads one of ``sources``."""
     known = [f.name for f in pipeline.functions]
     if not step.consumers:
         raise _not_read(step, "no Func is named that reads", "Name the Funcs that are to read it")

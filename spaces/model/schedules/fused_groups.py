@@ -15,12 +15,12 @@ _T = TypeVar("_T")
 
 
 def companions(schedule: Schedule) -> dict[StageOf, Companion]:
-    """What is said of each stage that is computed with one of another Func."""
+    """The record of each stage that ``compute_with`` fuses with a stage of another Func."""
     return {StageOf(f.name, one.stage): one for f in schedule.funcs for one in f.companions}
 
 
 def leaders(schedule: Schedule) -> dict[str, list[str]]:
-    """For each Func of which stages are computed with others the Funcs of these."""
+    """For each Func with fused stages: the Funcs that its stages are computed with."""
     return {
         f.name: list(dict.fromkeys(one.other.func for one in f.companions))
         for f in schedule.funcs
@@ -62,11 +62,11 @@ def groups(schedule: Schedule) -> tuple[tuple[str, ...], ...]:
 
 @frozen
 class Fused:
-    """A stage; or stages that have a loop in common.
+    """A stage, or several stages that share a loop.
 
     Attributes:
-        root: the stage, or that of them whose loop it is.
-        inside: what an iteration of the loop runs, one after the other; nothing for one stage.
+        root: the stage, or the stage that owns the shared loop.
+        inside: what an iteration of the shared loop runs, in order; empty for one stage.
     """
 
     root: StageOf
@@ -128,8 +128,8 @@ class FusedGroups:
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], owners))
 
     def units(self, stages: Sequence[StageOf], depth: int = 0) -> tuple[Fused, ...] | None:
-        """Stages with ``depth`` loops in common, in the order in which an iteration runs them; None
-        where there is none in which stages of each Func follow each other.
+        """Stages with ``depth`` loops in common, in the order in which an iteration runs them. None
+        if no order keeps the stages of each Func in sequence.
         """
         members: dict[StageOf, list[StageOf]] = {}
         last: dict[str, StageOf] = {}
@@ -189,7 +189,7 @@ def depends(pipeline: Pipeline, reader: str, read: str) -> bool:
 
 
 def dependent(pipeline: Pipeline, group: Iterable[str]) -> tuple[str, str] | None:
-    """Two Funcs of a group of which the first reads the second; None where there are none."""
+    """Two Funcs of a group, if one reads another: the reader first. None otherwise."""
     pairs = permutations(group, 2)
     return next((pair for pair in pairs if depends(pipeline, *pair)), None)
 

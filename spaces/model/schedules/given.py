@@ -16,10 +16,10 @@ def check_pipeline(function: str, value: object) -> None:
 
 
 def check_schedule(function: str, value: object) -> None:
-    """See that a function is given a Schedule.
+    """Checks that an argument of ``function`` is a Schedule.
 
     Raises:
-        TypeError: it is given something else.
+        TypeError: it is something else.
     """
     how = "spaces.parse_schedule(text, pipeline) reads one, and .schedule is that of directives"
     check_kind(function, value, Schedule, how)

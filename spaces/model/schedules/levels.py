@@ -129,9 +129,9 @@ class Levels:
         )
 
     def is_at(self, func: str, level: LoopLevel, loop: LoopOf) -> bool:
-        """Whether a level of ``func`` is a certain loop. Where loops are fused, it is that of the
-        stage whose loop it is; and that of another one where only this one, and what is computed
-        with it, needs ``func``.
+        """Whether ``level``, a level of ``func``, is the loop ``loop``. A fused loop belongs to its
+        own stage. It also counts as the loop of another fused stage if only that stage, and Funcs
+        computed with it, need ``func``.
         """
         if loop.level == level:
             return True

@@ -108,10 +108,10 @@ class FactoredOrders:
 
 
 def factored_orders(function: Function, step: RFactor, order: DomainOrder) -> FactoredOrders:
-    """``order``, that of the update of ``function`` before, for the two updates that it becomes.
+    """The domain orders of the two updates that ``rfactor`` makes of an update with ``order``.
 
-    Loops over Vars stay as they are in both. Vars that the update did not walk are outermost where
-    partial results are merged.
+    Both keep the loops over Vars. Vars that the update did not walk are outermost in the stage that
+    merges partial results.
     """
     stage = function.stages[step.update + 1]
     vars = dict(step.preserved)

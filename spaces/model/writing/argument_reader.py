@@ -179,7 +179,7 @@ class ArgumentReader:
         if isinstance(item, Whole):
             return item.value
         raise Mistake(
-            "Expected a whole number here: write what an expression of sizes comes to.",
+            "Expected a whole number here; write the value of an expression of sizes.",
             item.start,
             item.end,
         )

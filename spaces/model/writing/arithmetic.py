@@ -39,7 +39,7 @@ _EXAMPLE = "natural_vector_size<float>() and natural_vector_size(UInt(16))"
 
 
 class Unsaid(Mistake):
-    """Something that cannot be read because of a mistake before, which is told already."""
+    """Something that cannot be read because of a mistake before, which is reported already."""
 
 
 @define

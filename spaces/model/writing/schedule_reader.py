@@ -39,9 +39,9 @@ class Reader(ArgumentReader):
     """Statements applied one after another, mistakes collected.
 
     Attributes:
-        named: the Funcs of which something is said.
-        unread: those of which not all that is said could be read.
-        full: those that have as many records as there can be.
+        named: the Funcs that the text names.
+        unread: the Funcs with a directive that has a mistake.
+        full: the Funcs that have the maximum number of records.
     """
 
     mistakes: list[Mistake] = field(factory=list)
@@ -158,8 +158,8 @@ class Reader(ArgumentReader):
             return name
         if any(name == image.name for image in self.pipeline.images):
             message = (
-                f"{name} is an input image; only Funcs have schedules: {some_of(names)}. Copies "
-                f"of what is read of it do, as in {name}.in().compute_root()."
+                f"{name} is an input image; only Funcs have schedules: {some_of(names)}. A copy "
+                f"of the image has one, as in {name}.in().compute_root()."
             )
         else:
             message = (
@@ -218,7 +218,7 @@ class Reader(ArgumentReader):
             raise Mistake(str(error), call.start, call.end) from None
 
     def fuses_nothing(self, call: Applied) -> bool:
-        """Whether loops are fused up to ``Var::outermost()``, outside of which there is none."""
+        """Whether loops are fused up to ``Var::outermost()``, which has no loop outside."""
         fuses = call.name.text == "compute_with" and len(call.args) in (2, 3)
         if not fuses or not is_outermost(call.args[1]):
             return False
@@ -252,13 +252,13 @@ class Reader(ArgumentReader):
     def settled(self, entry: FuncSchedule) -> FuncSchedule:
         """The entry of a Func with levels in place of ``Var::outermost()``."""
         compute, store, hoist = entry.compute, entry.store, entry.hoist
-        # Storage that follows computation has the same level, of which a mistake is told once.
+        # Storage at the compute level: report a mistake in the level once.
         levels = {level: self.outside(entry.name, level) for level in {compute, store, hoist}}
         return evolve(entry, compute=levels[compute], store=levels[store], hoist=levels[hoist])
 
     def outside(self, func: str, level: LoopLevel) -> LoopLevel:
-        """The level of ``func`` itself, or where it is outside all loops of another Func that of
-        this one: what is needed there is needed by nothing else.
+        """The level of ``func``. A level outside all loops of another Func becomes the level of
+        that other Func, because no further Func needs the values there.
         """
         entries = {entry.name: entry for entry in self.directives.schedule.funcs}
         seen = [func]

@@ -103,13 +103,13 @@ def from_json(text: str, type_: type[_T]) -> _T:
 
 
 def _loaded(text: str) -> object:
-    """The values of a JSON text.
+    """Parses a JSON text.
 
     Raises:
-        DocumentError: it is none, or it is beyond a limit, or a key stands twice in an object.
+        DocumentError: the text is not JSON, exceeds a limit, or has a key twice in an object.
     """
     if not isinstance(text, str):
-        raise TypeError(f"The text of a document comes first, and it is no {type(text).__name__}.")
+        raise TypeError(f"The text of a document comes first, and not a {type(text).__name__}.")
     if len(text) > LONGEST_DOCUMENT:
         raise DocumentError(
             f"A document has at most {LONGEST_DOCUMENT} characters; this one has {len(text)}."

@@ -286,7 +286,7 @@ class _Parser(NumberReader):
         return Declaration(kind, name, None)
 
     def whole_chain(self) -> Chain | None:
-        """A chain up to the end of its declaration; nothing is read where there is none."""
+        """A chain up to the end of its declaration. Reads nothing if no chain follows."""
         start, known = self.index, len(self.mistakes)
         try:
             chain = self.chain()

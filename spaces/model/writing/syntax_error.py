@@ -47,7 +47,7 @@ class Problem:
 
 
 class ScheduleSyntaxError(ValueError):
-    """A schedule text with mistakes, all of which are listed in ``problems``."""
+    """A schedule text has mistakes; ``problems`` lists them all."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(sorted(problems, key=lambda p: p.place))

@@ -90,5 +90,5 @@ def is_plain(name: str) -> bool:
 
 
 def shortened(text: str) -> str:
-    """``text``, of which a long one is cut."""
+    """``text``, cut if it is long."""
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -18,7 +18,7 @@ class WrittenSchedule:
     Attributes:
         schedule: what could be read of it.
         problems: the mistakes in the text, in its order.
-        named: the Funcs of which something is said.
+        named: the Funcs that the text names.
         unread: the Funcs whose entries may not be as the text means them, because of mistakes.
     """
 
@@ -41,7 +41,7 @@ class WrittenSchedule:
 
     def place(self, func: str, stage: int, loop: str) -> tuple[int, int] | None:
         """Line and column, from 1, where a loop of a stage is named last; where it is not, those of
-        the last statement about the stage; None where there is none.
+        the last statement about the stage; None without a statement.
         """
         for key in ((func, stage, loop), (func, stage, ""), (func, 0, "")):
             if key in self.places:

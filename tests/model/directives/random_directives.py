@@ -112,7 +112,7 @@ def derivations(draw: st.DrawFn, start: Directives, most: int = 3) -> Directives
 
 @st.composite
 def directive_sequences(draw: st.DrawFn, pipeline: Pipeline, most: int = 10) -> Directives:
-    """Directives after a random sequence on random stages, some of which they have added."""
+    """Directives after a random sequence on random stages, which the sequence may have added."""
     half = most // 2
     first = draw(directives_after(schedule(pipeline), half))
     return draw(directives_after(draw(derivations(first)), most - half))

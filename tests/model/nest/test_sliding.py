@@ -262,7 +262,7 @@ ROW_TILES = "split(y, y, yi, 2).reorder(yi, x, y)"
             4,
         ),
         (f"{TWO_ROWS}f.store_root().compute_at(g, yo).{ROW_TILES}", 24 + 2, 4),
-        # Three new rows of an iteration are tiled by two, the last of which is one too high.
+        # Three new rows of an iteration are tiled by two, and the last tile is one too high.
         (f"g.split(y, yo, yi, 3)\nf.store_root().compute_at(g, yo).{ROW_TILES}", None, 5),
         ("f.store_root().compute_at(g, y).split(y, y, yi, 4, RoundUp)", None, 6),
     ],

@@ -153,7 +153,7 @@ def test_statements_about_statements_are_told_once_and_left_out() -> None:
     written = read_schedule(text, PYRAMID)
     assert [problem.place for problem in written.problems] == [(2, 9), (6, 9)]
     assert written.schedule == parse_schedule("level_0.compute_root()", PYRAMID)
-    # What was meant by `level[l]` could be any Func of which nothing else is said.
+    # `level[l]` could mean any Func that the text does not name.
     assert written.unread >= {"total", "level_1", "level2"}
     assert "level_0" not in written.unread
 

@@ -395,7 +395,7 @@ def test_a_mistake_is_shown_under_its_line() -> None:
         ("blur_y.unroll(Var::outermost())", "no loop that iterates"),
         ("blur_x.compute_at(blur_z, Var::outermost())", "There is no Func 'blur_z' (is blur_y"),
         ("blur_x.compute_at(blur_x, Var::outermost())", "blur_x is outside itself"),
-        ("blur_y.bound(x, 0, input.width())", "write what an expression of sizes comes to"),
+        ("blur_y.bound(x, 0, input.width())", "write the value of an expression of sizes"),
         ("blur_y.dim(0).set_bounds(0, 8)", "say it of the image or output"),
         ("blur_y[2].compute_root()", "no Func 'blur_y[2]'"),
         ("int n;", "Expected '=' after int n"),

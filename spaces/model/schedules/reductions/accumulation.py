@@ -47,17 +47,17 @@ class Accumulation:
 
     @property
     def order(self) -> str:
-        """What it does because of which the order matters, in words; else nothing."""
+        """Why the order of updates matters, in words; empty if it does not."""
         return next((p.order for p in self.parts if p.order), "")
 
     @property
     def of_some(self) -> bool:
-        """Whether results of nothing may not be accumulated."""
+        """Whether each partial result must combine at least one value."""
         return any(p.of_some for p in self.parts)
 
     @property
     def inexact(self) -> str:
-        """Why another order of what is combined may give other bits, in words; else nothing."""
+        """Why another order may give other bits, in words; empty if it does not."""
         return next((p.inexact for p in self.parts if p.inexact), "")
 
     @property

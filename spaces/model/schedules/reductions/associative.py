@@ -143,7 +143,9 @@ def identity(operator: str, type: Type) -> Const:
             return constant(math.inf if type.is_float else type.max_value, type)
         case "max":
             return constant(-math.inf if type.is_float else type.min_value, type)
-    raise ValueError(f"{operator} is none of {', '.join(ASSOCIATIVE)}.")
+    raise ValueError(
+        f"{operator} is not an associative operator; these are: {', '.join(ASSOCIATIVE)}."
+    )
 
 
 def is_now(function: Function, stage: Stage, number: int, value: Expr) -> bool:

@@ -1,5 +1,5 @@
-"""Components of which one keeps its least value, or its greatest, and all others change where that
-does.
+"""Tuples in which one component keeps its least or greatest value, and all others change with
+it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A component that keeps its least value, or its greatest, until one is no number, which stays:
+"""A component that keeps its least or greatest value until a NaN comes, which then stays:
 ``select(is_nan(f) | (f > e), f, e)``.
 """
 
@@ -17,7 +17,7 @@ from spaces.model.schedules.reductions.associative import (
 )
 
 _KEPT = {"gt": "max", "ge": "max", "lt": "min", "le": "min"}
-"""What stays where the value that there is compares so with the next."""
+"""The reduction, by the comparison of the kept value with the next one."""
 
 ZEROS = "the order decides which of a zero and a negative zero stays"
 """Why such a component depends on the order of what it compares."""
@@ -26,7 +26,7 @@ _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
 def nan_first(function: Function, stage: Stage, number: int) -> Part | None:
-    """What such a component does; of zeros either one may stay, and of what is no number, too."""
+    """The part of such a component. Either of two zeros may stay, and either of two NaNs."""
     match stage.values[number]:
         case Op(
             name="select",

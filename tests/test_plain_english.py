@@ -1,0 +1,64 @@
+"""Text that people read avoids phrases that they have to read twice."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("spaces", "backend", "apps", "bench", "docs")
+PAGES = sorted(path for folder in (ROOT, ROOT / "docs") for path in folder.glob("*.md"))
+FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py*"))
+
+INSTEAD = {
+    r"\b(some |one |each |none )?of which\b": "start a new sentence with the noun",
+    r"(?<!there )\b(is|are) none\b(?! of)": "say what it is instead, or that there is none",
+    r"\b(is|are) told\b": "say who reports what",
+    r"\bsuch a one\b": "repeat the noun",
+    r"\bof how many\b": "say the number of what",
+    r"\b(none of theirs|said no more|nobody else)\b": "say who does what",
+}
+"""Phrases, and what to write instead."""
+
+
+def passages(path: Path) -> Iterator[tuple[int, str]]:
+    """The line and the words of each comment and each string of a program, or line of a page."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".md":
+        yield from enumerate(text.splitlines(), start=1)
+        return
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.COMMENT, tokenize.STRING):
+            yield token.start[0], " ".join(token.string.split())
+
+
+def found(path: Path) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)}:{line}: '{match[0]}': {instead}"
+        for line, words in passages(path)
+        for phrase, instead in INSTEAD.items()
+        for match in re.finditer(phrase, words)
+    ]
+
+
+@pytest.mark.parametrize("room", [*ROOMS, "pages"])
+def test_sentences_are_plain(room: str) -> None:
+    files = PAGES if room == "pages" else [p for p in FILES if p.is_relative_to(ROOT / room)]
+    files = [p for p in files if p.suffix in (".py", ".pyi", ".md")]
+    assert files
+    problems = [problem for path in files for problem in found(path)]
+    assert not problems, "\n".join(problems)
+
+
+def test_phrases_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.test_plain_english.ROOT", tmp_path)
+    path = tmp_path / "f.py"
+    path.write_text(
+        'def f():\n    """Funcs of which\n    one is none."""\n    return None  # is None\n'
+    )
+    assert [problem.partition("'")[0] for problem in found(path)] == ["f.py:2: ", "f.py:2: "]
