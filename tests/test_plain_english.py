@@ -16,25 +16,35 @@ PAGES = sorted(path for folder in (ROOT, ROOT / "docs") for path in folder.glob(
 FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py*"))
 
 INSTEAD = {
-    r"\b(some |one |each |none )?of which\b": "start a new sentence with the noun",
+    r"(?i)\b(some |one |each |none )?of which\b": "start a new sentence with the noun",
     r"(?<!there )\b(is|are) none\b(?! of)": "say what it is instead, or that there is none",
-    r"\b(is|are) told\b": "say who reports what",
-    r"\bsuch a one\b": "repeat the noun",
-    r"\bof how many\b": "say the number of what",
-    r"\b(none of theirs|said no more|nobody else)\b": "say who does what",
+    r"(?i)\b(is|are) told\b": "say who reports what",
+    r"(?i)\bsuch a one\b": "repeat the noun",
+    r"(?i)\bof how many\b": "say the number of what",
+    r"(?i)\b(none of theirs|said no more|nobody else)\b": "say who does what",
 }
 """Phrases, and what to write instead."""
 
 
 def passages(path: Path) -> Iterator[tuple[int, str]]:
-    """The line and the words of each comment and each string of a program, or line of a page."""
+    """The first line and the words of each paragraph of a page, or of each run of comments or
+    strings of a program.
+    """
     text = path.read_text("utf-8")
     if path.suffix == ".md":
-        yield from enumerate(text.splitlines(), start=1)
+        line = 1
+        for paragraph in text.split("\n\n"):
+            yield line, " ".join(paragraph.split())
+            line += paragraph.count("\n") + 2
         return
+    start, kind, words = 0, tokenize.NL, list[str]()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in (tokenize.COMMENT, tokenize.STRING):
-            yield token.start[0], " ".join(token.string.split())
+        if token.type == kind:
+            words += token.string.strip("#\"'").split()
+        elif token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT):
+            if kind in (tokenize.COMMENT, tokenize.STRING):
+                yield start, " ".join(words)
+            start, kind, words = token.start[0], token.type, token.string.strip("#\"'").split()
 
 
 def found(path: Path) -> list[str]:
@@ -59,6 +69,9 @@ def test_phrases_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("tests.test_plain_english.ROOT", tmp_path)
     path = tmp_path / "f.py"
     path.write_text(
-        'def f():\n    """Funcs of which\n    one is none."""\n    return None  # is None\n'
+        'def f():\n    """Funcs of which\n    one is none."""\n'
+        "    # Nobody\n    # else is\n    # told.\n"
+        '    return ("such a "\n            "one")  # is None\n'
     )
-    assert [problem.partition("'")[0] for problem in found(path)] == ["f.py:2: ", "f.py:2: "]
+    lines = [problem.partition(": ")[0] for problem in found(path)]
+    assert lines == ["f.py:2", "f.py:2", "f.py:4", "f.py:4", "f.py:7"]

@@ -124,7 +124,7 @@ def test_known_sizes_are_used_and_checked() -> None:
         pipeline(out, estimates={out: (8, 8, 4)})
 
 
-def test_promises_survive_json_and_are_believed_by_proofs() -> None:
+def test_promises_survive_json_and_proofs_assume_them() -> None:
     algorithm = interleaved()
     assert from_json(to_json(algorithm), Pipeline) == algorithm
     checked = verify(algorithm, schedule(algorithm).schedule, device("cpu"))
