@@ -39,7 +39,7 @@ class Instruction:
 
 
 def instruction(node: Expr) -> Instruction | None:
-    """The instruction that computes ``node``; None if there is none."""
+    """The instruction that computes ``node``. None if no instruction does."""
     match node:
         case Cast(type=to, value=Op(name="shift_right") as halved) if to.element == Int16:
             operands = _rounded_product(halved)

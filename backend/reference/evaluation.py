@@ -121,7 +121,7 @@ class _Evaluation:
             yield buffer, np.array(array[tuple(reversed(crop))])
 
     def _find_boxes(self) -> None:
-        """Extends the box of each Func by what its consumers read, consumers first."""
+        """Visits consumers first. Each consumer extends the boxes of the Funcs that it reads."""
         for function in reversed(self.pipeline.functions):
             if function.name not in self._wanted:
                 continue

@@ -51,7 +51,7 @@ class Domain:
 
     @property
     def reduction_points(self) -> int:
-        """Points of the reduction domain; 1 if there is none."""
+        """Points of the reduction domain; 1 without a domain."""
         return _points(self.reduction)
 
     @property

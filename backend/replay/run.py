@@ -170,7 +170,7 @@ def _compared(
     close: float,
 ) -> WrongValue | None:
     """The first difference of an output from the reference by more than the relative error
-    ``close``; None if there is none.
+    ``close``. None if all values agree.
     """
     wrong: list[tuple[Coordinate, Number | None, Number]] = []
     for index in np.ndindex(expected.shape):

@@ -111,8 +111,8 @@ def conflict(
     function: Function, index: int, along: str, against: str | None = None
 ) -> Conflict | None:
     """Two iterations of a stage that touch the same element and differ along a dimension. With
-    ``against``, the earlier one is further along that dimension. None if there is none, or none was
-    found.
+    ``against``, the earlier one is further along that dimension. None if the search finds no such
+    pair.
     """
     return _Question.of(function, index).conflict(along, against)
 

@@ -106,7 +106,7 @@ class Refuted:
 @frozen
 class Unknown:
     """The obligation is undecided: ``reason`` is a sentence, ``expression`` the text of the
-    expression at fault, empty if there is none.
+    expression at fault, empty without such an expression.
     """
 
     reason: str

@@ -25,7 +25,7 @@ class Finding:
         rule: the rule's id.
         func: the Func whose schedule it concerns.
         stage: 0 for its pure stage, n for its update n - 1.
-        loop: the loop, Var, dimension or image at fault, as written; empty if there is none.
+        loop: the loop, Var, dimension or image at fault, as written; empty if the fault has none.
         message: a sentence on what is wrong, and one on what to change.
         values: the values that the message names; a formula is a text.
     """

@@ -81,7 +81,7 @@ def on_gpu(records: Records, func: str) -> Iterator[Check]:
 
 
 def _kernel_at(records: Records, func: str, index: int, one: Prefetch) -> str:
-    """The kernel in or around which a prefetch stands; empty if there is none."""
+    """The kernel that holds a prefetch, or that a prefetch surrounds; empty on the CPU."""
     path = records.path(func, index)
     if path is not None and any(kind.is_gpu for kind in records.kinds(path)):
         return f"in the kernel of {stage_name(func, index)}"

@@ -50,7 +50,7 @@ class Check:
         message: what is wrong if ``holds`` is false, with ``{name}`` for each of ``values``.
         advice: what to change, with the same names.
         stage: 0 for the pure stage, n for update n - 1.
-        loop: the loop, Var or dimension at fault, as the user wrote it; empty if there is none.
+        loop: the loop, Var or dimension at fault, as written; empty if the fault has none.
         values: the values that the message names.
     """
 
