@@ -40,6 +40,7 @@ from spaces.constraints.legality.verdict import Verdict
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.message import shown
 from spaces.model.nest.loopnest import loop_nest
+from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
 
@@ -223,6 +224,7 @@ class PreparedRun:
         return self._outputs.results()
 
 
+@in_one_chunk
 def compile_cpu(
     checked: Verdict,
     *,
@@ -262,6 +264,7 @@ def compile_cpu(
     )
 
 
+@in_one_chunk
 def compile_cpu_unchecked(
     pipeline: Pipeline,
     schedule: Schedule,

@@ -41,6 +41,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definitions import expanded
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest
+from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
 
@@ -215,6 +216,7 @@ def _values(arguments: Arguments) -> dict[str, int | float]:
     return {**arguments.sizes(), **strides, **arguments.scalars}
 
 
+@in_one_chunk
 def compile_gpu(
     checked: Verdict,
     *,
@@ -256,6 +258,7 @@ def compile_gpu(
     )
 
 
+@in_one_chunk
 def compile_gpu_unchecked(
     pipeline: Pipeline,
     schedule: Schedule,

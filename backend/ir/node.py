@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from operator import is_
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
-from backend.ir.deep import deeper
 from backend.ir.parts import derived
 from spaces.model.expressions.expr import Expr
+from spaces.model.recursion import deeper
 
 NodeKind = TypeVar("NodeKind")
 

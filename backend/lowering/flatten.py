@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from backend.ir.deep import deeper
 from backend.ir.identities import coordinate
 from backend.ir.node import map_children
 from backend.ir.program import BufferParameter, LoopProgram
@@ -20,6 +19,7 @@ from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.recursion import deeper
 
 
 @frozen

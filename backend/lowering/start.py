@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from backend.ir.deep import deeper
 from backend.ir.node import map_children
 from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.statements import (
@@ -37,6 +36,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.nest import loopnest
 from spaces.model.nest.loopnest import Compute, HoistedStorage, Loop, LoopNest, NestNode, Produce
 from spaces.model.nest.placement import Bounds
+from spaces.model.recursion import deeper
 from spaces.model.schedules.reductions.accumulation import operand_of
 
 

@@ -28,6 +28,14 @@ STEADY = (
         ("lowering/test_large_pipelines.py",),
     ),
     Mutant(
+        "chunks-without-room",
+        "in_one_chunk",
+        "call.__code__.replace(co_stacksize=_FRAME_WORDS)",
+        "call.__code__",
+        "Recursion maps and unmaps memory for its frames where the caller's depth is unlucky.",
+        ("test_recursion.py",),
+    ),
+    Mutant(
         "likely-sides-left-out",
         "Decisions._choose",
         "not usual if wish is None else choice is not wish",

@@ -17,7 +17,6 @@ from typing import TypeGuard
 
 from attrs import define, evolve, field, frozen
 
-from backend.ir.deep import deeper
 from backend.ir.host import (
     BLOCK,
     THREAD,
@@ -45,6 +44,7 @@ from backend.lowering.gpu.sizes import KernelSizes
 from spaces.constraints.sizes.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32, Type
+from spaces.model.recursion import deeper
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import MemoryType
 

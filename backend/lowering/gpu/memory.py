@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from backend.ir.deep import deeper
 from backend.ir.node import map_children
 from backend.ir.program import LoopProgram
 from backend.ir.statements import Allocate, For, Provide, Statement
@@ -22,6 +21,7 @@ from backend.lowering.passes import Pass
 from spaces.model.expressions.expr import Call, Expr, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
+from spaces.model.recursion import deeper
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import MemoryType
 

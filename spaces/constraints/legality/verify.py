@@ -29,12 +29,14 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.placement import Bounds
+from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import Case, cases, is_specialized
 from spaces.model.schedules.conditions import assume, implied
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 
+@in_one_chunk
 def verify(
     pipeline: Pipeline, schedule: Schedule, device: Device, *, exact: bool = False
 ) -> Verdict:
@@ -85,6 +87,7 @@ def _verify_schedule(
     return _of_cases(schedule, found.size_conditions, verdicts)
 
 
+@in_one_chunk
 def verify_rest(
     pipeline: Pipeline, schedule: Schedule, device: Device, unread: Collection[str]
 ) -> tuple[Violation, ...]:

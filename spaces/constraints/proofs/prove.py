@@ -30,6 +30,7 @@ from spaces.constraints.proofs.sliding import sliding
 from spaces.constraints.proofs.trace import NotFollowedError, TraceFault, trace
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.loopnest import LoopNest
+from spaces.model.recursion import in_one_chunk
 
 SECONDS = 60.0
 """The time limit for all proofs about one nest."""
@@ -59,6 +60,7 @@ def obligations(proposed: LoopNest | CheckedSchedule) -> tuple[Obligation, ...]:
     return tuple(o for kind in KINDS for o in kind(subject))
 
 
+@in_one_chunk
 def prove(
     proposed: LoopNest | CheckedSchedule,
     *,

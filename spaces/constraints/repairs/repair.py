@@ -20,6 +20,7 @@ from spaces.constraints.repairs.search import Culprits, OutOfTime, Search
 from spaces.constraints.repairs.stating import stated
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.numbers import seconds_given
+from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -83,6 +84,7 @@ class Repair:
         )
 
 
+@in_one_chunk
 def repair(
     pipeline: Pipeline,
     schedule: Schedule,

@@ -22,6 +22,7 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import Guard, LoopVar
+from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.fused_groups import Fused
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
@@ -134,6 +135,7 @@ class LoopNest:
         return self.bounds.simplify
 
 
+@in_one_chunk
 def loop_nest(
     pipeline: Pipeline, schedule: Schedule, assumptions: tuple[Expr, ...] = ()
 ) -> LoopNest:

@@ -12,7 +12,6 @@ from types import FrameType
 import pytest
 
 from backend.access import AccessMode
-from backend.ir.deep import deeper
 from backend.ir.text import program_text
 from backend.llvm.codegen import llvm_module
 from backend.llvm.operators import FloatMode
@@ -22,6 +21,7 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.expressions.types import Int32
 from spaces.model.nest.loopnest import loop_nest
+from spaces.model.recursion import deeper
 from tests.model.algorithm.test_large_pipelines import X, asked, at_root, fan
 
 
