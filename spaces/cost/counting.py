@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import define, evolve, field
 
 from spaces.constraints.sizes.kernels import kernels, largest
 from spaces.cost.accesses import stage_work
+from spaces.cost.coverage import Wheels, covered
 from spaces.cost.features import Features, FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
 from spaces.cost.totals import ONE, Totals, product, times
 from spaces.model.algorithm.pipeline import Pipeline
@@ -15,7 +16,6 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.nest.loopnest import Loop, loop_nest, walk_nest
 from spaces.model.nest.placement import Bounds, Placement
-from spaces.model.nest.splits import loop_dimensions
 from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import MemoryType, Schedule
@@ -63,18 +63,17 @@ def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ..
 class _Counter:
     nest: Bounds
     totals: Totals = field(init=False)
-    _loops: dict[tuple[tuple[LoopVar, ...], tuple[str, ...]], LoopFeatures] = field(
-        init=False, factory=dict
-    )
-    _walks: dict[tuple[str, int], dict[str, tuple[str, ...]]] = field(init=False, factory=dict)
+    _loops: dict[tuple[tuple[LoopVar, ...], Wheels], LoopFeatures] = field(init=False, factory=dict)
+    _wheels: dict[tuple[str, int], Mapping[str, Wheels]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.totals = Totals(self.nest.simplify)
         for placement in self.nest.placements.values():
             name = placement.function.name
             orders = self.nest.schedule.of(name).stages
-            for index, stage in enumerate(placement.function.stages):
-                self._walks[name, index] = loop_dimensions(stage, orders[index])
+            for index, traversal in enumerate(placement.stages):
+                once = orders[index].once
+                self._wheels[name, index] = covered(traversal.steps, once, self.nest.simplify)
 
     def func(self, placement: Placement) -> FuncFeatures:
         function, path, storage = placement.function, placement.path, placement.storage
@@ -124,14 +123,14 @@ class _Counter:
         function, path = placement.function, placement.path
         own = self._own(placement.stages[index])
         loops = (*path, *own)
-        walks = [self._walks[loop.func, loop.stage][loop.loop] for loop in path]
-        walks += [self._walks[function.name, index][loop.loop] for loop in own]
+        wheels = [self._wheels_of(loop, loop.func, loop.stage) for loop in path]
+        wheels += [self._wheels_of(loop, function.name, index) for loop in own]
         lanes = [v.extent for v in own if v.kind is LoopKind.VECTORIZED]
         return StageFeatures(
             func=function.name,
             index=index,
             work=stage_work(function.stages[index]),
-            loops=tuple(self._loop(loops[: i + 1], walks[i]) for i in range(len(loops))),
+            loops=tuple(self._loop(loops[: i + 1], wheels[i]) for i in range(len(loops))),
             depth=len(path),
             points=self.totals.total(self._points(placement, index), path),
             lanes=product(lanes),
@@ -148,16 +147,25 @@ class _Counter:
             for loop in traversal.loops
         )
 
-    def _loop(self, loops: tuple[LoopVar, ...], dimensions: tuple[str, ...]) -> LoopFeatures:
-        known = self._loops.get((loops, dimensions))
+    def _wheels_of(self, loop: LoopVar, func: str, stage: int) -> Wheels:
+        """What a loop covers of the dimensions of a stage; all of it if it has only one."""
+        wheels = self._wheels[func, stage].get(loop.loop, ((loop.loop, loop.extent),))
+        return ((wheels[0][0], loop.extent),) if len(wheels) == 1 else wheels
+
+    def _loop(self, loops: tuple[LoopVar, ...], wheels: Wheels) -> LoopFeatures:
+        known = self._loops.get((loops, wheels))
         if known is None:
             loop = loops[-1]
-            known = self._loops[loops, dimensions] = LoopFeatures(
+            covers: dict[str, Expr] = {}
+            for dimension, values in wheels:
+                covers[dimension] = times(covers.get(dimension, ONE), values)
+            known = self._loops[loops, wheels] = LoopFeatures(
                 func=loop.func,
                 stage=loop.stage,
                 loop=loop.loop,
                 kind=loop.kind,
-                dimensions=dimensions,
+                dimensions=tuple(covers),
+                covers=tuple(self.totals.typical(c, loops[:-1]) for c in covers.values()),
                 trips=self.totals.typical(loop.extent, loops[:-1]),
                 runs=self.totals.count(loops),
             )
@@ -169,11 +177,14 @@ class _Counter:
         box = dict(zip(function.args, map(self._extent, placement.storage.target), strict=True))
         box |= {r.name: r.extent for r in function.stages[index].rvars}
         guarded = {g.dimension for g in traversal.guards} & set(box)
-        walks = self._walks[function.name, index]
         count: Expr = ONE
         for loop in self._own(traversal):
-            if not set(walks[loop.loop]) <= guarded:
+            wheels = self._wheels_of(loop, function.name, index)
+            if guarded.isdisjoint(name for name, _ in wheels):
                 count = times(count, loop.extent)
+            else:
+                free = [values for name, values in wheels if name not in guarded]
+                count = times(count, product(free))
         for dimension in sorted(guarded):
             count = times(count, box[dimension])
         return count

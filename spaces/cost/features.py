@@ -33,6 +33,8 @@ class LoopFeatures:
 
     Attributes:
         dimensions: the Vars and RVars of its own stage that it moves along.
+        covers: of each dimension the number of values in the iterations of a typical visit; several
+            dimensions, which a ``fuse`` joins, share the iterations.
         trips: the iterations in a typical visit.
         runs: the number of all runs of its body.
     """
@@ -42,6 +44,7 @@ class LoopFeatures:
     loop: str
     kind: LoopKind
     dimensions: tuple[str, ...]
+    covers: tuple[SymbolicNumber, ...]
     trips: SymbolicNumber
     runs: SymbolicNumber
 

@@ -86,8 +86,8 @@ class Regions:
         inner = {name: 1 for loop in stage.own for name in loop.dimensions}
         inner |= dict.fromkeys(func.args, 1)
         for loop in stage.loops[max(depth, stage.depth) :]:
-            for name in loop.dimensions:
-                inner[name] = inner[name] * loop.trips
+            for name, values in zip(loop.dimensions, loop.covers, strict=True):
+                inner[name] = inner[name] * values
         if depth < stage.depth:
             inner |= dict(zip(func.args, self.required(func, depth), strict=True))
         return inner

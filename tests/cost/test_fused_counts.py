@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 
 from spaces.constraints.devices.device import device
@@ -11,7 +10,7 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.counting import features
 from spaces.cost.features import Features
-from spaces.cost.reuse import Prices, Reuse
+from spaces.cost.reuse import Reuse
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -19,6 +18,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Int32
 from spaces.model.writing.text import parse_schedule
+from tests.cost.prices import free
 from tests.cpus import ONE_CORE
 
 X, Y = Var("x"), Var("y")
@@ -118,15 +118,12 @@ def test_a_fused_loop_walks_along_other_dimensions_of_each_stage() -> None:
     assert (f.points, g.points) == (81, 81)
 
 
-FREE = Prices(**{a.name: 0.0 for a in attrs.fields(Prices)})
-
-
 def cost(subject: Pipeline, text: str, size: int, **prices: float) -> float:
     """The cost by the reuse model for an output of ``size`` x ``size``; all other costs are 0."""
     sizes = {f"{b}.min.{d}": 0 for b in ("out", "image") for d in (0, 1)}
     sizes |= {f"{b}.extent.{d}": size for b in ("out", "image") for d in (0, 1)}
     batch = Batch.of(subject, parse_schedule(text, subject), sizes=sizes)
-    return float(Reuse(ONE_CORE, attrs.evolve(FREE, **prices)).cost(batch))
+    return float(Reuse(ONE_CORE, free(**prices)).cost(batch))
 
 
 def test_a_fused_loop_is_started_once() -> None:

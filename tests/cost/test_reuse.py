@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 
 from spaces.cost.batch import Batch
-from spaces.cost.reuse import Prices, Reuse
+from spaces.cost.reuse import Reuse
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -16,16 +15,16 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.schedules.schedule import Schedule
+from tests.cost.prices import free
 from tests.cpus import ONE_CORE
 
 X, Y = Var("x"), Var("y")
 LINE = 64
-FREE = Prices(**{a.name: 0.0 for a in attrs.fields(Prices)})
 
 
 def _cost(pipe: Pipeline, chosen: Directives | Schedule, **prices: float) -> float:
     found = chosen.schedule if isinstance(chosen, Directives) else chosen
-    model = Reuse(ONE_CORE, attrs.evolve(FREE, **prices))
+    model = Reuse(ONE_CORE, free(**prices))
     return float(model.cost(Batch.of(pipe, found)))
 
 
