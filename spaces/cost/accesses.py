@@ -35,9 +35,11 @@ class Course(IntEnum):
     """An affine map of the Vars."""
     CLAMPED = 1
     """An affine map, except at the edges where min and max limit it."""
-    BENT = 2
-    """An affine map on average, or in pieces: a division, a mirror."""
-    UNKNOWN = 3
+    ROUNDED = 2
+    """An affine map with fractions, rounded: a quotient with a literal divisor."""
+    BENT = 3
+    """An affine map on average, or in pieces: a remainder, a mirror."""
+    UNKNOWN = 4
     """A value, which loops do not determine."""
 
 
@@ -300,7 +302,8 @@ class _AffineReader:
                     return self._affine(other, terms, scale * int(factor.value))
         if name == "div" and isinstance(args[1], Const) and args[1].value:
             # Rounding makes every other step longer; over many steps the slope is right.
-            return _at_least(Course.BENT, self._affine(args[0], terms, scale / int(args[1].value)))
+            divided = self._affine(args[0], terms, scale / int(args[1].value))
+            return _at_least(Course.ROUNDED, divided)
         if name in ("min", "max", "mod", "select", "abs"):
             moving = [a for a in args if self.moved_by[a] and not a.type.is_bool]
             if len(moving) == 1 or (name == "select" and moving):

@@ -27,6 +27,9 @@ from spaces.model.schedules.domain_order import LoopKind
 _WRITTEN_OUT = 8
 """A loop of up to this many iterations costs less to enter."""
 
+_LARGEST_DIVISOR = 4
+"""Beyond it so few lanes of ``x / divisor`` differ that compilers load them one by one."""
+
 
 @frozen
 class Prices:
@@ -41,6 +44,8 @@ class Prices:
     store: float = 1.0
     lane: float = 0.65
     """One lane of a gather, a scatter or another operation on single lanes."""
+    shuffle: float = 0.9
+    """A vector whose lanes come from two others: two instructions, for few units execute it."""
     transcendental: float = 15.0
     division: float = 10.0
     iteration: float = 0.5
@@ -183,11 +188,18 @@ class Reuse:
         if not along or not moving:
             return self.prices.load
         first = access.indices[0]
-        is_dense = moving == [first] and abs(first.step(along[0])) == 1
+        step = abs(first.step(along[0]))
         # A clamp changes only the loop iterations at its edges.
-        if is_dense and first.course <= Course.CLAMPED and len(along) == 1:
-            return self.prices.load * self._registers(stage.lanes, bits)
-        return self.prices.lane * stage.lanes
+        is_run = moving == [first] and first.course <= Course.ROUNDED and len(along) == 1
+        if not is_run or step > 1 or step.denominator > _LARGEST_DIVISOR:
+            return self.prices.lane * stage.lanes
+        dense = self._registers(stage.lanes, bits)
+        if step == 1:
+            return self.prices.load * dense
+        # Neighboring lanes read the same element or the next one; the first and the last lane of a
+        # vector may share theirs with other vectors.
+        elements = (stage.lanes - 1) * step.numerator // step.denominator + 2
+        return self.prices.load * self._registers(elements, bits) + self.prices.shuffle * dense
 
     def _loops(self, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of a stage's own loops without their bodies; a fused loop counts once, for the

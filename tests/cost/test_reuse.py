@@ -13,6 +13,7 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.schedules.schedule import Schedule
 from tests.cost.prices import free
@@ -107,6 +108,45 @@ def test_vectors_are_loaded_whole_but_where_coordinates_bend() -> None:
     assert found[None] == plain
     assert found[boundary.repeat_edge] == plain
     assert found[boundary.mirror_image] == 8 * plain
+
+
+@pytest.mark.parametrize(
+    ("divisor", "lanes", "loads", "shuffles"),
+    [
+        (2, 8, 1, 1),  # at most 5 values of 8 in a register
+        (2, 16, 2, 2),  # at most 9 values
+        (4, 16, 1, 2),  # at most 5 values
+        (-2, 8, 1, 1),  # backwards
+    ],
+)
+def test_vectors_of_quotients_are_loaded_whole_and_shuffled(
+    divisor: int, lanes: int, loads: int, shuffles: int
+) -> None:
+    """Neighboring lanes of ``image[x / 2]`` read the same value or neighbors."""
+    image, f = ImageParam(Float32, 2, "input"), Func("f")
+    f[X, Y] = image[X / divisor, Y]
+    pipe = pipeline(f, estimates={f: [1024, 1024]})
+    vectors = 1024 * 1024 / lanes
+    chosen = schedule(pipe).vectorize("x", lanes)
+    assert _cost(pipe, chosen, load=1.0, lane=100.0) == loads * vectors
+    assert _cost(pipe, chosen, shuffle=1.0) == shuffles * vectors
+
+
+def test_quotients_of_other_coordinates_change_no_vector() -> None:
+    image, f = ImageParam(Float32, 2, "input"), Func("f")
+    f[X, Y] = image[X + Y / 2, Y / 2]
+    pipe = pipeline(f, estimates={f: [1024, 1024]})
+    eight = schedule(pipe).vectorize("x", 8)
+    assert _cost(pipe, eight, load=1.0, lane=100.0, shuffle=100.0) == 1024 * 1024 / 8
+
+
+@pytest.mark.parametrize("coordinate", [(3 * X) / 2, X / 5, X / 2 + X % 2], ids=str)
+def test_vectors_with_gaps_or_few_values_are_gathered(coordinate: Expr) -> None:
+    image, f = ImageParam(Float32, 2, "input"), Func("f")
+    f[X, Y] = image[coordinate, Y]
+    pipe = pipeline(f, estimates={f: [1024, 1024]})
+    eight = schedule(pipe).vectorize("x", 8)
+    assert _cost(pipe, eight, load=100.0, lane=1.0) == 1024 * 1024
 
 
 def test_vectors_across_rows_are_scattered() -> None:
