@@ -14,6 +14,9 @@ Monomial: TypeAlias = tuple[Expr, ...]
 """A product of atoms in stable order; the empty product is 1."""
 
 
+_LEAST, _MOST = Int32.min_value, Int32.max_value
+
+
 def _order(atom: Expr) -> tuple[int, str, int]:
     return (0, atom.name, 0) if isinstance(atom, Variable) else (1, "", atom.digest)
 
@@ -95,12 +98,12 @@ class Polynomial:
         """``(a, b)`` with ``self = a * atom + b``, neither with ``atom`` as a factor; None if the
         atom occurs in a higher power.
         """
+        alone = self.alone(atom)
+        if alone is not None:
+            return Polynomial({(): alone[0]}), alone[1]
         linear: dict[Monomial, int] = {}
         rest: dict[Monomial, int] = {}
         for monomial, coefficient in self.terms.items():
-            if len(monomial) == 1 and monomial[0] is not atom:  # the usual case, made fast
-                rest[monomial] = coefficient
-                continue
             places = [i for i, a in enumerate(monomial) if a is atom]
             if len(places) > 1:
                 return None
@@ -109,6 +112,17 @@ class Polynomial:
             else:
                 rest[monomial] = coefficient
         return Polynomial(linear), Polynomial(rest)
+
+    def alone(self, atom: Expr) -> tuple[int, Polynomial] | None:
+        """``(c, b)`` with ``self = c * atom + b`` for a number ``c`` other than 0; None if ``atom``
+        has other factors beside it, or does not occur.
+        """
+        for monomial in self.terms:
+            if len(monomial) > 1 and any(a is atom for a in monomial):
+                return None
+        rest = dict(self.terms)
+        coefficient = rest.pop((atom,), 0)
+        return (coefficient, Polynomial(rest)) if coefficient else None
 
     def common(self, other: Polynomial) -> Polynomial:
         """The part that may move out of a min or select of the two: the terms that both have, and
@@ -143,7 +157,7 @@ class Polynomial:
 
 def _literal(number: int) -> Expr:
     """A number as an expression; beyond int32, a sum of products of literals."""
-    if Int32.holds(number):
+    if _LEAST <= number <= _MOST:
         return constant(number, Int32)
     sign = 1 if number > 0 else -1
     high, low = divmod(abs(number), Int32.max_value)
@@ -195,16 +209,26 @@ def _multiples_of_term(
     quotient: dict[tuple[Expr, ...], int] = {}
     rest: dict[tuple[Expr, ...], int] = {}
     for term, coefficient in a.terms.items():
-        left = list(term)
-        for atom in monomial:
-            if atom in left:
-                left.remove(atom)
-        if len(left) != len(term) - len(monomial):
+        left = _without(term, monomial) if monomial else term
+        if left is None:
             rest[term] = coefficient
             continue
         whole, over = divmod(coefficient, divisor)
         if whole:
-            quotient[tuple(left)] = whole
+            quotient[left] = whole
         if over:
             rest[term] = over
     return Polynomial(quotient), Polynomial(rest)
+
+
+def _without(term: Monomial, monomial: Monomial) -> Monomial | None:
+    """The factors of ``term`` beside those of ``monomial``; None if it lacks one of them."""
+    left = list(term)
+    for atom in monomial:
+        for place, factor in enumerate(left):
+            if factor is atom:
+                del left[place]
+                break
+        else:
+            return None
+    return tuple(left)

@@ -128,5 +128,14 @@ def mirrored(low: int | None, high: int | None, seed: int) -> int:
     return last - seed % (last - first + 1)
 
 
+def lowest(low: int | None, high: int | None, seed: int) -> int:
+    """The smallest number between two limits; far below the upper one, or below zero, if there is
+    no lower limit.
+    """
+    if low is not None:
+        return low
+    return (0 if high is None else min(high, 0)) - _FAR
+
+
 PICKS = (least, most, middle, scattered, mirrored)
 """The ways to pick a number; together they refute most false claims."""

@@ -16,7 +16,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.corners import CORNERS
 from spaces.model.formulas.extremes import EXTREMES, operands
 from spaces.model.formulas.polynomial import Monomial, Polynomial, multiples
-from spaces.model.formulas.samples import PICKS, Sample
+from spaces.model.formulas.samples import PICKS, Sample, lowest
 
 _MOST_PAIRS = 16
 """Compare the operands of two extremes only up to this many pairs."""
@@ -26,6 +26,11 @@ _FEW = 4
 
 
 _ONE = Polynomial.of(1)
+
+_NO_LIMITS = (None, None)
+
+_LIMITED = ("div", *EXTREMES)
+"""The operators that have limits in terms of their operands."""
 
 
 @define
@@ -43,14 +48,18 @@ class VariableRanges(ABC):
     _ranks: dict[str, int] = field(init=False)
     _consulted: set[str] = field(init=False, factory=set)
     _samples: tuple[Sample, ...] = field(init=False)
+    _lowest: Sample = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._ranks = {name: rank for rank, name in enumerate(self._ranges)}
-        around = (None,) * len(PICKS) if self._outer is None else self._outer._samples
-        self._samples = tuple(
-            Sample(self._ranges, self._consulted, pick, outer, self._own)
-            for pick, outer in zip(PICKS, around, strict=True)
+        picks = (lowest, *PICKS)
+        outer = self._outer
+        around = (None,) * len(picks) if outer is None else (outer._lowest, *outer._samples)
+        self._lowest, *samples = (
+            Sample(self._ranges, self._consulted, pick, one, self._own)
+            for pick, one in zip(picks, around, strict=True)
         )
+        self._samples = tuple(samples)
 
     def _outside(self, names: frozenset[str]) -> VariableRanges | None:
         """The outer ranges, if they know all of ``names``; they may already have the answer."""
@@ -73,7 +82,7 @@ class VariableRanges(ABC):
                 self._lowers.clear()
                 self._numbers.clear()
                 self._deciders.clear()
-                for sample in self._samples:
+                for sample in (self._lowest, *self._samples):
                     sample.forget()
 
     def known(self, name: str) -> tuple[Expr | None, Expr | None]:
@@ -86,11 +95,16 @@ class VariableRanges(ABC):
 
     def seen(self, p: Polynomial) -> tuple[int | None, ...]:
         """The values of ``p`` in some assignments within the known ranges."""
-        return tuple(sample.of(p) for sample in self._samples)
+        return tuple([sample.of(p) for sample in (self._lowest, *self._samples)])
 
     def _is_refuted(self, p: Polynomial) -> bool:
         """Whether ``p >= 0`` is false for an assignment within the known ranges."""
-        return any((sample.of(p) or 0) < 0 for sample in self._samples)
+        if (self._lowest.of(p) or 0) < 0:  # where images begin has no limit: refutes most often
+            return True
+        for sample in self._samples:
+            if (sample.of(p) or 0) < 0:
+                return True
+        return False
 
     def proves_at_most(self, p: Polynomial, q: Polynomial) -> bool:
         """Whether ``p <= q`` follows from the known ranges."""
@@ -150,7 +164,7 @@ class VariableRanges(ABC):
         if low is not None:
             return low
         tried = 0
-        for atom in sorted(p.atoms, key=self._replacement_order):
+        for atom in sorted(filter(self._is_limited, p.atoms), key=self._replacement_order):
             bounds = self._replaced(p, atom)
             for bound in bounds:
                 low = self.lower(bound, depth - 1)
@@ -167,8 +181,10 @@ class VariableRanges(ABC):
         instance, that no tile lies beyond the last of ``extent / c`` tiles.
         """
         for atom in p.atoms:
+            if not (isinstance(atom, Op) and atom.name == "div"):
+                continue
             parts = p.split(atom)
-            if parts is None or not (isinstance(atom, Op) and atom.name == "div"):
+            if parts is None:
                 continue
             sign = self._sign(parts[0])
             for end in self._quotient_ends(atom, sign):
@@ -184,10 +200,11 @@ class VariableRanges(ABC):
         form, divisor = self.polynomial(atom.args[0]), atom.args[1]
         if sign == 0 or not isinstance(divisor, Const) or divisor.value < 1:
             return
-        for variable in sorted(form.atoms, key=self._replacement_order):
-            if isinstance(variable, Variable):
-                for end in self._replaced(form.scaled(sign), variable):
-                    yield Op(Int32, "div", (end.scaled(sign).expr(), divisor))
+        variables = [a for a in form.atoms if isinstance(a, Variable) and self._is_limited(a)]
+        signed = form.scaled(sign)
+        for variable in sorted(variables, key=self._replacement_order):
+            for end in self._replaced(signed, variable):
+                yield Op(Int32, "div", (end.scaled(sign).expr(), divisor))
 
     def _without_quotients(self, p: Polynomial, depth: int) -> Polynomial | None:
         """``p`` with a lower limit, a number, in place of ``a / c - b / c``, which is at least
@@ -264,8 +281,19 @@ class VariableRanges(ABC):
             total += coefficient * (low if coefficient > 0 else high)
         return total
 
+    def _is_limited(self, atom: Expr) -> bool:
+        """Whether ``atom`` may have a limit to put in its place."""
+        if isinstance(atom, Variable):
+            self._consulted.add(atom.name)
+            low, high = self._ranges.get(atom.name, _NO_LIMITS)
+            return low is not None or high is not None
+        return isinstance(atom, Op) and atom.name in _LIMITED
+
     def _replaced(self, p: Polynomial, atom: Expr) -> list[Polynomial]:
         """Lower limits of ``p``, as polynomials without ``atom``."""
+        alone = p.alone(atom)
+        if alone is not None:
+            return self._replaced_alone(atom, *alone)
         parts = p.split(atom)
         if parts is None:
             return []
@@ -278,6 +306,16 @@ class VariableRanges(ABC):
         lows, highs = self._symbolic_range(atom)
         return [factor * self.polynomial(bound) + rest for bound in (lows if sign > 0 else highs)]
 
+    def _replaced_alone(self, atom: Expr, times: int, rest: Polynomial) -> list[Polynomial]:
+        """Lower limits of ``times * atom + rest``; for a number as factor fewer polynomials are
+        made.
+        """
+        if isinstance(atom, Op) and atom.name == "div":
+            sign = 1 if times > 0 else -1
+            return self._without_division(atom, Polynomial.of(times), rest, sign)
+        limits = self._symbolic_range(atom)[0 if times > 0 else 1]
+        return [self.polynomial(bound).scaled(times) + rest for bound in limits]
+
     def _without_division(
         self, atom: Op, factor: Polynomial, rest: Polynomial, sign: int
     ) -> list[Polynomial]:
@@ -288,10 +326,11 @@ class VariableRanges(ABC):
         times, over = multiples(factor, c)
         if over.terms or not self.proves_positive(c):
             return []
-        least = a - c + Polynomial.of(1)
-        return [times * (least if sign > 0 else a) + rest]
+        return [times * (a - c + _ONE if sign > 0 else a) + rest]
 
     def _sign(self, p: Polynomial) -> int:
+        if p.constant is not None:
+            return 1 if p.constant >= 0 else -1
         low = self._termwise(p)
         if low is not None and low >= 0:
             return 1
