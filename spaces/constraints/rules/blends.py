@@ -21,7 +21,8 @@ from spaces.model.schedules.domain_order import Split
 def blended_by_threads(records: Records, func: str) -> Iterator[Check]:
     """One check for each loop whose iterations are threads, with the first such split."""
     for index, (stage, order, traced) in enumerate(records.stages(func)):
-        if traced.faults:
+        blends = any(isinstance(r, Split) and r.tail in BLENDING for r in order.splits)
+        if traced.faults or not blends:
             continue
         walks = loop_dimensions(stage, order)
         for number, record in enumerate(order.splits):

@@ -14,7 +14,6 @@ from spaces.model.schedules.fused_groups import (
     circle,
     companions,
     dependent,
-    groups,
     in_turn,
     leaders,
     turns,
@@ -187,7 +186,7 @@ def _apart(records: Records, func: str, other: str) -> str:
 
 def _group(records: Records, func: str) -> tuple[str, ...]:
     """The fused group of a Func; none if a member is missing or the group is a circle."""
-    group = next((g for g in groups(records.schedule) if func in g), ())
+    group = next((g for g in records.groups if func in g), ())
     names = {f.name for f in records.pipeline.functions}
     whole = set(group) <= names and not any(circle(records.schedule, name) for name in group)
     return group if whole else ()
@@ -201,10 +200,11 @@ def _group(records: Records, func: str) -> tuple[str, ...]:
 )
 def independent(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
-    group = _group(records, func)
-    if not group or not records.entry(func).companions:
+    entry = records.entry(func)
+    group = _group(records, func) if entry.companions else ()
+    if not group:
         return
-    one = records.entry(func).companions[0]
+    one = entry.companions[0]
     if pair := dependent(records.pipeline, group):
         yield _check(func, one, f"{pair[0]} reads {pair[1]}", "Choose a Func that it does not.")
         return
@@ -224,9 +224,9 @@ def independent(records: Records, func: str) -> Iterator[Check]:
 )
 def in_order(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
-    group = _group(records, func)
     entry = records.entry(func)
-    if not group or not entry.companions:
+    group = _group(records, func) if entry.companions else ()
+    if not group:
         return
     if not all(_is_there(records, stage) for stage in companions(records.schedule)):
         return
@@ -246,6 +246,8 @@ def in_order(records: Records, func: str) -> Iterator[Check]:
 )
 def own_stages(records: Records, func: str) -> Iterator[Check]:
     """At most one check for each two stages."""
+    if len(records.entry(func).companions) < 2:
+        return
     fused = records.levels.fused_groups
     mine = [one for one in _pairs(records, func) if StageOf(func, one.stage) in fused.depths]
     for number, one in enumerate(mine):

@@ -243,6 +243,8 @@ do.
 def tail(records: Records, func: str) -> Iterator[Check]:
     """One check for each tail that would apply an update at a wrong place, or twice."""
     for index, (stage, order, _) in enumerate(records.stages(func)):
+        if not order.splits:
+            continue
         inside = set[str]()
         tails = resolved_tails(stage, order, index > 0)
         for number, (record, exact) in enumerate(

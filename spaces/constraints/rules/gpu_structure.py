@@ -44,7 +44,7 @@ def device(records: Records, func: str) -> Iterator[Check]:
     """One check for each GPU loop if the device is not a GPU."""
     if isinstance(records.device, GpuDevice):
         return
-    for index, (_, order, _) in enumerate(records.stages(func)):
+    for index, order in _kernel_orders(records, func):
         for loop in order.loops:
             if loop.kind.is_gpu:
                 yield Check(
@@ -66,14 +66,18 @@ def device(records: Records, func: str) -> Iterator[Check]:
                 )
 
 
-def _stages(records: Records, func: str) -> Iterator[tuple[int, Path, tuple[LoopKind, ...]]]:
-    """Each stage of a computed Func with all loops around it and their kinds."""
-    if func not in records.computed:
-        return
-    for index in range(len(records.entry(func).stages)):
-        path = records.path(func, index)
-        if path is not None:
-            yield index, path, records.kinds(path)
+def _kernel_stages(records: Records, func: str) -> Iterator[tuple[int, Path, tuple[LoopKind, ...]]]:
+    """Each stage of a computed Func in a kernel, with all loops around it and their kinds."""
+    for one in records.placed(func):
+        if one.in_kernel:
+            yield one.index, one.path, one.kinds
+
+
+def _kernel_orders(records: Records, func: str) -> Iterator[tuple[int, DomainOrder]]:
+    """Each stage of a Func that has block or thread loops, with its domain order."""
+    for index, order in enumerate(records.entry(func).stages):
+        if any([loop.kind.is_gpu for loop in order.loops]):
+            yield index, order
 
 
 def _own(func: str, index: int, path: Path) -> range:
@@ -89,7 +93,7 @@ def _own(func: str, index: int, path: Path) -> range:
 )
 def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
     """One check for each stage of the Func with thread loops around which no block loop stands."""
-    for index, path, kinds in _stages(records, func):
+    for index, path, kinds in _kernel_stages(records, func):
         alone = [
             i for i in _own(func, index, path) if kinds[i] is _THREAD and _BLOCK not in kinds[:i]
         ]
@@ -134,7 +138,7 @@ def nested_blocks(records: Records, func: str) -> Iterator[Check]:
     """One check for each block loop of the Func inside another stage's block loop, and for each
     that is inside one of those in which another stage runs.
     """
-    for index, path, kinds in _stages(records, func):
+    for index, path, kinds in _kernel_stages(records, func):
         own = _own(func, index, path)
         outer = next((p for p, k in zip(path, kinds, strict=True) if k is _BLOCK), None)
         for i in own:
@@ -154,7 +158,7 @@ def nested_threads(records: Records, func: str) -> Iterator[Check]:
     """One check for each thread loop of the Func inside another stage's thread loop, and for each
     that is inside one of those in which another stage runs.
     """
-    for index, path, kinds in _stages(records, func):
+    for index, path, kinds in _kernel_stages(records, func):
         own = _own(func, index, path)
         outer = next((p for p, k in zip(path, kinds, strict=True) if k is _THREAD), None)
         for i in own:
@@ -216,7 +220,7 @@ def _inside(records: Records, loop: LoopOf, outer: LoopOf, kind: str, because: S
 )
 def blocks_inside_threads(records: Records, func: str) -> Iterator[Check]:
     """One check for each stage with block loops inside a thread loop of it."""
-    for index, (_, order, _) in enumerate(records.stages(func)):
+    for index, order in _kernel_orders(records, func):
         kinds = [loop.kind for loop in order.loops]
         inside = [
             loop.name
@@ -257,7 +261,7 @@ def _blocks_outside(order: DomainOrder) -> list[str]:
 )
 def loop_between(records: Records, func: str) -> Iterator[Check]:
     """One check for each other loop between two block loops, or two thread loops."""
-    for index, (_, order, _) in enumerate(records.stages(func)):
+    for index, order in _kernel_orders(records, func):
         kinds = [loop.kind for loop in order.loops]
         for wanted, name in ((_BLOCK, "block"), (_THREAD, "thread")):
             places = [i for i, k in enumerate(kinds) if k is wanted]
@@ -291,7 +295,7 @@ def loop_between(records: Records, func: str) -> Iterator[Check]:
 )
 def dimensions(records: Records, func: str) -> Iterator[Check]:
     """One check for each stage with more of them."""
-    for index, (_, order, _) in enumerate(records.stages(func)):
+    for index, order in _kernel_orders(records, func):
         for kind, name in ((_BLOCK, "block"), (_THREAD, "thread")):
             loops = [loop.name for loop in order.loops if loop.kind is kind]
             if len(loops) > 3:
@@ -366,7 +370,7 @@ def _level(records: Records, func: str, verb: str) -> str:
 )
 def parallel_in_kernel(records: Records, func: str) -> Iterator[Check]:
     """One check for each parallel loop of the Func inside a block or thread loop."""
-    for index, path, kinds in _stages(records, func):
+    for index, path, kinds in _kernel_stages(records, func):
         for i in _own(func, index, path):
             around = [p for p, k in zip(path[:i], kinds[:i], strict=True) if k.is_gpu]
             if kinds[i] is LoopKind.PARALLEL and around:
@@ -395,7 +399,7 @@ def parallel_in_kernel(records: Records, func: str) -> Iterator[Check]:
 )
 def kernel_in_parallel(records: Records, func: str) -> Iterator[Check]:
     """One check for each stage that begins a kernel inside a parallel loop."""
-    for index, path, kinds in _stages(records, func):
+    for index, path, kinds in _kernel_stages(records, func):
         if _BLOCK not in kinds or path[kinds.index(_BLOCK)].func != func:
             continue
         first = kinds.index(_BLOCK)

@@ -41,12 +41,11 @@ values, and more than 100 s for 4096."""
 )
 def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
     """One check for each such loop of the Func."""
-    for index in range(len(records.entry(func).stages) if func in records.computed else 0):
-        path = records.path(func, index)
-        if path is None:
+    for placed_stage in records.placed(func):
+        index, path, kinds = placed_stage.index, placed_stage.path, placed_stage.kinds
+        if LoopKind.VECTORIZED not in kinds:
             continue
-        kinds = records.kinds(path)
-        around = next((i for i, k in enumerate(kinds) if k is LoopKind.VECTORIZED), len(path))
+        around = kinds.index(LoopKind.VECTORIZED)
         for loop, kind in zip(path[around:], kinds[around:], strict=True):
             if kind.uses_threads and loop.func == func and loop.stage == index:
                 outer = path[around]

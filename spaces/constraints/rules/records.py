@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from spaces.constraints.dependences.hazards import ordering
 from spaces.constraints.dependences.orders import Trace, trace
@@ -12,8 +12,26 @@ from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind
+from spaces.model.schedules.fused_groups import groups
 from spaces.model.schedules.levels import LevelError, Levels, Path
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
+
+
+@frozen
+class Placed:
+    """A stage of a computed Func at a legal place.
+
+    Attributes:
+        index: 0 for the pure stage, n for update n - 1.
+        path: all loops around the stage, including its own, outermost first.
+        kinds: the kind of each of these loops.
+        in_kernel: whether one of them runs on a GPU.
+    """
+
+    index: int
+    path: Path
+    kinds: tuple[LoopKind, ...]
+    in_kernel: bool
 
 
 @define
@@ -31,6 +49,7 @@ class Records:
     _traced: dict[str, tuple[tuple[Stage, DomainOrder, Trace], ...]] = field(
         init=False, factory=dict
     )
+    _placed: dict[str, tuple[Placed, ...]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.pipeline = derived(self.pipeline, self.schedule)
@@ -46,6 +65,11 @@ class Records:
     def computed(self) -> frozenset[str]:
         """The names of the Funcs that are not inlined, or cannot be."""
         return frozenset(f.name for f in self.levels.functions)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The Funcs that are computed with each other."""
+        return groups(self.schedule)
 
     @property
     def gpu(self) -> GpuDevice | None:
@@ -99,6 +123,22 @@ class Records:
     def path(self, func: str, stage: int) -> Path | None:
         """All loops around a stage, including its own; None if its compute level is illegal."""
         return None if self.compute_path(func) is None else self.levels.stage_path(func, stage)
+
+    def placed(self, func: str) -> tuple[Placed, ...]:
+        """The stages of a computed Func whose place is legal; none of an inlined Func. Many rules
+        ask, so results are kept.
+        """
+        if func not in self._placed:
+            count = len(self.entry(func).stages) if func in self.computed else 0
+            paths = ((index, self.path(func, index)) for index in range(count))
+            self._placed[func] = tuple(
+                self._with_kinds(index, path) for index, path in paths if path is not None
+            )
+        return self._placed[func]
+
+    def _with_kinds(self, index: int, path: Path) -> Placed:
+        kinds = self.kinds(path)
+        return Placed(index, path, kinds, any(kind.is_gpu for kind in kinds))
 
     def kinds(self, path: Path) -> tuple[LoopKind, ...]:
         """The kind of each loop of a path."""

@@ -34,7 +34,7 @@ _ZERO = constant(0, Int32)
 def repeated_update(records: Records, func: str) -> Iterator[Check]:
     """One check for each split of a loop inside a tile whose last round may go over its end."""
     for index, (stage, order, _) in enumerate(records.stages(func)):
-        if index == 0 or not reads_itself(records.function(func), stage):
+        if index == 0 or not order.splits or not reads_itself(records.function(func), stage):
             continue
         for number, record, extent in _inside_tiles(stage, order):
             factor = factor_expr(record.factor)

@@ -54,8 +54,9 @@ def _known(pipeline: Pipeline) -> set[str]:
 )
 def condition(records: Records, func: str) -> Iterator[Check]:
     """One check for each condition that is not about parameters and sizes."""
-    known = _known(records.pipeline)
-    for one in records.entry(func).specializations:
+    written = records.entry(func).specializations
+    known = _known(records.pipeline) if written else set()
+    for one in written:
         nodes = list(walk(one.condition))
         other = [str(n) for n in nodes if n.loads and not n.children]
         other += [str(n) for n in nodes if n.loads and n.children]
@@ -134,8 +135,10 @@ def after_failure(records: Records, func: str) -> Iterator[Check]:
 )
 def few_cases(records: Records, func: str) -> Iterator[Check]:
     """At most one check, about the last specialized Func."""
-    last = [f.name for f in records.schedule.funcs if f.specializations][-1:]
-    if last == [func]:
+    if not records.entry(func).specializations:
+        return
+    last = [f.name for f in records.schedule.funcs if f.specializations][-1]
+    if last == func:
         count = len(list(itertools.islice(cases(records.schedule), MOST_CASES + 1)))
         if count > MOST_CASES:
             yield Check(
