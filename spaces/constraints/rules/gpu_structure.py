@@ -76,7 +76,7 @@ def _kernel_stages(records: Records, func: str) -> Iterator[tuple[int, Path, tup
 def _kernel_orders(records: Records, func: str) -> Iterator[tuple[int, DomainOrder]]:
     """Each stage of a Func that has block or thread loops, with its domain order."""
     for index, order in enumerate(records.entry(func).stages):
-        if any([loop.kind.is_gpu for loop in order.loops]):
+        if any(loop.kind.is_gpu for loop in order.loops):
             yield index, order
 
 

@@ -99,12 +99,9 @@ class VariableRanges(ABC):
 
     def _is_refuted(self, p: Polynomial) -> bool:
         """Whether ``p >= 0`` is false for an assignment within the known ranges."""
-        if (self._lowest.of(p) or 0) < 0:  # where images begin has no limit: refutes most often
-            return True
-        for sample in self._samples:
-            if (sample.of(p) or 0) < 0:
-                return True
-        return False
+        # Where images begin has no limit, so the lowest assignment refutes most often.
+        first = self._lowest.of(p) or 0
+        return first < 0 or any((sample.of(p) or 0) < 0 for sample in self._samples)
 
     def proves_at_most(self, p: Polynomial, q: Polynomial) -> bool:
         """Whether ``p <= q`` follows from the known ranges."""
