@@ -277,7 +277,7 @@ PRECONDITIONS = (
     Mutant(
         "limits-wrap",
         "_literal",
-        "Int32.holds(number)",
+        "_LEAST <= number <= _MOST",
         "number is not None",
         "A limit that int32 does not hold is another one, below zero.",
         ("test_forms.py",),
