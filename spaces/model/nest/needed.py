@@ -103,10 +103,11 @@ class _NeededPoints:
         if running is None:
             return
         count, values = running
+        done: dict[Expr, object] = {}  # a stencil reads many coordinates with parts in common
         if stage is not function.stages[0]:
-            self.reach(function.name, self._places(stage.args, values, count))
+            self.reach(function.name, self._places(stage.args, values, count, done))
         for call in stage.calls:
-            self.need(call.target, self._places(call.args, values, count))
+            self.need(call.target, self._places(call.args, values, count, done))
 
     def _running(
         self, stage: Stage, at: dict[str, NDArray[np.int64]]
@@ -136,7 +137,7 @@ class _NeededPoints:
         for predicate in stage.predicates:
             if predicate.loads:
                 continue  # bounds inference takes it to hold wherever it may
-            holds = self._read(predicate, values)
+            holds = _read(predicate, {**self.sizes, **values}, {})
             if holds is None:
                 return None
             runs &= np.asarray(holds, np.bool_)
@@ -144,23 +145,36 @@ class _NeededPoints:
         return (int(runs.sum()), {**self.sizes, **kept}) if runs.any() else None
 
     def _number(self, expr: Expr) -> int | None:
-        found = self._read(expr, {})
+        found = _read(expr, self.sizes, {})
         return None if found is None else int(found)
 
-    def _read(self, expr: Expr, values: Mapping[str, object]) -> NDArray[np.int64] | None:
-        try:
-            return np.asarray(read_all((expr,), {**self.sizes, **values}, ARRAYS)[0])
-        except FormulaError:
-            return None
-
+    @staticmethod
     def _places(
-        self, coordinates: Iterable[Expr], values: Mapping[str, object], count: int
+        coordinates: Iterable[Expr],
+        values: Mapping[str, object],
+        count: int,
+        done: dict[Expr, object],
     ) -> Points:
-        found = (self._read(coordinate, values) for coordinate in coordinates)
-        return tuple(
-            None if one is None else np.array(np.broadcast_to(one, count), np.int64)
-            for one in found
-        )
+        found = (_read(coordinate, values, done) for coordinate in coordinates)
+        return tuple(None if one is None else _column(one, count) for one in found)
+
+
+def _read(
+    expr: Expr, values: Mapping[str, object], done: dict[Expr, object]
+) -> NDArray[np.int64] | None:
+    """The values of an expression; None if it is no formula over ``values``. ``done`` keeps those
+    of its parts.
+    """
+    try:
+        return np.asarray(read_all((expr,), values, ARRAYS, done)[0])
+    except FormulaError:
+        return None
+
+
+def _column(values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    if values.shape == (count,) and values.dtype == np.int64:
+        return values
+    return np.array(np.broadcast_to(values, count), np.int64)
 
 
 def _widened(known: ValueRange, column: Column) -> ValueRange:
