@@ -50,13 +50,13 @@ class Stage:
     rvars: tuple[ReductionVar, ...] = ()
     predicates: tuple[Expr, ...] = field(default=(), converter=_plain_first)
 
-    @property
+    @cached_property
     def pure_vars(self) -> tuple[str, ...]:
         """Names of the pure Vars that this stage runs over, innermost first."""
         reduced = {r.name for r in self.rvars}
         return tuple(a.name for a in self.args if isinstance(a, Variable) and a.name not in reduced)
 
-    @property
+    @cached_property
     def dimensions(self) -> tuple[str, ...]:
         """The loops of the default domain order, innermost first: RVars, then pure Vars."""
         return (*(r.name for r in self.rvars), *self.pure_vars)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import cached_property
 from typing import TypeAlias
 
 from attrs import field, frozen
@@ -193,7 +194,7 @@ class DomainOrder:
         found = (one.policy for one in self.partitions if one.loop == name)
         return next(found, Partition.AUTO)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Loop names, outermost first."""
         return tuple(loop.name for loop in self.loops)
