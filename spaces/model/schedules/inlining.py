@@ -60,7 +60,7 @@ def _expand(function: Function, bodies: dict[str, Function]) -> Function:
         return reading(node, value) if isinstance(node, Call) else node
 
     def expanded(expr: Expr) -> Expr:
-        return rewrite(expr, inline)
+        return rewrite(expr, inline) if expr.loads else expr
 
     def place(expr: Expr) -> Expr:
         # Values that have become coordinates are arithmetic, as those written there are.
