@@ -456,8 +456,11 @@ def _does_not_fit(value: int | float, type: Type) -> OverflowError:
 
 def match(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Both operands in their common type (Halide's ``match_types``)."""
-    if isinstance(a, Expr) and isinstance(b, Expr) and a.type is b.type:
-        return a, b
+    if isinstance(a, Expr):
+        if isinstance(b, Expr) and a.type is b.type:
+            return a, b
+        if type(b) is int and a.type.lanes == 1 and a.type.holds(b):  # most literals: no cast
+            return a, constant(b, a.type)
     left = as_expr(a, getattr(b, "type", None))
     right = as_expr(b, getattr(a, "type", None))
     common = promote(left.type, right.type)

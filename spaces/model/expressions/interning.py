@@ -30,7 +30,7 @@ def _digest(kind: str, fields: tuple[Any, ...]) -> int:
     parts = [_text_digest(kind)]
     for value in fields:
         for item in value if isinstance(value, tuple) else (value,):
-            parts.append(item.digest if isinstance(type(item), Interned) else _text_digest(item))
+            parts.append(item.digest if type(type(item)) is Interned else _text_digest(item))
     return hash(tuple(parts))
 
 

@@ -89,9 +89,12 @@ class Type(metaclass=_OneEach):
 
     def holds(self, value: int) -> bool:
         """Whether this type represents the integer ``value`` exactly."""
-        if self.is_float:
+        if self.code == "int":
+            half = 1 << (self.bits - 1)
+            return -half <= value < half
+        if self.code == "float":
             return abs(value) <= 1 << (24 if self.bits == 32 else 53)
-        return self.min_value <= value <= self.max_value
+        return 0 <= value < 1 << self.bits
 
     def holds_all(self, other: Type) -> bool:
         """Whether both are integer types, and this type holds every value of the other."""
