@@ -67,12 +67,10 @@ class Sample:
     def _found(self, expr: Expr) -> int | None:
         if isinstance(expr, Variable):
             return self._variable(expr)
-        known = isinstance(expr, Op) and all(a.type is Int32 or a.type.is_bool for a in expr.args)
-        if known and isinstance(expr, Op) and expr.name in INTEGERS.operators:
-            operands = [self._value(a) for a in expr.args]
-            if any(o is None for o in operands):
-                return None
-            return int(INTEGERS.operators[expr.name](*operands))
+        operator = INTEGERS.operators.get(expr.name) if isinstance(expr, Op) else None
+        if operator is not None and all(map(_is_known, expr.children)):
+            operands = [self._value(a) for a in expr.children]
+            return None if None in operands else int(operator(*operands))
         # Only the type limits other values.
         return self.pick(expr.type.min_value, expr.type.max_value, expr.digest)
 
@@ -89,6 +87,11 @@ class Sample:
         if least is not None and most is not None and least > most:
             return None
         return self.pick(least, most, variable.digest)
+
+
+def _is_known(operand: Expr) -> bool:
+    """Whether an assignment has a number for an operand: a coordinate or a condition."""
+    return operand.type is Int32 or operand.type.is_bool
 
 
 _FAR = 1009
@@ -138,4 +141,6 @@ def lowest(low: int | None, high: int | None, seed: int) -> int:
 
 
 PICKS = (least, most, middle, scattered, mirrored)
-"""The ways to pick a number; together they refute most false claims."""
+"""The ways to pick a number; together they refute most false claims. Forms depend on them, because
+they choose which operands of a long min or max decide. :func:`lowest` only refutes.
+"""
