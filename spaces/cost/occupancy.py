@@ -2,9 +2,11 @@
 
 The cost of a group of stages that share a kernel is its arithmetic, divided by the threads that run
 at a time, plus its loads, weighted by the memory that they read. A kernel that does not fit the
-device, or cannot keep it busy, is useless: its cost is infinite. The listing looks at groups, not
-at whole pipelines. This model adds the stores for other kernels, the start of kernels and blocks,
-and the time of a single thread.
+device, or keeps too few threads of a multiprocessor busy, is useless: its cost is infinite. The
+listing also discards kernels of fewer blocks than multiprocessors. But a small problem may have no
+others, so here the idle multiprocessors are lost throughput. The listing looks at groups, not at
+whole pipelines. This model adds the stores for other kernels, the start of kernels and blocks, and
+the time of a single thread.
 """
 
 from __future__ import annotations
@@ -85,6 +87,7 @@ class OccupancyModel:
         memory: SymbolicNumber = 0.0
         least_occupancy: SymbolicNumber = 1.0
         least_threads: SymbolicNumber = float(self.device.max_threads_per_sm)
+        idle = self._idle(kernel)
         for stage in features.stages:
             if _kernel_of(stage) != (kernel.func, kernel.stage):
                 continue
@@ -92,7 +95,7 @@ class OccupancyModel:
             fraction = self.occupancy(kernel, threads)
             active = self._active_threads(fraction, threads)
             operations = stage.points * max(stage.work.operations.total, 1)
-            shared = operations / (np.maximum(fraction, 1e-9) * active)
+            shared = operations / (np.maximum(fraction, 1e-9) * active) * idle
             # However many threads run, each must finish its own work.
             alone = operations / (threads * kernel.blocks) * self.latency * self.device.sm_count
             arithmetic = arithmetic + np.maximum(shared, alone)
@@ -101,8 +104,12 @@ class OccupancyModel:
             least_threads = np.minimum(least_threads, active)
         busy = np.maximum(least_occupancy * least_threads, 1e-9)
         begun = self.launch * self.device.sm_count + self.block * kernel.blocks
-        cost = arithmetic + memory / busy + begun
+        cost = arithmetic + memory / busy * idle + begun
         return np.where(self._is_useful(features, kernel, least_occupancy), cost, np.inf)
+
+    def _idle(self, kernel: KernelFeatures) -> SymbolicNumber:
+        """All multiprocessors over those that have a block, ``active_SMs`` of Listing 1."""
+        return self.device.sm_count / np.minimum(kernel.blocks, self.device.sm_count)
 
     def _active_threads(self, occupancy: SymbolicNumber, threads: SymbolicNumber) -> SymbolicNumber:
         """The busy threads of a multiprocessor: a partly filled warp runs like a full one."""
@@ -113,16 +120,15 @@ class OccupancyModel:
     def _is_useful(
         self, features: Features, kernel: KernelFeatures, occupancy: SymbolicNumber
     ) -> SymbolicNumber:
-        """Lines 28, 36 and 37 of Listing 1."""
+        """Lines 28, 36 and 37 of Listing 1, without ``active_SMs``."""
         device = self.device
-        # A domain too small for a warp on each multiprocessor always leaves some idle.
-        needed = features.func(kernel.func).distinct // device.warp_threads
         fits = (kernel.threads <= device.max_threads_per_block) & (
             kernel.shared_bytes <= device.max_shared_bytes_per_block
         )
-        whole_warps = (kernel.threads % device.warp_threads == 0) | (needed == 0)
-        keeps_busy = kernel.blocks >= np.minimum(needed, device.sm_count)
-        return fits & whole_warps & keeps_busy & (occupancy >= self.threshold)
+        # A domain smaller than a warp has no whole one.
+        is_small = features.func(kernel.func).distinct < device.warp_threads
+        whole_warps = (kernel.threads % device.warp_threads == 0) | is_small
+        return fits & whole_warps & (occupancy >= self.threshold)
 
     def _loads(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         cost: SymbolicNumber = 0.0
