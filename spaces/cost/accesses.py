@@ -6,7 +6,7 @@ It is kept as long as the definition exists.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -69,11 +69,16 @@ class Index:
 
 @frozen
 class ReadGroup:
-    """Reads of one buffer that move together: one index for each dimension, innermost first."""
+    """Reads of one buffer that move together: one index for each dimension, innermost first.
+
+    Attributes:
+        in_place: whether all read at the coordinates at which the stage writes.
+    """
 
     buffer: str
     indices: tuple[Index, ...]
     reads: int
+    in_place: bool
 
 
 @frozen
@@ -112,11 +117,13 @@ class Work:
 
     Attributes:
         accesses: its reads.
+        written: the Vars and RVars that may change where it writes.
         parts: its operations, by the Vars and RVars that change their results: ``cos(x)``, for
             example, is not repeated in each line.
     """
 
     accesses: tuple[ReadGroup, ...]
+    written: frozenset[str]
     parts: tuple[tuple[frozenset[str], Operations], ...]
 
     @cached_property
@@ -152,7 +159,8 @@ def stage_work(stage: Stage) -> Work:
         if isinstance(node, Cast | Op) and reader.moved_by[node]:
             groups.setdefault(reader.moved_by[node], []).append(node)
     parts = tuple((moved_by, _operations(nodes)) for moved_by, nodes in groups.items())
-    return Work(reader.grouped(list(calls.values())), parts)
+    accesses = reader.grouped(list(calls.values()), stage.args)
+    return Work(accesses, reader.movers(stage.args), parts)
 
 
 def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:
@@ -242,13 +250,19 @@ class _AffineReader:
                 moved_by[node] = frozenset().union(*(moved_by[c] for c in node.children))
         return _AffineReader(coordinates, moved_by)
 
-    def grouped(self, calls: list[Call]) -> tuple[ReadGroup, ...]:
+    def movers(self, args: Iterable[Expr]) -> frozenset[str]:
+        """The coordinates that may change one of ``args``."""
+        return frozenset().union(*(self.moved_by[arg] for arg in args))
+
+    def grouped(self, calls: list[Call], place: tuple[Expr, ...]) -> tuple[ReadGroup, ...]:
         """Merges reads of one buffer with the same moves into one access that spreads over them."""
         groups: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[_Coordinate, ...]]] = {}
+        places: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[Expr, ...]]] = {}
         for call in calls:
             found = tuple(self._coordinate(arg) for arg in call.args)
             key = (call.target, tuple(c.moves for c in found))
             groups.setdefault(key, []).append(found)
+            places.setdefault(key, []).append(call.args)
         return tuple(
             ReadGroup(
                 buffer,
@@ -256,6 +270,7 @@ class _AffineReader:
                     _index(moves[d], [member[d] for member in members]) for d in range(len(moves))
                 ),
                 len(members),
+                all(args == place for args in places[buffer, moves]),
             )
             for (buffer, moves), members in groups.items()
         )

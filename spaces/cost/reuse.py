@@ -27,6 +27,9 @@ from spaces.model.schedules.domain_order import LoopKind
 _WRITTEN_OUT = 8
 """A loop of up to this many iterations costs less to enter."""
 
+_REGISTERS, _WIDE_REGISTERS = 16, 32
+"""The vector registers of a core, and those of a core with vectors of 512 bits."""
+
 _LARGEST_DIVISOR = 4
 """Beyond it so few lanes of ``x / divisor`` differ that compilers load them one by one."""
 
@@ -145,15 +148,18 @@ class Reuse:
         """
         func = features.func(stage.func)
         moved: SymbolicNumber = 0.0
+        written = self._written(stage, 8 * func.bytes)
         for access in stage.work.accesses:
             bits = 8 * features.element_bytes(access.buffer)
-            moved = moved + access.reads * self._load(stage, access, bits)
+            loads = access.reads * self._load(stage, access, bits)
+            is_own = access.buffer == stage.func and access.in_place
+            moved = moved + (loads * written if is_own else loads)
         along = stage.vector_dimensions
         if along and along != func.args[:1]:
-            moved = moved + stage.lanes * self.prices.lane
+            moved = moved + stage.lanes * self.prices.lane * written
         else:
             registers = (self._registers(stage.lanes, type.bits) for type in func.types)
-            moved = moved + self.prices.store * sum(registers)
+            moved = moved + self.prices.store * sum(registers) * written
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
         return np.maximum(stage.points / stage.lanes * moved, computed) + self._loops(stage)
 
@@ -200,6 +206,35 @@ class Reuse:
         # vector may share theirs with other vectors.
         elements = (stage.lanes - 1) * step.numerator // step.denominator + 2
         return self.prices.load * self._registers(elements, bits) + self.prices.shuffle * dense
+
+    def _written(self, stage: StageFeatures, bits: int) -> SymbolicNumber:
+        """The share of evaluations that store their value, and load it first if they add to it.
+
+        A register keeps a sum in a loop over its terms, if each loop inside is unrolled, runs once,
+        or goes over terms, too. Of sums that need more registers than there are, the surplus moves
+        with each term. What a stage reads elsewhere in its own Func must be stored at once.
+        """
+        work = stage.work
+        if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
+            return 1
+        moves = work.written & set(stage.vector_dimensions)
+        held = self._registers(stage.lanes if moves else 1, bits)
+        kept: SymbolicNumber = 1
+        needed, is_straight = held, np.True_
+        for loop in reversed(stage.own):
+            if loop.kind is LoopKind.PARALLEL:
+                break
+            if loop.kind is LoopKind.VECTORIZED:
+                continue
+            if work.written.isdisjoint(loop.dimensions):
+                kept = kept * np.where(is_straight, loop.trips, 1)
+                needed = np.where(is_straight, held, needed)
+            elif loop.kind.has_constant_extent:
+                held = held * loop.trips
+            else:
+                is_straight = is_straight & np.equal(loop.trips, 1)
+        registers = _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
+        return 1 - np.minimum(1, registers / needed) * (1 - 1 / kept)
 
     def _loops(self, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of a stage's own loops without their bodies; a fused loop counts once, for the

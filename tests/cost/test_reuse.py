@@ -11,11 +11,13 @@ from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
 from tests.cost.prices import free
 from tests.cpus import ONE_CORE
 
@@ -182,3 +184,44 @@ def test_entering_short_loops_costs_less() -> None:
         visits[width] = _cost(pipe, tiled, visit=1.0)
     assert visits[32] == (1024 // 32) * 1024 * (2 / 8)
     assert visits[512] == (1024 // 512) * 1024
+
+
+def _sums() -> Pipeline:
+    """Sums of 10 terms along r, of 64 x 32 values."""
+    image, f, r = ImageParam(Float32, 3, "input"), Func("f"), RDom([(0, 10)], name="r")
+    f[X, Y] = 0.0
+    f[X, Y] += image[r.x, X, Y]
+    return pipeline(f, estimates={f: [64, 32]})
+
+
+VALUES = 64 * 32
+
+
+@pytest.mark.parametrize(
+    ("text", "stores"),
+    [
+        # The first stage stores each value, and the sum once more at its end.
+        ("", 1),
+        # The values around a loop over terms are other ones in each iteration.
+        ("f.update().reorder(x, r.x, y)", 10),
+        # 8 sums stay in registers, 32 are twice as many as there are.
+        ("f.update().split(x, xo, xi, 8).reorder(xi, r.x, xo, y).unroll(xi)", 1),
+        ("f.update().split(x, xo, xi, 32).reorder(xi, r.x, xo, y).unroll(xi)", (10 + 1) / 2),
+        # A loop that runs once keeps them, too.
+        ("f.update().split(x, xo, xi, 64).reorder(xo, r.x, xi, y)", 1),
+    ],
+)
+def test_sums_in_registers_are_stored_once(text: str, stores: float) -> None:
+    pipe = _sums()
+    chosen = parse_schedule(text, pipe)
+    assert _cost(pipe, chosen, store=1.0) == pytest.approx(VALUES * (1 + stores))
+    # The terms are loaded each, and the sums as often as they are stored.
+    assert _cost(pipe, chosen, load=1.0) == pytest.approx(VALUES * (10 + stores))
+
+
+def test_a_scan_stores_each_value() -> None:
+    f, r = Func("f"), RDom([(1, 9)], name="r")
+    f[X, Y] = 0.0
+    f[0, Y] += f[r.x, Y]
+    pipe = pipeline(f, estimates={f: [10, 32]})
+    assert _cost(pipe, Schedule.default(pipe), store=1.0) == 10 * 32 + 9 * 32
