@@ -67,16 +67,16 @@ class Directives(LoopDirectives, CallDirectives):
 
     @directive(Wrap)
     def in_(self, *consumers: str | Func | Sequence[str | Func]) -> Self:
-        """Put a new Func that equals this one between it and ``consumers``, or all that read it,
-        and select that. It is called ``f_in_g`` after both, or ``f_in``; asking for it again
-        selects it again.
+        """Put a new Func with the same values between this one and ``consumers``, or all its
+        readers, and select the new Func. Its name is ``f_in_g``, or ``f_in``. A second call selects
+        it again.
         """
         return self.derive(Wrap(self.selected, names_of(consumers)))
 
     @directive(Clone)
     def clone_in(self, *consumers: str | Func | Sequence[str | Func]) -> Self:
-        """Let ``consumers`` read a copy of this Func, called ``f_clone_in_g`` and scheduled as this
-        one is now, and select that.
+        """Let ``consumers`` read a copy of this Func, and select the copy. Its name is
+        ``f_clone_in_g``, and its schedule is that of this Func now.
         """
         return self.derive(Clone(self.selected, names_of(consumers)))
 
@@ -119,7 +119,7 @@ class Directives(LoopDirectives, CallDirectives):
     def specialize(self, condition: ExprLike) -> Self:
         """Schedule the selected stage anew where ``condition`` holds, beginning with its schedule
         as it is; a specialization of a specialization is one where both conditions hold. The
-        directives that follow, until a stage is selected again, are about that only.
+        directives that follow apply to the specialization, until a stage is selected again.
 
         Where several conditions hold, the one that was written first counts. They are over scalar
         parameters and the sizes and strides of images and outputs. For a GPU each case has kernels
@@ -152,7 +152,7 @@ class Directives(LoopDirectives, CallDirectives):
         return self._with_specializations(known, place)
 
     def _with_splits_of(self, step: RFactor) -> Self:
-        """The splits that a factorization takes made, where they are not yet."""
+        """Add the splits that a factorization needs and that are still missing."""
         known = [f.name for f in derived(self.pipeline, self.schedule).functions]
         result = attrs.evolve(self, selected=step.func, stage=step.update + 1)
         if step.func not in known or not 0 < result.stage < len(result._func.stages):

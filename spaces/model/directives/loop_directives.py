@@ -106,8 +106,8 @@ class LoopDirectives(Selection):
 
     @directive(Partitioned, shown={"policy": Partition.NEVER.qualified})
     def partition(self, loop: Name, policy: Partition | str) -> Self:
-        """Say whether a loop is split where tests along it are decided. What is made of it later
-        is partitioned likewise.
+        """Say whether a loop is divided at the points where tests on its variable change. Loops
+        made from it later get the same policy.
         """
         one = Partitioned(name_of(loop), member_of(Partition, policy))
         changed = (*self._order.partitions, one)
@@ -115,12 +115,12 @@ class LoopDirectives(Selection):
 
     @directive()
     def never_partition(self, *loops: Name) -> Self:
-        """Leave loops whole: less code, whose tests are asked in each iteration."""
+        """Leave loops whole: less code, which tests in each iteration."""
         return self._partition_all(loops, Partition.NEVER)
 
     @directive()
     def always_partition(self, *loops: Name) -> Self:
-        """Split loops where tests along them are decided, if there are no vectors in them, too."""
+        """Divide loops at the points where tests change, also loops without vectors inside."""
         return self._partition_all(loops, Partition.ALWAYS)
 
     @directive()
@@ -130,7 +130,7 @@ class LoopDirectives(Selection):
 
     @directive()
     def always_partition_all(self) -> Self:
-        """Split all loops of the stage where tests along them are decided."""
+        """Divide all loops of the stage at the points where tests change."""
         return self._partition_all(self._order.names, Partition.ALWAYS)
 
     def _partition_all(self, loops: Sequence[Name], policy: Partition) -> Self:
@@ -152,9 +152,9 @@ class LoopDirectives(Selection):
         offset: int = 1,
         bound: PrefetchBound | str = PrefetchBound.GUARD_WITH_IF,
     ) -> Self:
-        """At the beginning of each iteration of the first loop, bring near what its body reads of
-        an image or a Func ``offset`` iterations of the second loop later; the strategy says what
-        of it where that loop ends before.
+        """At the beginning of each iteration of the first loop, load into the cache what its body
+        reads of an image or a Func ``offset`` iterations of the second loop later. The strategy
+        decides what happens beyond the end of that loop.
         """
         names = name_of(target), name_of(at), name_of(origin)
         record = Prefetch(*names, whole_of(offset), member_of(PrefetchBound, bound))
@@ -290,8 +290,8 @@ class LoopDirectives(Selection):
 
 
 def inner_name(loop: str, suffix: str, names: Collection[str]) -> str:
-    """The name of the inner loop of a split that nobody named: ``x_v``, or where a loop has that
-    name ``x_v2``, and so on.
+    """The name of the inner loop of a split whose user gave none: ``x_v``, or ``x_v2`` and so on if
+    that is taken.
     """
     name, number = f"{loop}_{suffix}", 2
     while name in names:

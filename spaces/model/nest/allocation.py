@@ -17,10 +17,10 @@ from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, MemoryType
 
 @frozen
 class Allocation:
-    """Storage of a Func, an array for each of ``types``, all alike: ``mins`` and ``extents`` a
-    dimension, in the order of its arguments; where a fold factor is given, coordinates count modulo
-    it and the extent is the factor. ``order`` are the dimensions as they lie in memory, innermost
-    first.
+    """Storage of a Func: an array for each of ``types``, all of one shape. ``mins`` and ``extents``
+    have an entry a dimension, in the order of the arguments. With a fold factor, coordinates count
+    modulo the factor and the extent is the factor. ``order`` are the dimensions as they lie in
+    memory, innermost first.
     """
 
     func: str

@@ -1,7 +1,7 @@
 """Loops of stages that are computed with each other, as one loop each.
 
-The fused loop runs from the first iteration of any of them to the last of any; in each it does what
-the loops have to do there.
+The fused loop runs from the first iteration of any of them to the last of any. Each iteration runs
+those stages that have an iteration there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def joined(
     simplify: Simplifier,
     depth: int = 0,
 ) -> dict[StageOf, Traversal]:
-    """The traversals of stages that have ``depth`` loops in common with others already."""
+    """The traversals of stages that already share ``depth`` loops with others."""
     found = {stage: traversals[stage] for stage in turn.stages}
     if not turn.inside:
         return found
@@ -50,7 +50,7 @@ def _shift(
     pairs: Mapping[StageOf, Companion],
     simplify: Simplifier,
 ) -> Expr:
-    """How much later the iterations of a loop come than their numbers say."""
+    """By how much the iterations of a loop are delayed in the fused loop."""
     loop = own[stage]
     zero = simplify(loop.min * 0)
     if stage not in pairs or pairs[stage].other not in own:

@@ -48,9 +48,9 @@ class Allocate(Allocation):
 
 @frozen
 class HoistedStorage:
-    """Memory for the storage of ``func``, an array for each of ``types``, which an
-    :class:`Allocate` inside ``body`` takes anew in each of its iterations; ``extents`` are the most
-    that it takes along each dimension.
+    """Memory for the storage of ``func``, an array for each of ``types``. An :class:`Allocate`
+    inside ``body`` uses this memory in each iteration; ``extents`` are the largest that it needs
+    along each dimension.
     """
 
     func: str
@@ -101,17 +101,17 @@ class LoopNest:
 
     @property
     def pipeline(self) -> Pipeline:
-        """What is scheduled."""
+        """The pipeline that is scheduled."""
         return self.bounds.pipeline
 
     @property
     def schedule(self) -> Schedule:
-        """How."""
+        """The schedule that is followed."""
         return self.bounds.schedule
 
     @property
     def assumptions(self) -> tuple[Expr, ...]:
-        """What holds of the sizes of all calls in which this is done."""
+        """Conditions on sizes that hold in all calls of this nest."""
         return self.bounds.assumptions
 
     @property
@@ -153,7 +153,7 @@ def loop_nest(
 
 
 def assemble(bounds: Bounds) -> LoopNest:
-    """The tree of what bounds inference has placed."""
+    """The tree of the Funcs that bounds inference has placed."""
     return LoopNest(_Assembly(bounds).level((), ()), bounds)
 
 
@@ -185,8 +185,8 @@ class _Assembly:
     bounds: Bounds
 
     def level(self, path: Path, inner: tuple[NestNode, ...]) -> tuple[NestNode, ...]:
-        """What happens just inside ``path``: the Funcs computed there, then ``inner``, all
-        inside the storage allocated there.
+        """The nodes just inside ``path``: the Funcs computed there, then ``inner``, all inside the
+        storage allocated there.
         """
         levels = self.bounds.levels
         result: tuple[NestNode, ...] = (*map(self._produce, self._computed.get(path, ())), *inner)
@@ -231,7 +231,7 @@ class _Assembly:
         return produced
 
     def _turn(self, turn: Fused, outside: int = 0) -> tuple[NestNode, ...]:
-        """Stages in fused loops, or one stage, without those of the loops that are ``outside``."""
+        """Stages in fused loops, or one stage, without the loops that are ``outside``."""
         if not turn.inside:
             return self._stage(turn.root, outside)
         body = tuple(node for unit in turn.inside for node in self._turn(unit, outside + 1))

@@ -41,8 +41,8 @@ _MOST_SIGNS = 5
 def needed_ranges(
     pipeline: Pipeline, sizes: Mapping[str, int]
 ) -> dict[str, tuple[ValueRange, ...]]:
-    """For each output and image that something is known of, and each of its dimensions, the
-    coordinates that are needed where sizes have these values, or some of them do.
+    """For the outputs and images that something is known of, the coordinates that are needed along
+    each dimension at these sizes; some sizes may be unknown.
 
     An output needs itself, what other outputs read of it, and the places that its updates write.
     """
@@ -80,13 +80,13 @@ class _NeededPoints:
     ranges: dict[str, tuple[ValueRange, ...]] = field(factory=dict)
 
     def need(self, name: str, points: Points) -> None:
-        """Take in points that are read of a Func or image."""
+        """Add points that are read from a Func or image."""
         self.reach(name, points)
         if any(column is not None for column in points) or not points:
             self.points.setdefault(name, []).append(points)
 
     def reach(self, name: str, points: Points) -> None:
-        """Take in the coordinates of some points, and not what is computed there."""
+        """Add the coordinates of some points, without following what is computed there."""
         known = self.ranges.get(name, (None,) * len(points))
         self.ranges[name] = tuple(map(_widened, known, points))
 

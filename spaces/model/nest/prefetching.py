@@ -1,4 +1,4 @@
-"""What a prefetch brings near: the box that a loop's body will read in a later iteration."""
+"""What a prefetch loads: the box that a loop's body will read in a later iteration."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ahead(bounds: Bounds, loop: LoopVar) -> Iterator[Ahead]:
 
 
 def _of_stage(bounds: Bounds, loop: LoopOf, stage: StageOf) -> Iterator[Ahead]:
-    """What one of the stages whose loop it is says of it."""
+    """The prefetches of one stage that runs in the loop."""
     for record in bounds.schedule.of(stage.func).stages[stage.stage].prefetches:
         if record.at != loop.loop:
             continue

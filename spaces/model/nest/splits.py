@@ -42,7 +42,7 @@ class Division:
     ranges: dict[str, tuple[Expr, Expr]]
 
     def with_tails(self, meaning: Callable[[Tail], Tail]) -> Division:
-        """The same division with ``meaning`` of each tail in its place."""
+        """The same division with each tail replaced by its ``meaning``."""
         steps = tuple(evolve(step, tail=meaning(step.tail)) for step in self.steps)
         return Division(steps, self.ranges)
 
@@ -75,7 +75,7 @@ _WRITES = {
 }
 
 BLENDING = (Tail.SHIFT_INWARDS_AND_BLEND, Tail.ROUND_UP_AND_BLEND)
-"""Tails whose last tile leaves as they are the values that are not its own."""
+"""Tails whose last tile keeps the values beyond the end unchanged."""
 
 GUARDED = (Tail.GUARD_WITH_IF, *_READS)
 """Tails under which iterations that lie beyond the end of a loop, or repeat others, do nothing."""
@@ -185,7 +185,7 @@ def divide(
     box: dict[str, Interval],
     simplify: Simplifier,
 ) -> Division:
-    """What becomes of ``box``, a range for each Var and RVar of the stage called ``name``.
+    """How ``order`` divides ``box``, a range for each Var and RVar of the stage called ``name``.
 
     Raises:
         OrderError: ``order`` names a loop that the stage does not have there, or has already.

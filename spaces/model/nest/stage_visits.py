@@ -89,8 +89,8 @@ class StageVisits:
         box: dict[str, Interval],
         meaning: Callable[[Tail], Tail],
     ) -> dict[str, Interval]:
-        """What the loops of a stage visit when it computes ``box``: what its reads, or its writes,
-        come to.
+        """What the loops of a stage visit when it computes ``box``: where it reads, or where it
+        writes.
         """
         if not self.schedule.of(function.name).stages[index].splits:
             return box

@@ -75,7 +75,7 @@ class Traversal:
 
     @property
     def _own(self) -> dict[str, Expr]:
-        """The number of the iteration of each loop of the stage's own."""
+        """The stage's own iteration number of each loop."""
         shifts = {one.loop: one.shift for one in self.joined}
         return {
             loop.loop: self.simplify(loop.var - shifts[loop.loop])
@@ -86,7 +86,7 @@ class Traversal:
 
     @cached_property
     def running(self) -> tuple[Guard, ...]:
-        """That an iteration of fused loops is one of the stage's."""
+        """The conditions under which an iteration of fused loops is one of the stage's."""
         return tuple(self._running())
 
     def _running(self) -> Iterator[Guard]:

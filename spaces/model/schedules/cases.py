@@ -1,6 +1,6 @@
 """The cases of a schedule with specializations: the assumptions of each, and its schedule.
 
-A condition has one value in a whole run of a pipeline, so the run decides it once, for all stages.
+The value of a condition is the same during a whole run, so each run tests it once, for all stages.
 Under the assumptions of a case, the schedule has no specializations. Halide tests the conditions
 where a stage begins, also in kernels; their blocks then reserve memory for every case.
 """
@@ -25,8 +25,8 @@ MOST_CASES = 16
 
 @frozen
 class Case:
-    """Where all ``assumptions`` hold the pipeline follows ``schedule``, which has no
-    specializations; or with a ``failure`` it stops with that message.
+    """In calls where all ``assumptions`` hold, the pipeline follows ``schedule``, which has no
+    specializations. If ``failure`` is given, the pipeline stops with that message instead.
     """
 
     assumptions: tuple[Expr, ...]
@@ -45,8 +45,8 @@ def cases(schedule: Schedule) -> Iterator[Case]:
 
 
 def followed(schedule: Schedule, values: Mapping[str, int]) -> Schedule:
-    """The schedule without specializations that is followed where sizes and parameters have these
-    values; a condition on anything else is taken not to hold, and no case fails.
+    """The schedule without specializations that the pipeline follows for these sizes and
+    parameters. A condition on anything else counts as false, and no case fails.
     """
     funcs: list[FuncSchedule] = []
     for func in schedule.funcs:
@@ -59,8 +59,8 @@ def followed(schedule: Schedule, values: Mapping[str, int]) -> Schedule:
 
 
 def holds(condition: Expr, values: Mapping[str, int]) -> bool:
-    """Whether a condition on sizes and parameters holds; one on anything else, or that calculates
-    with floats, is taken not to hold.
+    """Whether a condition on sizes and parameters holds. A condition on anything else, or one that
+    calculates with floats, counts as false.
     """
     try:
         return bool(evaluate(condition, values))
@@ -96,7 +96,7 @@ def _cases(schedule: Schedule, assumed: tuple[Expr, ...]) -> Iterator[Case]:
 
 
 def _known(condition: Expr, assumed: tuple[Expr, ...]) -> bool | None:
-    """Whether a condition holds where others do; None where they do not tell."""
+    """Whether a condition follows from others, or its opposite does; None if neither follows."""
     if condition in assumed:
         return True
     if negation(condition) in assumed:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class Choice(StrEnum):
-    """What the enumerations of Halide have in common: C++ spells their members alike.
+    """The common base of Halide's enumerations: C++ spells their members alike.
 
     Attributes:
         halide: the name of the enumeration in Halide.

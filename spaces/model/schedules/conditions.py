@@ -95,7 +95,7 @@ _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "e
 
 
 class ConditionError(ValueError):
-    """A text is no condition on sizes and parameters; the message is a sentence."""
+    """A text is not a condition on sizes and parameters; the message is a sentence."""
 
 
 def format_condition(condition: Expr) -> str:
@@ -151,8 +151,8 @@ def _amount_type(shifted: Expr) -> Type:
 
 
 def _operand_text(operand: Expr, operands: Sequence[Expr]) -> str:
-    """An operand beside others. Alone, or among numbers only, a number has the type of a literal
-    unless it says another.
+    """An operand beside others. A number alone, or beside numbers only, has the type of a literal
+    unless its own type differs.
     """
     alone = all(isinstance(o, Const) for o in operands)
     return _typed(operand) if alone and operand.type not in (Int32, Float32) else _text(operand)
@@ -206,7 +206,9 @@ def _too_large() -> ConditionError:
 
 
 def _check_brackets(text: str) -> None:
-    """Refuse brackets that are too deep, those around nothing but brackets too: a tree has none."""
+    """Refuse brackets that are nested too deep. The tree does not show redundant brackets, so the
+    text is counted.
+    """
     depth = 0
     for bracket in re.findall(r"[()]", text):
         depth += 1 if bracket == "(" else -1
@@ -215,7 +217,7 @@ def _check_brackets(text: str) -> None:
 
 
 def _check_tree(tree: ast.expr) -> None:
-    """Refuse what is too deep or too large to be read."""
+    """Refuse a condition that is nested too deep or too large to be read."""
     level: list[ast.AST] = [tree]
     depth = count = 0
     while level:
@@ -229,7 +231,7 @@ def _check_tree(tree: ast.expr) -> None:
 
 @lru_cache(maxsize=1024)
 def check_size(condition: Expr) -> None:
-    """Refuse a condition that has no text.
+    """Refuse a condition that cannot be written as text.
 
     Raises:
         ConditionError: it is nested too deep, or too large where shared parts are written out.
@@ -294,7 +296,7 @@ class _ConditionReader:
         raise self._refusal(node)
 
     def operand(self, node: ast.expr) -> Expr | int | float:
-        """An operand; a number takes the type of the other one."""
+        """An operand; a number takes the type of the other operand."""
         number = self.literal(node)
         return self.expr(node) if number is None else number
 
@@ -392,7 +394,7 @@ def implied(assumptions: tuple[Expr, ...], condition: Expr) -> Expr:
 
 
 def assume(simplify: Simplifier, condition: Expr) -> None:
-    """Let a simplifier know that a condition holds, as far as it limits single variables."""
+    """Tell a simplifier the limits that a condition sets to single variables."""
     match condition:
         case Op(name="and", args=(a, b)):
             assume(simplify, a)

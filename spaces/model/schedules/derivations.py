@@ -11,8 +11,8 @@ from spaces.model.schedules.domain_order import Fuse, Split
 
 @frozen
 class Wrap:
-    """A new Func that equals ``func``, a Func or an input image, stands between it and
-    ``consumers``: all that read it where none are named (Halide's ``in``).
+    """A new Func between ``func``, a Func or an input image, and ``consumers``. It has the same
+    values (Halide's ``in``). Without ``consumers``, all readers of ``func`` read the new Func.
     """
 
     func: str
@@ -29,8 +29,8 @@ class Wrap:
 
 @frozen
 class Clone:
-    """A copy of ``func`` with a schedule of its own, which ``consumers`` read in its place
-    (Halide's ``clone_in``).
+    """A copy of ``func`` with a schedule of its own; ``consumers`` read the copy (Halide's
+    ``clone_in``).
     """
 
     func: str
@@ -47,9 +47,10 @@ class Clone:
 
 @frozen
 class RFactor:
-    """The update ``update`` of ``func`` reduces what a new Func holds, which has for each loop over
-    RVars that is ``preserved`` a Var of the name given, and reduces along the others (Halide's
-    ``rfactor``). ``splits`` are those of the RVars of the update, made before.
+    """Reduce in two steps (Halide's ``rfactor``). A new Func holds partial results: it has a Var
+    for each loop over RVars in ``preserved``, and reduces along the other RVars. Update ``update``
+    of ``func`` then reduces the partial results. ``splits`` are earlier splits of the update's
+    RVars.
 
     Raises:
         ValueError: no loop is preserved.

@@ -1,6 +1,6 @@
 """Pipelines as derivations rewrite them: new Funcs that change no result.
 
-Everything that is said about a schedule is said about the pipeline that its derivations give.
+A schedule is always a schedule of the pipeline that its derivations make.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from spaces.model.schedules.schedule import Schedule
 
 @frozen
 class Derived:
-    """What derivations make of a pipeline: each that is refused leaves it as it is."""
+    """The pipeline after derivations; a refused derivation leaves it unchanged."""
 
     pipeline: Pipeline
     refusals: tuple[Refusal, ...] = field(default=())
 
 
 def derived(pipeline: Pipeline, schedule: Schedule) -> Pipeline:
-    """The pipeline that ``schedule`` has entries for: ``pipeline`` with the derivations applied
-    that it was not rewritten by before, except those that cannot be.
+    """The pipeline that ``schedule`` has entries for: ``pipeline`` after those derivations that
+    were not applied to it before. Derivations that cannot be applied are left out.
 
     Its outputs, images and parameters are those of ``pipeline``, and so are its results.
     """
@@ -38,7 +38,7 @@ def derived(pipeline: Pipeline, schedule: Schedule) -> Pipeline:
 
 
 def derivation(pipeline: Pipeline, schedule: Schedule) -> Derived:
-    """The same, with what cannot be applied."""
+    """The same, with the derivations that cannot be applied."""
     if schedule.derivations == pipeline.derivations:
         return Derived(pipeline)
     steps = schedule.derivations
@@ -48,13 +48,15 @@ def derivation(pipeline: Pipeline, schedule: Schedule) -> Derived:
 
 
 _STRIDE = 32
-"""Steps that are applied by recursion; whoever applies more has those before them kept already."""
+"""At most this many steps are applied by recursion; for longer lists the results of earlier steps
+are in the cache already.
+"""
 
 
 @lru_cache(maxsize=256)
 def _applied(pipeline: Pipeline, derivations: tuple[Derivation, ...]) -> Derived:
-    """The last of the steps on top of the others, which are kept: directives add Funcs one after
-    another.
+    """The result of the last step on the cached result of the others: directives add Funcs one
+    after another.
     """
     if not derivations:
         return Derived(pipeline)
@@ -62,7 +64,7 @@ def _applied(pipeline: Pipeline, derivations: tuple[Derivation, ...]) -> Derived
 
 
 def _with_step(found: Derived, step: Derivation) -> Derived:
-    """One derivation more; a step is applied once."""
+    """Apply one more derivation, unless it is applied already."""
     pipeline = found.pipeline
     if step in pipeline.derivations or any(r.step == step for r in found.refusals):
         return found
@@ -100,7 +102,7 @@ def _wrapped(pipeline: Pipeline, step: Wrap) -> Pipeline:
         raise _unknown(step, step.func, "Func or input image", tuple(pipeline.is_image))
     wraps = [d for d in pipeline.derivations if isinstance(d, Wrap) and d.func == step.func]
     if step.consumers:
-        # Those that read the wrapper for everybody read the one of their own instead.
+        # A consumer with a wrapper of its own reads that one, and not the common wrapper.
         replaced = {step.func, *(d.name for d in wraps if not d.consumers)}
         consumers = _consumers(pipeline, step, replaced)
     else:
@@ -169,7 +171,7 @@ def _not_read(step: Derivation, reason: str, legal: str) -> Refusal:
 def _redirected(
     pipeline: Pipeline, consumers: Collection[str], targets: Mapping[str, str]
 ) -> Pipeline:
-    """``consumers`` call others in place of some: ``targets`` gives the new name by the old."""
+    """Replace names that ``consumers`` call: ``targets`` gives the new name by the old."""
     return evolve(
         pipeline,
         functions=tuple(

@@ -34,7 +34,7 @@ def with_derivation(pipeline: Pipeline, schedule: Schedule, step: Derivation) ->
 def _new_entries(
     before: Pipeline, after: Pipeline, entries: Mapping[str, FuncSchedule], step: Derivation
 ) -> dict[str, FuncSchedule]:
-    """The entry of the Func that ``step`` adds, and what becomes of that of its source."""
+    """The entry of the Func that ``step`` adds, and the changed entry of its source."""
     added = after.function(step.name)
     entry = FuncSchedule.default(added, not added.is_pure)
     match step:

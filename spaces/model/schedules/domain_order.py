@@ -62,8 +62,8 @@ class Tail(Choice, halide="TailStrategy", called="a tail strategy"):
 
 
 class Partition(Choice, halide="Partition", called="a policy"):
-    """Whether a loop is split where tests along it are decided, so that most of its iterations need
-    not ask.
+    """Whether a loop is divided at the points where tests on its variable change, so that most of
+    its iterations run without the tests.
     """
 
     AUTO = "auto"
@@ -83,12 +83,12 @@ class Split:
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """The loop that is no more."""
+        """The loop that this split replaces."""
         return (self.old,)
 
     @property
     def made(self) -> tuple[str, ...]:
-        """The loops that there are instead, outermost first."""
+        """The loops that replace it, outermost first."""
         return (self.outer, self.inner)
 
 
@@ -102,21 +102,23 @@ class Fuse:
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """The loops that are no more."""
+        """The loops that this fuse replaces."""
         return (self.inner, self.outer)
 
     @property
     def made(self) -> tuple[str, ...]:
-        """The loop that there is instead."""
+        """The loop that replaces them."""
         return (self.fused,)
 
 
 def made_from(loops: Iterable[str], records: Iterable[Split | Fuse]) -> frozenset[str]:
-    """What splits and fuses make of some loops; of what is fused with another loop, the whole."""
+    """The loops that splits and fuses make from some loops. A loop that is fused with another one
+    counts whole.
+    """
     found = frozenset(loops)
     for record in records:
         if found.isdisjoint(record.taken):
-            found = found.difference(record.made)  # a name that others are given by then
+            found = found.difference(record.made)  # the name may belong to another loop by then
         else:
             found = found.difference(record.taken).union(record.made)
     return found
@@ -134,8 +136,8 @@ SINGLE_THREAD = (
     OrderedLoop(OUTERMOST[0], LoopKind.GPU_BLOCK),
     OrderedLoop(OUTERMOST[1], LoopKind.GPU_THREAD),
 )
-"""Loops of one iteration, along no dimension, that any stage may have: around all its others they
-make it a kernel of one thread. Halide makes such loops of its ``__outermost``.
+"""Loops of one iteration, along no dimension, that any stage may have. Around all other loops of a
+stage they make it a kernel of one thread. Halide makes such loops from its ``__outermost``.
 """
 
 
@@ -148,7 +150,7 @@ class Partitioned:
 
 
 def _last_policies(policies: Iterable[Partitioned]) -> tuple[Partitioned, ...]:
-    """By loop; what is said of a loop last counts, and what is said anyway is left out."""
+    """The policies by loop. The last policy of a loop counts, and default policies are left out."""
     last = {one.loop: one for one in policies}
     told = (last[name] for name in sorted(last))
     return tuple(one for one in told if one.policy is not Partition.AUTO) if last else ()
@@ -156,7 +158,7 @@ def _last_policies(policies: Iterable[Partitioned]) -> tuple[Partitioned, ...]:
 
 class PrefetchBound(Choice, halide="PrefetchBoundStrategy", called="a prefetch strategy"):
     """What is prefetched where the iteration ahead lies beyond the end of its loop: what the last
-    one reads; nothing; or what such an iteration would.
+    iteration reads; nothing; or what an iteration there would read.
     """
 
     CLAMP = "clamp"
@@ -166,8 +168,8 @@ class PrefetchBound(Choice, halide="PrefetchBoundStrategy", called="a prefetch s
 
 @frozen
 class Prefetch:
-    """At the beginning of each iteration of loop ``at``, what its body reads of ``target`` (a Func
-    or an image) ``offset`` iterations of loop ``origin`` later is brought near.
+    """At the beginning of each iteration of loop ``at``, load into the cache what its body reads of
+    ``target`` (a Func or an image) ``offset`` iterations of loop ``origin`` later.
     """
 
     target: str
@@ -179,9 +181,9 @@ class Prefetch:
 
 @frozen
 class DomainOrder:
-    """How one stage is traversed: splits and fuses in the order given, then its final loops,
-    outermost first [RK13 3.2]; which of them are partitioned otherwise than by default, and what
-    is prefetched in them.
+    """How one stage is traversed: splits and fuses in the order given, then the final loops,
+    outermost first [RK13 3.2]; the loops with another partition policy than the default; and the
+    prefetches.
     """
 
     splits: tuple[Split | Fuse, ...] = ()
@@ -209,7 +211,7 @@ class DomainOrder:
 
     @property
     def all_names(self) -> frozenset[str]:
-        """Names of the loops, and of those that splits and fuses have replaced."""
+        """Names of the loops, and of the loops that splits and fuses replaced."""
         replaced = (name for record in self.splits for name in (*record.taken, *record.made))
         return frozenset((*self.names, *replaced))
 

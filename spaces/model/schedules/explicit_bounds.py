@@ -1,10 +1,10 @@
 """Explicit bounds: what ``bound``, ``bound_extent``, ``align_bounds`` and ``align_extent`` make of
 the box that is required of a Func.
 
-As in Halide the one written last is applied first, and the extent alone counts only where a Func is
-stored where it is computed: elsewhere its first coordinate moves on while earlier values are kept.
-Where a bound leaves out what is required Halide computes wrong values; here it is a condition that
-a rule asks for.
+As in Halide, the bound written last is applied first. A bound of the extent alone counts only if a
+Func is stored where it is computed; elsewhere its first coordinate moves on while earlier values
+are kept. If a bound leaves out required values, Halide computes wrong values; here a rule refuses
+the schedule.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from spaces.model.schedules.schedule import Alignment, Bound, FuncSchedule
 
 @frozen
 class Declared:
-    """``bound`` says that dimension ``d`` is needed from ``low`` to ``high`` only, where
-    ``required`` is what is needed.
-    """
+    """``bound`` limits dimension ``d`` to ``low`` .. ``high``, where ``required`` is needed."""
 
     bound: Bound
     d: int
@@ -34,8 +32,8 @@ class Declared:
 def declared(
     args: tuple[str, ...], schedule: FuncSchedule, box: Box, simplify: Simplifier
 ) -> tuple[Box, tuple[Declared, ...]]:
-    """``box`` as the bounds of a Func leave it, and what they say of it; directives about what is
-    no dimension of the Func say nothing.
+    """``box`` after the explicit bounds of a Func, and the limits they set. Bounds of names that
+    are no dimension of the Func change nothing.
     """
     result = list(box)
     said = []

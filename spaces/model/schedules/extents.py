@@ -1,4 +1,4 @@
-"""What the splits of a stage alone tell about its loops."""
+"""What follows about the loops of a stage from its splits alone."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ def leaders(schedule: Schedule) -> dict[str, list[str]]:
 
 
 def circle(schedule: Schedule, func: str) -> tuple[str, ...]:
-    """Funcs, each computed with the next one and the last one with ``func``, which is the first;
-    none where it is in no circle.
+    """A circle of Funcs: ``func`` first, each computed with the next, the last with ``func``. Empty
+    if ``func`` is in no circle.
     """
     led = leaders(schedule)
     open_: list[tuple[str, ...]] = [(func,)]
@@ -47,8 +47,8 @@ def circle(schedule: Schedule, func: str) -> tuple[str, ...]:
 
 
 def groups(schedule: Schedule) -> tuple[tuple[str, ...], ...]:
-    """The Funcs that are computed with each other, each before those that it is computed with;
-    where there are no circles.
+    """The Funcs that are computed with each other, each before those that it is computed with.
+    There must be no circles.
     """
     led = leaders(schedule)
     joined: list[dict[str, None]] = []
@@ -83,9 +83,9 @@ class FusedGroups:
     """Which loops the stages of ``schedule`` have in common.
 
     Attributes:
-        pairs: what is said of each stage that is computed with another one.
-        depths: how many of its loops, from the outermost, each of them has in common with that
-            other one; none where the rules about them are broken.
+        pairs: the record of each stage that is computed with another one.
+        depths: how many loops, from the outermost, each stage shares with the stage that it is
+        computed with; empty if the rules about fused stages are broken.
     """
 
     schedule: Schedule
@@ -94,7 +94,7 @@ class FusedGroups:
 
     @classmethod
     def of(cls, schedule: Schedule) -> FusedGroups:
-        """What a schedule says of stages that are computed with others."""
+        """The fused stages of a schedule."""
         pairs = companions(schedule)
         names = {
             StageOf(f.name, i): o.names for f in schedule.funcs for i, o in enumerate(f.stages)
@@ -109,8 +109,8 @@ class FusedGroups:
         return cls(schedule, pairs, depths)
 
     def others(self, stage: StageOf, index: int) -> tuple[StageOf, ...]:
-        """A stage, the one that its loop ``index`` is fused with, that with which this one's is,
-        and so on: the last is the one whose loop it is.
+        """The stages along which loop ``index`` is fused: ``stage``, the stage that its loop is
+        fused with, and so on. The last one owns the loop.
         """
         found = [stage]
         while self.depths.get(found[-1], 0) > index:
@@ -118,7 +118,7 @@ class FusedGroups:
         return tuple(found)
 
     def owner(self, stage: StageOf, index: int) -> StageOf:
-        """The stage whose loop runs where loop ``index`` of ``stage`` does, from the outermost."""
+        """The stage that owns loop ``index`` of ``stage``, counted from the outermost loop."""
         return self.others(stage, index)[-1]
 
     def shared(self, stage: StageOf, other: StageOf) -> int:
@@ -153,8 +153,8 @@ class FusedGroups:
 
 
 def turns(schedule: Schedule, group: Sequence[str]) -> tuple[Fused, ...] | None:
-    """All stages of the Funcs of a group in the order in which they run; None where fused loops
-    leave no order in which stages of each Func follow each other.
+    """All stages of the Funcs of a group in the order in which they run; None if no order keeps the
+    stages of each Func in sequence.
     """
     counts = {func: len(schedule.of(func).stages) for func in group}
     stages = [StageOf(func, index) for func in reversed(group) for index in range(counts[func])]
@@ -162,8 +162,8 @@ def turns(schedule: Schedule, group: Sequence[str]) -> tuple[Fused, ...] | None:
 
 
 def _in_order(names: Iterable[_T], after: Mapping[_T, Sequence[_T]]) -> tuple[_T, ...] | None:
-    """``names`` so that each is before those that are ``after`` it; None where some are in a
-    circle. What need not be moved keeps its place.
+    """``names`` in an order in which each comes before those ``after`` it; None if some are in a
+    circle. A name moves only if it must.
     """
     left, order = list(names), list[_T]()
     while left:
@@ -197,8 +197,8 @@ def dependent(pipeline: Pipeline, group: Iterable[str]) -> tuple[str, str] | Non
 def in_turn(
     functions: Iterable[Function], groups: Iterable[tuple[str, ...]]
 ) -> tuple[str, ...] | None:
-    """The names of Funcs, producers first, with those of a group one right after the other; None
-    where there is no such order.
+    """The names of Funcs, producers first, with the Funcs of a group next to each other; None if
+    there is no such order.
     """
     of = {name: group for group in groups for name in group}
     callees = {f.name: f.callees for f in functions}

@@ -1,4 +1,4 @@
-"""Seeing that what is given as a pipeline or a schedule is one."""
+"""Checks that arguments are a Pipeline or a Schedule, for readable type errors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from spaces.model.schedules.schedule import Schedule
 
 
 def check_pipeline(function: str, value: object) -> None:
-    """See that a function is given a Pipeline.
+    """Checks that an argument of ``function`` is a Pipeline.
 
     Raises:
-        TypeError: it is given something else.
+        TypeError: it is something else.
     """
     check_kind(function, value, Pipeline, "spaces.pipeline(f) makes one")
 
@@ -29,7 +29,7 @@ def check_kind(function: str, value: object, kind: type, how: str) -> None:
     """See that a function is given a value of a class; ``how`` says where one comes from.
 
     Raises:
-        TypeError: it is given something else.
+        TypeError: it is something else.
     """
     if not isinstance(value, kind):
         given = type(value).__name__

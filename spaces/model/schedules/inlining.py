@@ -27,8 +27,8 @@ def inlined_functions(pipeline: Pipeline, schedule: Schedule) -> tuple[Function,
 
 @lru_cache(maxsize=256)
 def _without(pipeline: Pipeline, inline: frozenset[str]) -> tuple[Function, ...]:
-    """What remains when those of ``inline`` that can be are substituted; searches ask again and
-    again with the same few.
+    """The stages that remain when the Funcs in ``inline`` are substituted, where possible. Cached,
+    because searches ask for the same few sets again and again.
     """
     bodies: dict[str, Function] = {}
     kept = []
@@ -75,7 +75,9 @@ def _expand(function: Function, bodies: dict[str, Function]) -> Function:
 
 
 def _with_plain_places(stage: Stage) -> Stage:
-    """A stage with arithmetic alone on its left side; its values require what that does."""
+    """A stage whose left side is only arithmetic; its values take over the conditions that the left
+    side requires.
+    """
     conditions = tuple(required(*stage.args))
     if not conditions:
         return stage

@@ -1,7 +1,7 @@
 """Where Funcs are computed and stored: loop levels resolved to paths of loops.
 
-Needs names only, no regions, so that rules and spaces can ask which levels a Func may have before
-a loop nest exists.
+Only names are needed, no regions: rules and spaces ask which levels a Func may have before a loop
+nest exists.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class Levels:
         Raises:
             LevelError: its compute level is no loop around all its uses.
         """
-        # Paths follow from those of readers. A pipeline may have more Funcs than calls may nest.
+        # Paths follow from the paths of readers. A list avoids recursion, because pipelines may
+        # have more Funcs than calls may nest.
         open_ = [] if func in self._compute_paths else [func]
         while open_:
             one = open_[-1]
@@ -140,7 +141,9 @@ class Levels:
         )
 
     def _is_inside(self, stage: StageOf, func: str, loop: LoopOf) -> bool:
-        """Whether a stage runs in what is, of a loop that is fused, the loop of ``func``."""
+        """Whether a stage runs inside a fused loop as part of a stage of ``func``, which is fused
+        there.
+        """
         open_, seen = [stage], set[str]()
         while open_:
             one = open_.pop()
@@ -181,14 +184,14 @@ class Levels:
         return self._fused
 
     def _own(self, stage: StageOf, index: int) -> LoopOf:
-        """Loop ``index`` of a stage, or that with which it is fused."""
+        """Loop ``index`` of a stage, or the loop that it is fused with."""
         owner = self.fused_groups.owner(stage, index)
         return LoopOf(
             owner.func, owner.stage, self.schedule.of(stage.func).stages[stage.stage].names[index]
         )
 
     def sharing(self, loop: LoopOf) -> tuple[StageOf, ...]:
-        """The stages whose loop a loop is: one, or those that are fused there."""
+        """The stages that run in a loop: one, or all that are fused there."""
         children = (stage for stage, path in self.fused.items() if loop in path)
         return (StageOf(loop.func, loop.stage), *children)
 

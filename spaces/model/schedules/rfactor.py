@@ -1,5 +1,5 @@
-"""Reductions in two steps: partial results along some RVars, which an intermediate Func has Vars
-for, and the reduction of those (Halide's ``rfactor``).
+"""Reductions in two steps (Halide's ``rfactor``): an intermediate Func with a Var for some of the
+RVars holds partial results, and the update then reduces these.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _merging(
 
 @frozen
 class FactoredOrders:
-    """The domain orders of a factored update: of the intermediate Func's, and of what merges."""
+    """The domain orders of a factored update: of the intermediate Func and of the merging stage."""
 
     partial: DomainOrder
     merging: DomainOrder
@@ -110,8 +110,8 @@ class FactoredOrders:
 def factored_orders(function: Function, step: RFactor, order: DomainOrder) -> FactoredOrders:
     """The domain orders of the two updates that ``rfactor`` makes of an update with ``order``.
 
-    Both keep the loops over Vars. Vars that the update did not walk are outermost in the stage that
-    merges partial results.
+    Both keep the loops over Vars. Vars that the update has no loop for are outermost in the stage
+    that merges partial results.
     """
     stage = function.stages[step.update + 1]
     vars = dict(step.preserved)
@@ -130,7 +130,7 @@ SplitRecords: TypeAlias = tuple[Split | Fuse, ...]
 
 
 def parted_splits(stage: Stage, order: DomainOrder) -> tuple[SplitRecords, SplitRecords]:
-    """The splits and fuses of a stage: those of Vars, and those that have to do with RVars."""
+    """The splits and fuses of a stage: those of Vars alone, and those that involve RVars."""
     reduced = {rvar.name for rvar in stage.rvars}
     of_vars: list[Split | Fuse] = []
     of_rvars: list[Split | Fuse] = []
@@ -168,7 +168,7 @@ class _Walks:
     Attributes:
         leaves: the loops that are left, by name, innermost first.
         values: each RVar in terms of them.
-        predicates: where they walk no further than the RVars.
+        predicates: where the loops stay within the ranges of the RVars.
     """
 
     step: RFactor
@@ -196,7 +196,7 @@ class _Walks:
         walked: Expr = Variable(Int32, record.outer) * factor + Variable(Int32, record.inner)
         extra = () if simplify(old.extent % factor) is zero else (walked < old.extent,)
         if extra:
-            # What the last tile has too many is left out, and read no further than that.
+            # Iterations of the last tile beyond the end are left out, and read nothing beyond it.
             walked = fn.min(walked, old.extent - 1)
         self._replace({record.old: (inner, outer)}, {record.old: walked + old.min})
         self.predicates += extra
@@ -272,7 +272,7 @@ def _check_preserved(step: RFactor, function: Function, walks: _Walks) -> None:
 
 
 def _check_order(step: RFactor, walks: _Walks, found: Accumulation) -> None:
-    """Partial results follow one another as the values in them do, and are of some values."""
+    """Checks that partial results keep the order of the values and that none is empty."""
     preserved = {loop for loop, _ in step.preserved}
     outermost = list(walks.leaves)[len(walks.leaves) - len(preserved) :]
     if any(isinstance(record, Fuse) for record in step.splits) or preserved != set(outermost):

@@ -1,7 +1,7 @@
 """Schedules as values: for each Func a call schedule, for each of its stages a domain order.
 
-The records hold whatever was written, legal or not; what is wrong with it is said by
-:func:`spaces.verify`, all at once.
+The records hold whatever was written, legal or not; :func:`spaces.verify` names everything that is
+wrong, all at once.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ ROOT = LoopLevel("", "__root")
 
 @frozen
 class Fold:
-    """Storage of dimension ``dimension`` (a Var of the Func) is reused modulo ``factor``, while
-    what is read of it moves up, or down where it is not ``forward``.
+    """Storage of dimension ``dimension`` (a Var of the Func) is reused modulo ``factor``. The
+    window that is read moves up, or down if not ``forward``.
     """
 
     dimension: str
@@ -79,7 +79,7 @@ class Pad:
 
 @frozen
 class StorageBound:
-    """The storage of dimension ``dimension`` takes ``extent`` values, and more are never needed."""
+    """The storage of dimension ``dimension`` holds ``extent`` values; more are never needed."""
 
     dimension: str
     extent: int
@@ -98,9 +98,9 @@ class Bound:
 
 @frozen
 class Alignment:
-    """More of dimension ``dimension`` is computed than is required, up to where the first
-    coordinate is ``remainder`` modulo ``modulus`` and the extent a multiple of ``modulus``; where
-    ``remainder`` is None, the first coordinate stays.
+    """Widen what is computed along ``dimension`` until the extent is a multiple of ``modulus`` and
+    the first coordinate is ``remainder`` modulo ``modulus``. With ``remainder`` None the first
+    coordinate stays.
     """
 
     dimension: str
@@ -117,7 +117,7 @@ _D = TypeVar("_D", bound=_OfDimension)
 
 
 def _last_of_each_dimension(records: Iterable[_D]) -> tuple[_D, ...]:
-    """What is said of a dimension twice counts once, as said last, as in Halide."""
+    """Of several records of a dimension the last counts, as in Halide."""
     last = {record.dimension: record for record in records}
     return tuple(sorted(last.values(), key=lambda record: record.dimension)) if last else ()
 
@@ -135,7 +135,7 @@ def _last_storage_bounds(bounds: Iterable[StorageBound]) -> tuple[StorageBound, 
 
 
 def _without_overruled(orders: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    """An order of dimensions says nothing any more once a later one has them all."""
+    """An order of dimensions has no effect once a later one has all of its dimensions."""
     kept: tuple[tuple[str, ...], ...] = ()
     for order in orders:
         kept = (*(k for k in kept if not set(k) <= set(order)), *([order] if order else []))
@@ -143,8 +143,8 @@ def _without_overruled(orders: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ..
 
 
 class LoopAlign(Choice, halide="LoopAlignStrategy", called="a loop alignment"):
-    """Which iterations of fused loops come together: those of the same number; the first ones of
-    both; or the last.
+    """Which iterations of fused loops run together: those of the same number; the first ones of
+    both; or the last ones.
     """
 
     AUTO = "auto"
@@ -172,8 +172,8 @@ def _said(pairs: Iterable[tuple[str, LoopAlign]]) -> tuple[tuple[str, LoopAlign]
 
 @frozen
 class Companion:
-    """The loops of stage ``stage`` down to ``loop`` are fused with those of ``other``; of those
-    that are ``aligned`` other iterations than those of the same number come together.
+    """The loops of stage ``stage`` down to ``loop`` are fused with the loops of ``other``. In
+    ``aligned`` loops other iterations run together than those of the same number.
     """
 
     other: StageOf
@@ -183,26 +183,26 @@ class Companion:
 
     @property
     def alignment(self) -> LoopAlign | tuple[tuple[str, LoopAlign], ...]:
-        """How iterations of ``loop`` come together, or those of each loop that is aligned."""
+        """How iterations of ``loop``, or of each aligned loop, run together."""
         if not self.aligned or [loop for loop, _ in self.aligned] == [self.loop]:
             return self.align(self.loop)
         return self.aligned
 
     def align(self, loop: str) -> LoopAlign:
-        """Which iterations of a fused loop come together."""
+        """Which iterations of a fused loop run together."""
         return dict(self.aligned).get(loop, LoopAlign.AUTO)
 
 
 def _last_of_each_stage(companions: Iterable[Companion]) -> tuple[Companion, ...]:
-    """A stage is computed with one other, the one said last."""
+    """A stage is computed with one other: the last one named."""
     last = {one.stage: one for one in companions}
     return tuple(sorted(last.values(), key=lambda one: one.stage)) if last else ()
 
 
 @frozen
 class Specialization:
-    """Where ``condition`` holds, and none of an earlier one, stage ``stage`` follows ``order``
-    instead; with a ``failure`` the pipeline stops there and says that.
+    """Where ``condition`` holds, and no earlier condition does, stage ``stage`` follows ``order``
+    instead. With a ``failure`` the pipeline stops there with that message.
 
     Raises:
         ConditionError: the condition is too large to be written as text.
@@ -215,7 +215,7 @@ class Specialization:
 
 
 def _first_of_each_case(records: Iterable[Specialization]) -> tuple[Specialization, ...]:
-    """By stage, in the order in which they are asked; the same condition is asked once."""
+    """By stage, in the order in which they are tested; each condition once."""
     first: dict[tuple[int, Expr], Specialization] = {}
     for record in records:
         first.setdefault((record.stage, record.condition), record)
@@ -243,11 +243,11 @@ class FuncSchedule:
         storage_bounds: one entry a dimension whose storage is bounded, by name.
         bounds: bounds and their alignment, as written; as in Halide the last is applied first.
         hoist: where the memory for its storage is obtained; inline for where it is stored.
-        specializations: other domain orders of stages, with when they are followed; those of one
-            stage in the order in which they are asked.
-        atomic: the stages that change an element in one step, so that iterations which change the
-            same one may run at once.
-        companions: for each stage that is computed with one of another Func that one.
+        specializations: other domain orders of stages, with the conditions under which they apply;
+        those of one stage in the order in which they are tested.
+        atomic: the stages that change an element in one step; iterations that change the same
+        element may then run at once.
+        companions: by stage, the stage of another Func that it is computed with.
     """
 
     name: str

@@ -57,7 +57,7 @@ KIND_DIRECTIVES: dict[LoopKind, str] = {
 
 
 def call_of(record: object) -> DirectiveCall:
-    """The directive that makes a record, such as a ``Split`` or a ``Bound``: of those that do, the
+    """The directive that makes a record, such as a ``Split`` or a ``Bound``. Where several do, the
     one with the most arguments.
     """
     makers = [one for one in DIRECTIVES.values() if one.record is type(record)]
@@ -69,12 +69,12 @@ def call_of(record: object) -> DirectiveCall:
 
 
 def tail_argument(tail: Tail) -> tuple[Tail, ...]:
-    """The last argument of a split, where it is said."""
+    """The tail of a split, if the text needs it."""
     return () if tail is Tail.AUTO else (tail,)
 
 
 def level_call(verb: str, level: LoopLevel) -> DirectiveCall:
-    """The directive that lets a Func be computed or stored (the ``verb``) at a level."""
+    """The directive that computes or stores (the ``verb``) a Func at a level."""
     if level.is_root:
         return DirectiveCall(f"{verb}_root")
     if level.is_inline and verb == "compute":

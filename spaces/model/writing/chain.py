@@ -24,7 +24,8 @@ from spaces.model.writing.order_calls import order_calls
 class StageCalls:
     """The directives on one stage of a Func; those of its call schedule stand at stage 0.
 
-    Where one of them adds a Func, by the derivation ``adds``, those after it are on that.
+    If one of them adds a Func, by the derivation ``adds``, the directives after it are on that
+    Func.
     """
 
     func: str
@@ -66,7 +67,7 @@ def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls,
     sources = {step.func for step in steps}
     result: list[StageCalls] = []
     for step in steps:
-        # A Func from which others are derived is scheduled when they are there.
+        # A Func is scheduled after the derivations from it.
         on_new = lines.get((step.name, 0), ()) if step.name not in sources else ()
         if len(on_new) == 1:
             del lines[step.name, 0]
@@ -92,7 +93,9 @@ def _check_stages(schedule: Schedule) -> None:
 
 
 def _derived(pipeline: Pipeline, schedule: Schedule) -> tuple[Schedule, tuple[Derivation, ...]]:
-    """The schedule that the derivations of ``schedule`` give, and those that the pipeline lacks."""
+    """The schedule after the derivations of ``schedule``, and the derivations that the pipeline
+    lacks.
+    """
     steps = tuple(d for d in schedule.derivations if d not in pipeline.derivations)
     directives = Directives(pipeline, Schedule.default(pipeline), "")
     for step in steps:
@@ -113,8 +116,8 @@ def _derivation_calls(step: Derivation) -> tuple[DirectiveCall, ...]:
 
 
 def _stage_lines(start: FuncSchedule, target: FuncSchedule, stage: int) -> tuple[StageCalls, ...]:
-    """The directives on one stage, first those on its specializations. Each of these begins with
-    the stage as it is then, so that they are written before what is done to the stage itself.
+    """The directives on one stage, first those on its specializations. A specialization begins with
+    the current schedule of the stage, so they come before the stage's own directives.
     """
     lines = []
     for one in target.specializations:

@@ -51,7 +51,7 @@ class Cursor:
 
     @property
     def after_lines(self) -> Token:
-        """The next token that is no line's end."""
+        """The next token that does not end a line."""
         index = self.index
         while self.tokens[index].kind == "newline":
             index += 1
@@ -106,7 +106,7 @@ class Cursor:
             self.advance()
 
     def skip_parentheses(self) -> None:
-        """Go behind the parenthesis that closes the next one, on this line and statement."""
+        """Skip to the end of the next parenthesis, within this line and statement."""
         depth = 0
         while not self.is_at_end and self.here.text != ";":
             text = self.advance().text
@@ -115,7 +115,7 @@ class Cursor:
                 return
 
     def skip_header(self) -> None:
-        """Go behind the parenthesis that closes the next one, past whatever is between."""
+        """Skip to the end of the next parenthesis, whatever it contains."""
         depth = 0
         while self.here.kind != "end":
             text = self.advance().text
@@ -128,7 +128,7 @@ class Cursor:
             self.advance()
 
     def skip_block(self) -> None:
-        """Go behind a statement, or behind statements in braces."""
+        """Skip a statement, or statements in braces."""
         self.skip_lines()
         if self.here.text != "{":
             self.skip_statement()

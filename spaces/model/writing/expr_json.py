@@ -15,7 +15,9 @@ from spaces.model.expressions.types import SCALAR_TYPES, Int32, Type
 
 
 class NodeError(ValueError):
-    """A node of a document is no expression; the message is a sentence without its place."""
+    """A node of a document is not an expression. The message is a sentence; the caller adds the
+    place.
+    """
 
 
 def parse_type(text: object) -> Type:
@@ -32,13 +34,13 @@ def parse_type(text: object) -> Type:
 
 @define
 class NodeTable:
-    """Nodes of one document, operands before what is made of them."""
+    """Nodes of one document, operands before the expressions that use them."""
 
     nodes: list[dict[str, Any]] = field(factory=list)
     _index: dict[Expr, int] = field(factory=dict)
 
     def index(self, expr: Expr) -> int:
-        """The number of ``expr``, which is added with all it is made of.
+        """The number of ``expr``; adds it and its operands if they are new.
 
         Raises:
             NodeError: it has a node that only exists while a pipeline is being defined.

@@ -33,8 +33,8 @@ from spaces.model.writing.calls import (
 def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall, ...]:
     """The directives that lead from one domain order to another with further splits.
 
-    They are found by rules of taste and then applied: where they do not give ``target`` exactly
-    (an order with lost or doubled loops), its loops are set outright.
+    Style rules choose the directives, which are then applied. If the result is not exactly
+    ``target`` (an order with lost or doubled loops), ``loops`` sets the loops directly.
     """
     done = len(start.splits)
     if done and target.splits[:done] == start.splits:
@@ -60,7 +60,7 @@ def _written(loop: OrderedLoop) -> OrderedLoop | str:
 
 
 def trial(order: DomainOrder) -> Directives:
-    """Directives on a stage of no pipeline in particular, to try some on."""
+    """Directives on a stage of a dummy pipeline, to try them out."""
     nothing = Pipeline("", (), (), (), ())
     return Directives(nothing, Schedule((FuncSchedule("", (order,)),)), "")
 
@@ -87,7 +87,7 @@ class _Chain:
             self.calls.append(call)
 
     def arrange(self) -> None:
-        """Add what gives the loops their order and kinds."""
+        """Add the directives for the order and kinds of loops."""
         if self.target.loops[:2] == SINGLE_THREAD and not self.order.once:
             self.add(DirectiveCall("gpu_single_thread"))
         known = set(self.order.names)
@@ -123,8 +123,8 @@ class _Chain:
         return self.target.kind(name) is LoopKind.SERIAL and self.target.names[0] != name
 
     def hint(self) -> None:
-        """Add what leaves the loops, their order and their kinds alone: policies of several loops
-        together, then a directive for each record that is still missing.
+        """Add the directives that do not change the loops, their order or their kinds: policies of
+        several loops together, then a directive for each record that is still missing.
         """
         for policy, directive in _POLICIES.items():
             said = [one.loop for one in self.target.partitions if one.policy is policy]

@@ -31,7 +31,7 @@ _OUTERMOST = "Var::outermost()"
 """Stands for the place outside all loops of a Func until all is read."""
 
 _ENDING = ("dim",)
-"""Directives after which the rest of a chain is about something else."""
+"""Directives that select another Func or stage for the rest of a chain."""
 
 
 @define
@@ -63,7 +63,7 @@ class Reader(ArgumentReader):
         schedule = schedule.with_funcs(map(self.settled, schedule.funcs))
         known = {entry.name for entry in schedule.funcs}
         if self.mistakes and not (self.unread and self.unread <= known):
-            # Whatever Func they are about, nothing else is said of it.
+            # The reader knows nothing else about the Funcs of these statements.
             self.unread |= known - self.named
         return schedule
 
@@ -192,7 +192,7 @@ class Reader(ArgumentReader):
             raise Mistake(str(error), call.start, call.end) from None
 
     def arguments(self, call: Applied, declared: Directive) -> tuple[Argument, ...]:
-        """What a directive is given."""
+        """The arguments of a directive."""
         if declared.takes_level:
             return self.level(call)
         return self.variadic(call, declared) if declared.each else self.fixed(call, declared)
