@@ -7,7 +7,7 @@ from importlib import import_module
 
 from apps.app import App
 from apps.errors import WrongUsage
-from apps.loading import is_function_name, load_function, told
+from apps.loading import brief, is_function_name, load_function
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.suggestions import suggestion
@@ -88,7 +88,7 @@ def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline
         except DefinitionError as error:
             raise WrongUsage(str(error)) from error
         except (Exception, SystemExit) as error:
-            raise WrongUsage(f"{name} failed: {told(error)}") from error
+            raise WrongUsage(f"{name} failed: {brief(error)}") from error
         if not isinstance(made, Pipeline):
             raise WrongUsage(f"{name} returned {type(made).__name__}, not a Pipeline.")
         return made

@@ -35,7 +35,7 @@ def load_function(name: str) -> Callable[..., Any]:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise WrongUsage(f"{path} failed: {told(error)}") from error
+        raise WrongUsage(f"{path} failed: {brief(error)}") from error
     found = getattr(module, function, None)
     if not callable(found):
         raise WrongUsage(f"{path} defines no function {function}.")
@@ -43,6 +43,6 @@ def load_function(name: str) -> Callable[..., Any]:
     return checked
 
 
-def told(error: BaseException) -> str:
+def brief(error: BaseException) -> str:
     """An error of the user's code in a few words."""
     return f"{type(error).__name__}: {error}"

@@ -22,9 +22,9 @@ from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
 from backend.ir.program import LoopProgram
 from backend.ir.text import program_text
 from backend.ir.walk import messages
-from backend.llvm.accesses import OUTSIDE, told_outside
+from backend.llvm.accesses import OUTSIDE, reported_access
 from backend.llvm.c_header import pipeline_header
-from backend.llvm.codegen import entry_name, llvm_module, told_words
+from backend.llvm.codegen import entry_name, llvm_module, report_words
 from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.operators import FloatMode
@@ -123,10 +123,10 @@ class CompiledPipeline:
             check_sizes(self.preconditions, arguments)
             images = image_arrays(self.pipeline, arguments, outputs.written)
             words = argument_words(self.pipeline, arguments, {**images, **outputs.written})
-        told = (ctypes.c_int64 * told_words(self._program, self.access_mode))()
-        if told and words is not _no_words:
-            words = (ctypes.c_int64 * (len(words) + 1))(*words, ctypes.addressof(told))
-        return PreparedRun(self, arguments, images, outputs, words, told)
+        report = (ctypes.c_int64 * report_words(self._program, self.access_mode))()
+        if report and words is not _no_words:
+            words = (ctypes.c_int64 * (len(words) + 1))(*words, ctypes.addressof(report))
+        return PreparedRun(self, arguments, images, outputs, words, report)
 
     def call(self, words: ctypes.Array[ctypes.c_int64]) -> int:
         """Runs on argument words (see ``backend.llvm.codegen``) and returns the status."""
@@ -138,17 +138,17 @@ class CompiledPipeline:
         return list(self._stages.values())[-1]
 
     def refusal(
-        self, status: int, told: ctypes.Array[ctypes.c_int64], arguments: Arguments
+        self, status: int, report: ctypes.Array[ctypes.c_int64], arguments: Arguments
     ) -> ArgumentError | AccessError:
-        """The error for a status that is not 0, from the report in ``told``."""
+        """The error for a status that is not 0, from the report in ``report``."""
         if status == OUTSIDE:
-            return AccessError(told_outside(self._program, told))
+            return AccessError(reported_access(self._program, report))
         count = len(self._program.size_checks)
         if status <= count:
             return size_error(self._program.size_checks[status - 1], arguments)
         message = messages(self._program.body)[status - 1 - count]
         kinds = ("d" if type.is_float else "Q" if type.is_uint else "q" for type in message.types)
-        values = struct.unpack_from(f"=8x{''.join(kinds)}", bytes(told)) if message.types else ()
+        values = struct.unpack_from(f"=8x{''.join(kinds)}", bytes(report)) if message.types else ()
         texts = [shown(type, v) for type, v in zip(message.types, values, strict=True)]
         return RequirementError(message.filled(texts))
 
@@ -197,7 +197,7 @@ class PreparedRun:
     _images: Mapping[str, Array]
     _outputs: Outputs
     _words: ctypes.Array[ctypes.c_int64]
-    _told: ctypes.Array[ctypes.c_int64]
+    _report: ctypes.Array[ctypes.c_int64]
 
     def __call__(self) -> dict[str, Array]:
         """Runs and returns the outputs, the same arrays each time.
@@ -209,10 +209,10 @@ class PreparedRun:
             MemoryError: there is not enough memory for what the schedule stores.
             AccessError: hardened code meant to touch memory that is not its own.
         """
-        self._told[:] = [0] * len(self._told)
+        self._report[:] = [0] * len(self._report)
         status = self._compiled.call(self._words) if len(self._words) else 0
-        if status > 0 and len(self._told):
-            status = self._told[0] or status
+        if status > 0 and len(self._report):
+            status = self._report[0] or status
         name = self._compiled.pipeline.name
         if status == OUT_OF_MEMORY:
             raise MemoryError(
@@ -220,7 +220,7 @@ class PreparedRun:
                 "compute them in smaller tiles, or ask for a smaller output."
             )
         if status != 0:
-            raise self._compiled.refusal(status, self._told, self._arguments)
+            raise self._compiled.refusal(status, self._report, self._arguments)
         return self._outputs.results()
 
 

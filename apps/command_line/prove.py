@@ -89,7 +89,7 @@ def prove(
     chosen = faultless(pipeline, given, target)
     if recheck is not None:
         asked = all_obligations(pipeline, chosen, target)
-        raise typer.Exit(_asked_again(recheck, asked, as_json))
+        raise typer.Exit(_check_again(recheck, asked, as_json))
     if certificates is not None:
         make_folder(certificates)  # proofs may take long
     findings = prove_schedule(pipeline, chosen, target, seconds, exact=exact)
@@ -115,7 +115,7 @@ def _write(report: ProofReport, folder: Path) -> None:
         raise CommandError(f"Cannot write certificates to {folder}: {error.strerror}.") from None
 
 
-def _asked_again(folder: Path, asked: Sequence[Obligation], as_json: bool) -> int:
+def _check_again(folder: Path, asked: Sequence[Obligation], as_json: bool) -> int:
     """Prints the certificates of a folder as a table; returns the exit status."""
     if not asked:
         raise WrongUsage("The schedule has no loop nest, so it has no certificates.")
@@ -248,5 +248,5 @@ def _replay(run: Replay) -> dict[str, Any]:
     return {
         "sizes": dict(run.sizes),
         "shows_a_mistake": run.shows_a_mistake,
-        "told": str(run).splitlines(),
+        "text": str(run).splitlines(),
     }

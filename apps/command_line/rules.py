@@ -86,12 +86,12 @@ def _whole(chosen: Rule | AdviceRule) -> None:
     heading(chosen.id)
     line(chosen.statement)
     line(f"Source: {chosen.source}")
-    line(f"Asked: {_asked(chosen)}")
+    line(f"Asked: {_question(chosen)}")
     for name, quantity in chosen.quantities.items():
         line(f"Quantity {name}: {quantity.definition}, in {quantity.unit}")
 
 
-def _asked(chosen: Rule | AdviceRule) -> str:
+def _question(chosen: Rule | AdviceRule) -> str:
     """When and how often a rule is asked, from the docstring of its function."""
     return " ".join((inspect.getdoc(chosen.check) or "").split())
 
@@ -102,6 +102,6 @@ def _json(chosen: Rule | AdviceRule) -> dict[str, object]:
         "kind": "advice" if isinstance(chosen, AdviceRule) else "rule",
         "statement": chosen.statement,
         "source": chosen.source,
-        "asked": _asked(chosen),
+        "asked": _question(chosen),
         "quantities": {name: asdict(one) for name, one in chosen.quantities.items()},
     }

@@ -18,7 +18,7 @@ from apps.command_line.console import complain, line, progress, table
 from apps.command_line.options import AppName, DeviceName, Seed, find_device
 from apps.command_line.program import AsJson, command
 from apps.errors import CommandError, Interrupted, WrongUsage
-from apps.loading import is_function_name, load_function, told
+from apps.loading import brief, is_function_name, load_function
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostFunction
@@ -176,7 +176,7 @@ def _own_model(name: str) -> CostFunction:
         except BatchError as error:
             raise CommandError(f"{name}: {error}") from None
         except Exception as error:
-            raise CommandError(f"{name} failed: {told(error)}") from error
+            raise CommandError(f"{name} failed: {brief(error)}") from error
 
     return cost
 

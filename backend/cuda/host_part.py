@@ -15,8 +15,8 @@ from backend.ir.host import HostPart
 from backend.ir.node import walk_nodes
 from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.walk import buffers_read, buffers_written, free_buffers, free_variables
-from backend.llvm.accesses import OUTSIDE, told_outside
-from backend.llvm.codegen import entry_name, llvm_module, told_words
+from backend.llvm.accesses import OUTSIDE, reported_access
+from backend.llvm.codegen import entry_name, llvm_module, report_words
 from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.runtime.helpers import runtime_symbols
@@ -67,13 +67,13 @@ class HostFunction:
             array = arrays[name]
             words += [array.ctypes.data, 0, array.size, 1]
         words += [scalar_word(v.type, values[v.name]) for v in self.variables]
-        told = (ctypes.c_int64 * told_words(self._program, self._access_mode))()
-        words += [ctypes.addressof(told)] if told else []
+        report = (ctypes.c_int64 * report_words(self._program, self._access_mode))()
+        words += [ctypes.addressof(report)] if report else []
         packed = (ctypes.c_int64 * len(words))(*words)
         entry = _Entry(self._module.address(entry_name(self.name)))
         status = entry(self._pool.address, ctypes.addressof(packed))
         if status == OUTSIDE:
-            raise AccessError(told_outside(self._program, told))
+            raise AccessError(reported_access(self._program, report))
         if status == OUT_OF_MEMORY:
             raise MemoryError(
                 f"There is no memory for the intermediate values of {self.name}; compute them in "

@@ -77,10 +77,10 @@ def run_in_subprocess(
             f"Halide did not finish pipeline {pipeline.name} in {seconds:g} seconds."
         ) from expired
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()
+        message = done.stderr.decode(errors="replace").strip()
         raise HalideCrash(
             f"The process running pipeline {pipeline.name} in Halide ended with "
-            f"{_ending(done.returncode)}." + (f" Its output: {said[-2000:]}" if said else "")
+            f"{_ending(done.returncode)}." + (f" Its output: {message[-2000:]}" if message else "")
         )
     answer: Answer = pickle.loads(done.stdout)
     if answer.error is not None:

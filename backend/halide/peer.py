@@ -27,8 +27,8 @@ def failing_as(failure: type[HalideFailure], what: str) -> Iterator[None]:
         yield
     # Halide's user errors are HalideErrors; its internal errors are RuntimeErrors.
     except (hl.HalideError, RuntimeError) as error:
-        said = " ".join(str(error).removeprefix("Error:").split())
-        raise failure(f"{what}: {said or 'Halide gave no reason.'}") from error
+        message = " ".join(str(error).removeprefix("Error:").split())
+        raise failure(f"{what}: {message or 'Halide gave no reason.'}") from error
 
 
 def peer_type(type: Type) -> Any:

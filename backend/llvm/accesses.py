@@ -8,7 +8,7 @@ function that obtained the memory, and the bodies of parallel loops get its addr
 
 All are words of 64 bits. Before each access the function compares its addresses with the first and
 the last byte of the obtained memory; it does not look at indices. If an address lies outside, the
-function returns :data:`OUTSIDE`. If the caller gives room at ``told``, the function reports the
+function returns :data:`OUTSIDE`. If the caller gives room at ``report``, the function reports the
 access there: address, number of bytes, kind of access, and a copy of the record.
 """
 
@@ -42,7 +42,7 @@ Leave: TypeAlias = Callable[[Value, Callable[[], Value]], None]
 _HEAD = 5
 """Words of a record before its dimensions."""
 
-_TOLD = 4
+_REPORT = 4
 """Words of a report before the record: status, address, number of bytes, kind of access."""
 
 
@@ -62,7 +62,7 @@ class Accesses:
     def begin(self, entry: Any, here: Any) -> None:
         """Notes the function: the end of its first block, and the end of its body."""
 
-    def leave_by(self, told: Value, leave: Leave) -> None:
+    def leave_by(self, report: Value, leave: Leave) -> None:
         """Notes how to leave the function, and where to report an access (null: nowhere)."""
 
     def given(self, buffer: BufferParameter, first: Value, sizes: Mapping[str, Value]) -> None:
@@ -102,7 +102,7 @@ class HardenedAccesses(Accesses):
     module: Module
     _entry: Any = None
     _here: Any = None
-    _told: Value = None
+    _report: Value = None
     _leave: Leave | None = None
     _held: dict[str, _Held] = field(factory=dict)
 
@@ -112,8 +112,8 @@ class HardenedAccesses(Accesses):
     def begin(self, entry: Any, here: Any) -> None:
         self._entry, self._here = entry, here
 
-    def leave_by(self, told: Value, leave: Leave) -> None:
-        self._told, self._leave = told, leave
+    def leave_by(self, report: Value, leave: Leave) -> None:
+        self._report, self._leave = report, leave
 
     def given(self, buffer: BufferParameter, first: Value, sizes: Mapping[str, Value]) -> None:
         """Memory of the caller reaches from the element with the least address to the element with
@@ -198,7 +198,7 @@ class HardenedAccesses(Accesses):
         """Leaves the function where an access is outside."""
         assert self._leave is not None
         record = self._held[buffer].record
-        arguments = [self._told, record, place, nbytes, i64(access)]
+        arguments = [self._report, record, place, nbytes, i64(access)]
         self._leave(outside, lambda: self._here.call(self.module.outside(), arguments))
 
 
@@ -256,21 +256,21 @@ class CheckedMemory(AccessEmitter):
 
 
 def emit_outside(module: Any, memcpy: Value) -> Value:
-    """``i32 outside(ptr told, ptr record, i64 address, i64 bytes, i64 access)``: reports an access
-    outside, unless ``told`` is null or holds a report, and returns :data:`OUTSIDE`.
+    """``i32 outside(ptr report, ptr record, i64 address, i64 bytes, i64 access)``: reports an
+    access outside, unless ``report`` is null or holds a report, and returns :data:`OUTSIDE`.
     """
     kind = ir.FunctionType(I32, (POINTER, POINTER, I64, I64, I64))
     function = ir.Function(module, kind, "outside")
     function.linkage = "internal"
     for attribute in ("nounwind", "cold", "noinline"):
         function.attributes.add(attribute)
-    told, record, *words = function.args
+    report, record, *words = function.args
     build = ir.IRBuilder(function.append_basic_block("entry"))
-    with reporting(build, told, OUTSIDE):
-        store_words(build, told, words, first=1)
+    with reporting(build, report, OUTSIDE):
+        store_words(build, report, words, first=1)
         sides = build.load(build.gep(record, [i64(_HEAD - 1)], source_etype=I64), typ=I64, align=8)
         size = build.mul(build.add(build.mul(sides, i64(3)), i64(_HEAD)), i64(8))
-        copy = build.gep(told, [i64(_TOLD)], source_etype=I64)
+        copy = build.gep(report, [i64(_REPORT)], source_etype=I64)
         build.call(memcpy, [copy, record, size, I1(0)])
     build.ret(i32(OUTSIDE))
     return function
@@ -290,12 +290,12 @@ def access_words(program: LoopProgram) -> int:
         *(b.dimensions for b in program.buffers),
         *(len(s.dimensions) for s in scratch),
     )
-    return _TOLD + _HEAD + 3 * max(dimensions, default=0)
+    return _REPORT + _HEAD + 3 * max(dimensions, default=0)
 
 
-def told_outside(program: LoopProgram, told: ctypes.Array[ctypes.c_int64]) -> Outside:
+def reported_access(program: LoopProgram, report: ctypes.Array[ctypes.c_int64]) -> Outside:
     """The access that a report describes."""
-    _, address, nbytes, access, number, first, end, origin, count, *words = told
+    _, address, nbytes, access, number, first, end, origin, count, *words = report
     types = types_of(program)
     buffer = list(types)[number]
     sides = (Side(*words[3 * d : 3 * d + 3]) for d in range(count))

@@ -14,7 +14,7 @@ from backend.access import AccessMode
 from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.walk import messages
 from backend.llvm.accesses import OUTSIDE, types_of
-from backend.llvm.codegen import entry_name, identifier, told_words
+from backend.llvm.codegen import entry_name, identifier, report_words
 from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY
 from backend.llvm.runtime.jobs import LINE_BYTES, POOL_BYTES
 from spaces.model.expressions.types import Int32, Type
@@ -34,7 +34,7 @@ def pipeline_header(program: LoopProgram, access_mode: AccessMode = AccessMode.P
     guard = f"{name.upper()}_H"
     members = [m for b in program.buffers for m in _buffer(b)]
     members += [_scalar(s) for s in program.scalars]
-    members += ["int64_t *told;"] if told_words(program, access_mode) else []
+    members += ["int64_t *report;"] if report_words(program, access_mode) else []
     body = "\n".join(f"    {line}" for line in members) or "    int64_t none;"
     return f"""\
 /* Pipeline {_comment(program.name)}. Link with {RUNTIME}.o, the threads library and the mathematics
@@ -103,16 +103,16 @@ def _stops(program: LoopProgram) -> str:
         return ""
     lines = (f"{n}: {m}" for n, m in enumerate(stops, start=len(program.size_checks) + 1))
     text = "\n * Or the number of the assert that fails; the outputs are then undefined:\n"
-    return text + _indented(lines) + _told(program)
+    return text + _indented(lines) + _report_comment(program)
 
 
-def _told(program: LoopProgram) -> str:
+def _report_comment(program: LoopProgram) -> str:
     """Where a caller finds the values for the gaps of messages."""
-    count = told_words(program)
+    count = report_words(program)
     if not count:
         return ""
     return f"""
- * If told is not null, it points to {count} words, and the first of them is 0. If the message of
+ * If report is not null, it points to {count} words, and the first of them is 0. If the message of
  * the failed assert has gaps, the first word becomes its number, and word n the value of gap {{n}}:
  * an integer as an int64_t, a float as a double."""
 
@@ -124,8 +124,8 @@ def _accesses(program: LoopProgram, access_mode: AccessMode) -> str:
     names = ", ".join(_comment(name) for name in types_of(program))
     return f"""
  * Or {OUTSIDE} before it touches memory that it did not obtain; the outputs are then undefined.
- * If told is not null, it points to {told_words(program, access_mode)} words, and the first of them
- * is 0. The first word becomes {OUTSIDE}. The next words describe the access: its first byte, its
+ * If report is not null, it points to {report_words(program, access_mode)} words, and the first
+ * of them is 0. The first word becomes {OUTSIDE}. The next words describe the access: its first byte, its
  * number of bytes, 0 for a read or 1 for a write. Then they describe the buffer: its number, its
  * first byte, the byte behind its last one, its element at the least coordinates, the number of its
  * known dimensions, and the min, extent and stride of each. Buffers are numbered from 0:

@@ -40,7 +40,7 @@ def entry_name(pipeline: str) -> str:
     return f"run_{identifier(pipeline)}"
 
 
-def told_words(program: LoopProgram, access_mode: AccessMode = AccessMode.PLAIN) -> int:
+def report_words(program: LoopProgram, access_mode: AccessMode = AccessMode.PLAIN) -> int:
     """The number of words for a report: the status and the values of a message, or an access. 0 if
     the program reports nothing.
     """
@@ -77,8 +77,8 @@ def _entry(module: Module, program: LoopProgram) -> None:
         emitter.accesses.given(buffer, buffers[buffer.name], variables)
     for parameter in program.scalars:
         variables[parameter.name] = words.scalar(parameter.type)
-    if told_words(program, module.access_mode):
-        emitter = evolve(emitter, told=words.pointer())
+    if report_words(program, module.access_mode):
+        emitter = evolve(emitter, report=words.pointer())
     statements = Statements(emitter, emitter.values(variables, buffers))
     for buffer in program.buffers:
         statements.dimensions(buffer)

@@ -103,7 +103,7 @@ class FunctionEmitter:
     accesses: Accesses
     pool: Value = NULL
     """The threads that execute parallel loops."""
-    told: Value = NULL
+    report: Value = NULL
     """Where to report the values of a message, or null."""
 
     @staticmethod

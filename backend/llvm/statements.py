@@ -62,7 +62,7 @@ class Statements:
     _stack_bytes: int = 0
 
     def __attrs_post_init__(self) -> None:
-        self.emitter.accesses.leave_by(self.emitter.told, self._leave_where)
+        self.emitter.accesses.leave_by(self.emitter.report, self._leave_where)
 
     @property
     def _build(self) -> Any:
@@ -144,8 +144,8 @@ class Statements:
         before.
         """
         words = [self._word(value) for value in values]
-        with reporting(self._build, self.emitter.told, status):
-            store_words(self._build, self.emitter.told, words, first=1)
+        with reporting(self._build, self.emitter.report, status):
+            store_words(self._build, self.emitter.report, words, first=1)
 
     def _word(self, expr: Expr) -> Value:
         """A scalar value in 64 bits: an integer is extended, a float becomes the bits of a
@@ -336,7 +336,7 @@ class _Closure:
         """Stores the arguments on the stack of the caller."""
         held = [
             emitter.pool,
-            emitter.told,
+            emitter.report,
             *(values.buffers[b] for b in self.loop.buffers),
             *emitter.accesses.passed(self.loop.buffers),
             *(values.variables[v.name] for v in self.loop.variables),
@@ -355,7 +355,7 @@ class _Closure:
         task.linkage = "internal"
         emitter = FunctionEmitter.begin(module, task)
         entry = emitter.entry.builder
-        pool, told, *given = (
+        pool, report, *given = (
             entry.load(self._slot(entry, task.args[0], number), typ=kind, align=8)
             for number, kind in enumerate(self._types(emitter.accesses))
         )
@@ -365,7 +365,7 @@ class _Closure:
         variables = dict(zip(names, given[len(given) - len(names) :], strict=True))
         emitter.accesses.received(self.loop.buffers, given[count : len(given) - len(names)])
         variables[self.loop.var.name] = entry.sext(task.args[1], I64)
-        emitter = evolve(emitter, pool=pool, told=told)
+        emitter = evolve(emitter, pool=pool, report=report)
         Statements(emitter, emitter.values(variables, buffers)).statement(self.loop.body)
         emitter.close()
         return task

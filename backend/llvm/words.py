@@ -33,12 +33,12 @@ def store_words(builder: Any, base: Value, words: Sequence[Value], first: int = 
 
 
 @contextmanager
-def reporting(builder: Any, told: Value, status: int) -> Iterator[None]:
-    """Code emitted inside runs only if ``told`` is not null and no other thread has reported there.
-    Before it runs, ``status`` is in the first word.
+def reporting(builder: Any, report: Value, status: int) -> Iterator[None]:
+    """Code emitted inside runs only if ``report`` is not null and no other thread has reported
+    there. Before it runs, ``status`` is in the first word.
     """
-    with builder.if_then(builder.icmp_unsigned("!=", told, NULL)):
-        pair = builder.cmpxchg(told, i64(0), i64(status), "monotonic", "monotonic")
+    with builder.if_then(builder.icmp_unsigned("!=", report, NULL)):
+        pair = builder.cmpxchg(report, i64(0), i64(status), "monotonic", "monotonic")
         with builder.if_then(builder.extract_value(pair, 1)):
             yield
 

@@ -34,15 +34,17 @@ class Requirements:
         """
         for one in self.conditions:
             named = [n for n in walk(one.condition) if isinstance(n, Variable | Call)]
-            told = one.values
-            holds, *values = Formula((one.condition, *told, *named)).values(env, read)
+            parts = one.values
+            holds, *values = Formula((one.condition, *parts, *named)).values(env, read)
             if not np.all(holds):
                 first = np.unravel_index(int(np.argmin(holds)), np.shape(holds))
                 numbers = [_at(v, np.shape(holds), first) for v in values]
-                texts = [shown(e.type, n) for e, n in zip(told, numbers, strict=False)]
-                said = one.message.filled(texts).rstrip(".")
-                here = zip(named, numbers[len(told) :], strict=True)
-                raise RequirementError(f"{said}. Here {', '.join(f'{n} is {v}' for n, v in here)}.")
+                texts = [shown(e.type, n) for e, n in zip(parts, numbers, strict=False)]
+                message = one.message.filled(texts).rstrip(".")
+                here = zip(named, numbers[len(parts) :], strict=True)
+                raise RequirementError(
+                    f"{message}. Here {', '.join(f'{n} is {v}' for n, v in here)}."
+                )
 
 
 def _at(value: Array, shape: tuple[int, ...], point: tuple[np.intp, ...]) -> Any:

@@ -103,7 +103,7 @@ class ReplayBuffer:
             return rubbish(self.name, at, self.type), WrongAccess(FaultKind.UNWRITTEN, detail)
         finding = None
         if concurrent(cell.writer, path):
-            detail = f"an iteration that may run at the same time writes it ({_told(cell.writer)})"
+            detail = f"an iteration that may run at the same time writes it ({_text(cell.writer)})"
             finding = WrongAccess(FaultKind.RACE, detail)
         elif cell.owner != at:
             owner = ", ".join(map(str, cell.owner))
@@ -135,14 +135,14 @@ class ReplayBuffer:
         if concurrent(before.writer, path):
             detail = (
                 f"an iteration that may run at the same time writes {before.value} to its place "
-                f"({_told(before.writer)})"
+                f"({_text(before.writer)})"
             )
             return WrongAccess(FaultKind.RACE, detail)
         for reader in before.readers:
             if concurrent(reader, path):
                 detail = (
                     "an iteration that may run at the same time reads the value before "
-                    f"({_told(reader)})"
+                    f"({_text(reader)})"
                 )
                 return WrongAccess(FaultKind.RACE, detail)
         return None
@@ -169,7 +169,7 @@ def _outside(at: Coordinate, ranges: Sequence[Range]) -> str | None:
     return None
 
 
-def _told(path: Iterations) -> str:
+def _text(path: Iterations) -> str:
     return ", ".join(iteration for _, iteration in path)
 
 

@@ -121,11 +121,11 @@ class Replay:
         return bool(self.faults or self.wrong)
 
     def __str__(self) -> str:
-        said = [*map(str, self.faults), *map(str, self.wrong)]
+        lines = [*map(str, self.faults), *map(str, self.wrong)]
         if self.limit:
-            said.append(self.limit)
-        elif not said:
-            said = ["Every access is right, and the outputs are those of the reference."]
+            lines.append(self.limit)
+        elif not lines:
+            lines = ["Every access is right, and the outputs are those of the reference."]
         elif not self.wrong:
-            said.append("The outputs are those of the reference all the same.")
-        return "\n".join(said)
+            lines.append("The outputs are those of the reference all the same.")
+        return "\n".join(lines)

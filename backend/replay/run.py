@@ -119,8 +119,8 @@ def _replayed(
         for fault in machine.faults:
             key = (fault.kind, fault.access, fault.buffer)
             faults.setdefault(key, evolve(fault, order=label))
-    told = tuple(_with_expected(pipeline, inputs, fault) for fault in faults.values())
-    return Replay(inputs.sizes, tuple(done), told, tuple(wrong.values()), limit)
+    repeated = tuple(_with_expected(pipeline, inputs, fault) for fault in faults.values())
+    return Replay(inputs.sizes, tuple(done), repeated, tuple(wrong.values()), limit)
 
 
 def _run(steps: TaskSteps) -> None:

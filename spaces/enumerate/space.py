@@ -110,9 +110,9 @@ class ScheduleSpace:
     def __attrs_post_init__(self) -> None:
         faults = pipeline_faults(self.pipeline, self.device)
         if faults:
-            told = "\n".join(map(str, faults))
+            listed = "\n".join(map(str, faults))
             raise EmptySpaceError(
-                f"No schedule of {self.pipeline.name} is legal on {self.device.name}.\n{told}"
+                f"No schedule of {self.pipeline.name} is legal on {self.device.name}.\n{listed}"
             )
         for mistake in _misfits(self.pipeline, self.fixed):
             raise ValueError(mistake)

@@ -332,15 +332,15 @@ def test_c_programs_learn_of_it(tmp_path: Path) -> None:
 #include "out.h"
 int main(void) {
     static uint8_t image[80 * 10], out[65 * 33];
-    int64_t told[15] = {0};
+    int64_t report[15] = {0};
     struct run_out_arguments arguments = {
         .image = image, .image_dimensions = {{0, 80, 1}, {0, 10, 80}},
-        .out = out, .out_dimensions = {{0, 65, 1}, {0, 33, 65}}, .told = told,
+        .out = out, .out_dimensions = {{0, 65, 1}, {0, 33, 65}}, .report = report,
     };
     int status = run_out(NULL, &arguments);
-    int64_t beyond = told[1] + told[2] - (int64_t)(image + sizeof image);
-    printf("%d %d %d %d\\n", status, (int)told[0], (int)told[4], beyond > 0);
-    arguments.told = NULL;
+    int64_t beyond = report[1] + report[2] - (int64_t)(image + sizeof image);
+    printf("%d %d %d %d\\n", status, (int)report[0], (int)report[4], beyond > 0);
+    arguments.report = NULL;
     return run_out(NULL, &arguments) != status;
 }
 """.replace("\\\\n", "\\n")

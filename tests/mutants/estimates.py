@@ -50,7 +50,7 @@ ESTIMATES = (
     Mutant(
         "schedule-blamed-for-estimates",
         "verify",
-        "(v for v in verdict.violations if not is_told(v, short))",
+        "(v for v in verdict.violations if not is_repeated(v, short))",
         "iter(verdict.violations)",
         "An estimate that the pipeline cannot meet is reported once for each side of each image.",
         _TESTS,

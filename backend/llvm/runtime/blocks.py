@@ -96,9 +96,9 @@ class Body:
     def at(self, record: Value, layout: RecordLayout, name: str) -> Value:
         """The address of the field `name` of `record`."""
         # A local's pointer has its own type, and llvmlite refuses a second one.
-        told = layout.type if record.type.is_opaque else None
+        element = layout.type if record.type.is_opaque else None
         path = [i32(0), i32(layout.place(name))]
-        return self.builder.gep(record, path, inbounds=True, source_etype=told)
+        return self.builder.gep(record, path, inbounds=True, source_etype=element)
 
     def get(self, record: Value, layout: RecordLayout, name: str) -> Value:
         """The value of a field that no other thread changes at the same time."""

@@ -72,9 +72,9 @@ def _declared(nest: LoopNest) -> Iterator[SizeCheck]:
     """The required region of a Func lies within its declared bounds."""
     for name, placement in nest.placements.items():
         args, simplify = placement.function.args, nest.simplify
-        _, said = declared(args, nest.schedule.of(name), placement.demanded, simplify)
+        _, limits = declared(args, nest.schedule.of(name), placement.demanded, simplify)
         whole = Ranges(simplify, loop_ranges(placement.path, simplify))
-        for claim in said:
+        for claim in limits:
             low, high = claim.required.min, claim.required.max
             if low is None or high is None:
                 continue

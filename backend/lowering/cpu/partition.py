@@ -67,7 +67,7 @@ class _Partitioning:
         is_outer = loop.kind is LoopKind.PARALLEL or _contains(
             loop.body, lambda kind: kind.is_scalar_loop
         )
-        split = self._asked if is_outer else self._split
+        split = self._tested_loop if is_outer else self._split
         return split(usual, steady_loop, decisions)
 
     def _split(self, usual: For, steady: For, decisions: Decisions) -> Statement:
@@ -87,7 +87,7 @@ class _Partitioning:
             )
         )
 
-    def _asked(self, usual: For, steady: For, decisions: Decisions) -> Statement:
+    def _tested_loop(self, usual: For, steady: For, decisions: Decisions) -> Statement:
         """One loop that tests in each iteration whether it is steady."""
         conditions: list[Expr] = []
         if decisions.lows:

@@ -91,8 +91,8 @@ def ask_exact(records: Records) -> Iterator[Asked]:
 def judged_in(pipeline: Pipeline, case: Case) -> Pipeline:
     """The pipeline; without estimates if these select another case."""
     sizes = pipeline.sizes()
-    told = [c for c in case.assumptions if all(name in sizes for name in c.names)]
-    elsewhere = not all(holds(condition, sizes) for condition in told)
+    known = [c for c in case.assumptions if all(name in sizes for name in c.names)]
+    elsewhere = not all(holds(condition, sizes) for condition in known)
     return evolve(pipeline, estimates=()) if elsewhere else pipeline
 
 

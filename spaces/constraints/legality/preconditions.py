@@ -16,7 +16,7 @@ from attrs import frozen
 
 from spaces.constraints.legality.verdict import CheckedSchedule, SizeCondition
 from spaces.constraints.rules.catalogue import rule
-from spaces.constraints.rules.findings import told_at
+from spaces.constraints.rules.findings import sentence_at
 from spaces.constraints.sizes.forms import AtLeastZero, Condition, Divisible, Forms
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr, Op, walk
@@ -50,8 +50,8 @@ class Precondition:
     def refusal(self, values: Mapping[str, int]) -> str:
         """The message for a call at sizes where it fails: what is wrong, and what to change."""
         shown = ", ".join(f"{name} is {values[name]}" for name in variables(self.condition))
-        told = told_at(self.source.check, values)
-        return f"{told} This needs {self.condition}, but {shown}."
+        stated = sentence_at(self.source.check, values)
+        return f"{stated} This needs {self.condition}, but {shown}."
 
     def json(self) -> dict[str, str]:
         """As a dictionary of JSON's types."""

@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.advise import advise
-from spaces.constraints.rules.findings import Advice, Violation, told_at, told_where
+from spaces.constraints.rules.findings import Advice, Violation, sentence_at, stated_under
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rounding import Rounding, roundings
 from spaces.constraints.rules.rule import Check
@@ -46,7 +46,7 @@ class SizeCondition:
     @property
     def message(self) -> str:
         """The message for a call that fails the condition; unknown numbers appear as formulas."""
-        return told_at(self.check, {})
+        return sentence_at(self.check, {})
 
     def __repr__(self) -> str:
         return f"<SizeCondition {self.rule}: {self.condition}>"
@@ -99,15 +99,15 @@ class CheckedSchedule:
         """
         if self.cases:
             every = dict.fromkeys(one for case in self.cases for one in case.advice)
-            return tuple(advice for one in every for advice in self._told(one))
+            return tuple(advice for one in every for advice in self._with_its_cases(one))
         return advise(self.bounds, self.device)
 
-    def _told(self, advice: Advice) -> tuple[Advice, ...]:
+    def _with_its_cases(self, advice: Advice) -> tuple[Advice, ...]:
         """Advice on every case as it stands; other advice with the condition of its case."""
         about = [case for case in self.cases if advice in case.advice]
         if len(about) == len(self.cases):
             return (advice,)
-        return tuple(told_where(advice, case.bounds.assumptions) for case in about)
+        return tuple(stated_under(advice, case.bounds.assumptions) for case in about)
 
     @cached_property
     def rounding(self) -> tuple[Rounding, ...]:

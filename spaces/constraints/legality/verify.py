@@ -21,8 +21,8 @@ from spaces.constraints.legality.judge import (
 )
 from spaces.constraints.legality.partial import ask_other_nest, ask_other_records, mended
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, SizeCondition, Verdict
-from spaces.constraints.rules.estimates import is_told, shortages
-from spaces.constraints.rules.findings import Violation, told_where
+from spaces.constraints.rules.estimates import is_repeated, shortages
+from spaces.constraints.rules.findings import Violation, stated_under
 from spaces.constraints.rules.inlining import inline_size, is_soon_inlined
 from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline
@@ -66,7 +66,7 @@ def verify(
     if not faults:
         return verdict
     short = shortages(pipeline)
-    own = (v for v in verdict.violations if not is_told(v, short))
+    own = (v for v in verdict.violations if not is_repeated(v, short))
     return Illegal((*faults, *own))
 
 
@@ -109,7 +109,7 @@ def verify_rest(
         if not case.failure:
             judged = judged_in(pipeline, case)
             found += _where(case, _violations(judged, case.schedule, device, broken))
-    return (*pipeline_faults(pipeline, device), *_told_once(found))
+    return (*pipeline_faults(pipeline, device), *_once_each(found))
 
 
 def _case(pipeline: Pipeline, case: Case, device: Device, exact: bool) -> Verdict:
@@ -123,7 +123,7 @@ def _case(pipeline: Pipeline, case: Case, device: Device, exact: bool) -> Verdic
 
 def _where(case: Case, violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
     """The violations of a case, with the condition of the case."""
-    return tuple(told_where(v, case.assumptions) for v in violations)
+    return tuple(stated_under(v, case.assumptions) for v in violations)
 
 
 def _of_cases(
@@ -134,7 +134,7 @@ def _of_cases(
     """
     checked = tuple(v for v in verdicts if isinstance(v, CheckedSchedule))
     if len(checked) < len(verdicts):
-        return Illegal(_told_once([v for verdict in verdicts for v in verdict.violations]))
+        return Illegal(_once_each([v for verdict in verdicts for v in verdict.violations]))
     required = list(size_conditions)
     for case in checked:
         knowing = Simplifier()
@@ -152,7 +152,7 @@ def _of_cases(
     return attrs.evolve(checked[-1], schedule=schedule, size_conditions=once, cases=checked)
 
 
-def _told_once(violations: list[Violation]) -> tuple[Violation, ...]:
+def _once_each(violations: list[Violation]) -> tuple[Violation, ...]:
     """Violations of several cases, each reported for its first case."""
     first: dict[tuple[str, str, int, str], Violation] = {}
     for one in violations:

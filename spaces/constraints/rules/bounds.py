@@ -172,10 +172,10 @@ def _cause(view: NestView, func: str, dimension: str) -> str:
         return f"{listed(given)} makes it so. Give an output that holds all of it"
     if not found:
         readers = view.nest.pipeline.consumers(func)
-        told = [f"{listed(readers)} read{'s' * (len(readers) == 1)} it there"] if readers else []
+        causes = [f"{listed(readers)} read{'s' * (len(readers) == 1)} it there"] if readers else []
         if not view.nest.pipeline.function(func).is_pure:
-            told.append("its update stages write there")
-        cause = " and ".join(told) or "the loops around it run there"
+            causes.append("its update stages write there")
+        cause = " and ".join(causes) or "the loops around it run there"
         return f"{cause}. Give an output that holds all of it"
     names = listed(dict.fromkeys(name for name, _ in found))
     return (

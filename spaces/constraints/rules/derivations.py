@@ -23,8 +23,8 @@ def _refusals(id: str) -> Callable[[tuple[Pipeline, Schedule], str], Iterable[Ch
     def check(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
         for refusal in derivation(*subject).refusals:
             if refusal.rule == id:
-                told = {"message": refusal.message, "advice": refusal.advice}
-                yield Check(refusal.step.func, VIOLATED, "{message}", "{advice}", values=told)
+                words = {"message": refusal.message, "advice": refusal.advice}
+                yield Check(refusal.step.func, VIOLATED, "{message}", "{advice}", values=words)
 
     return check
 

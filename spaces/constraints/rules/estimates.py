@@ -78,14 +78,14 @@ def impossible_estimates(subject: tuple[Pipeline, Device], name: str) -> Iterato
         loop=buffers[0],
         values={
             "pipeline": name,
-            "shortages": "; ".join(_told(pipeline, b, short) for b in buffers),
+            "shortages": "; ".join(_described(pipeline, b, short) for b in buffers),
             "enough": "; ".join(_enough(pipeline, b, short) for b in buffers),
             "choices": _choices(pipeline, buffers),
         },
     )
 
 
-def _told(pipeline: Pipeline, buffer: str, short: tuple[Shortage, ...]) -> str:
+def _described(pipeline: Pipeline, buffer: str, short: tuple[Shortage, ...]) -> str:
     """``image im holds 0 to 63 in dimension 0, but -1 to 64 is needed (g reads it)``."""
     parts = listed(
         f"holds {_range(s.given)} {_along(pipeline, s)}, but {_range(s.needed)} is needed"
@@ -143,7 +143,7 @@ def _choices(pipeline: Pipeline, buffers: tuple[str, ...]) -> str:
     return f"; or estimate smaller outputs; or read {listed(images)} through a boundary condition"
 
 
-def is_told(violation: Violation, short: tuple[Shortage, ...]) -> bool:
+def is_repeated(violation: Violation, short: tuple[Shortage, ...]) -> bool:
     """Whether a violation only repeats a shortage: its schedule computes and reads there what every
     schedule does.
     """

@@ -101,8 +101,8 @@ def explicit_too_small(view: NestView, func: str) -> Iterator[Check]:
     if not entry.bounds:
         return
     args = placement.function.args
-    _, said = declared(args, entry, placement.demanded, view.nest.simplify)
-    for claim in said:
+    _, limits = declared(args, entry, placement.demanded, view.nest.simplify)
+    for claim in limits:
         for side in _sides(view, claim, placement.path):
             yield Check(
                 func,

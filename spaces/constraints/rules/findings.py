@@ -65,7 +65,7 @@ class Advice(Finding):
 AnyFinding = TypeVar("AnyFinding", bound=Finding)
 
 
-def told_where(finding: AnyFinding, assumptions: Sequence[Expr]) -> AnyFinding:
+def stated_under(finding: AnyFinding, assumptions: Sequence[Expr]) -> AnyFinding:
     """The finding, with the conditions of specializations under which it applies."""
     if not assumptions:
         return finding
@@ -113,20 +113,20 @@ def _found(
     check = item.check
     values = {n: _value(v, sizes) for n, v in check.values.items()}
     at = ", ".join(f"{n} = {sizes[n]}" for n in sorted(variables(check.holds)))
-    message = told(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
+    message = sentence(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
     return item.rule.id, check.func, check.stage, check.loop, message, values
 
 
-def told(check: Check, values: Mapping[str, FoundValue]) -> str:
+def sentence(check: Check, values: Mapping[str, FoundValue]) -> str:
     """The message and advice of a check with its values filled in."""
     return f"{check.message} {check.advice}".strip().format_map(values)
 
 
-def told_at(check: Check, sizes: Mapping[str, int]) -> str:
+def sentence_at(check: Check, sizes: Mapping[str, int]) -> str:
     """The message and advice of a check with its values at these sizes; formulas if they depend on
     others.
     """
-    return told(check, {n: _value(v, sizes) for n, v in check.values.items()})
+    return sentence(check, {n: _value(v, sizes) for n, v in check.values.items()})
 
 
 def _value(value: CheckValue, sizes: Mapping[str, int]) -> FoundValue:

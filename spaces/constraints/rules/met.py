@@ -55,7 +55,7 @@ class Met:
     def values(self) -> Mapping[str, Callable[[], str]]:
         """The texts for the fields of the sentence, and for its parts alone."""
         return {
-            "meeting": self._told,
+            "meeting": self._iterations_text,
             "first": lambda: self._part(lambda met: _listed(met.first)),
             "second": lambda: self._part(lambda met: _listed(met.second)),
             "place": lambda: self._part(self._place),
@@ -68,7 +68,7 @@ class Met:
     def _place(self, met: Conflict) -> str:
         return f"{self.func}({', '.join(map(str, met.place))})"
 
-    def _told(self) -> str:
+    def _iterations_text(self) -> str:
         met = self.found()
         if met is None:
             return "Which iterations do so is unknown."

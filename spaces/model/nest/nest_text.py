@@ -32,11 +32,11 @@ def format_nests(pipeline: Pipeline, schedule: Schedule) -> str:
     for case in cases(schedule):
         conditions = " and ".join(map(format_condition, case.assumptions))
         if case.failure:
-            told = f"  assert false, {case.failure}"
+            text = f"  assert false, {case.failure}"
         else:
             nest = loop_nest(pipeline, case.schedule, case.assumptions)
-            told = "\n".join(_lines(nest.body, 1))
-        parts.append(f"where {conditions}:\n{told}")
+            text = "\n".join(_lines(nest.body, 1))
+        parts.append(f"where {conditions}:\n{text}")
     return "\n".join(parts)
 
 

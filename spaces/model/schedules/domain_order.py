@@ -152,8 +152,8 @@ class Partitioned:
 def _last_policies(policies: Iterable[Partitioned]) -> tuple[Partitioned, ...]:
     """The policies by loop. The last policy of a loop counts, and default policies are left out."""
     last = {one.loop: one for one in policies}
-    told = (last[name] for name in sorted(last))
-    return tuple(one for one in told if one.policy is not Partition.AUTO) if last else ()
+    policies = (last[name] for name in sorted(last))
+    return tuple(one for one in policies if one.policy is not Partition.AUTO) if last else ()
 
 
 class PrefetchBound(Choice, halide="PrefetchBoundStrategy", called="a prefetch strategy"):

@@ -36,7 +36,7 @@ def declared(
     are no dimension of the Func change nothing.
     """
     result = list(box)
-    said = []
+    found = []
     for record in reversed(schedule.bounds):
         if record.dimension not in args:
             continue
@@ -49,10 +49,10 @@ def declared(
             continue
         low = interval.min if record.min is None else constant(record.min, Int32)
         high = simplify(low + record.extent - 1)
-        said.append(Declared(record, d, low, high, interval))
+        found.append(Declared(record, d, low, high, interval))
         if record.min is not None or schedule.store == schedule.compute:
             result[d] = Interval(low, high)
-    return tuple(result), tuple(said)
+    return tuple(result), tuple(found)
 
 
 def _aligned(record: Alignment, low: Expr, high: Expr, simplify: Simplifier) -> Interval:

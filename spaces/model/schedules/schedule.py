@@ -164,10 +164,10 @@ class StageOf:
         return f"{self.func}.update({self.stage - 1})" if self.stage else self.func
 
 
-def _said(pairs: Iterable[tuple[str, LoopAlign]]) -> tuple[tuple[str, LoopAlign], ...]:
+def _last_alignments(pairs: Iterable[tuple[str, LoopAlign]]) -> tuple[tuple[str, LoopAlign], ...]:
     """The last alignment of each loop that has one."""
-    said = dict(pairs).items()
-    return tuple((loop, align) for loop, align in said if align is not LoopAlign.AUTO)
+    last = dict(pairs).items()
+    return tuple((loop, align) for loop, align in last if align is not LoopAlign.AUTO)
 
 
 @frozen
@@ -178,7 +178,7 @@ class Companion:
 
     other: StageOf
     loop: str
-    aligned: tuple[tuple[str, LoopAlign], ...] = field(default=(), converter=_said)
+    aligned: tuple[tuple[str, LoopAlign], ...] = field(default=(), converter=_last_alignments)
     stage: int = 0
 
     @property

@@ -156,8 +156,8 @@ class NumberReader(Cursor):
             raise Mistake(message, start, self.tokens[self.index - 1].end)
         while self.here.start < found.end():
             self.advance()
-        said = found.groupdict()
-        bits = int(said.get("bits") or BITS.get(said.get("type") or said.get("of") or "", 0))
+        parts = found.groupdict()
+        bits = int(parts.get("bits") or BITS.get(parts.get("type") or parts.get("of") or "", 0))
         if not bits:
             types = ", ".join(BITS)
             message = f"There is no such type; there are {types}."

@@ -82,9 +82,9 @@ def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls,
 def _check_stages(schedule: Schedule) -> None:
     """Refuse entries about stages that the Func does not have: no directive can write them."""
     for entry in schedule.funcs:
-        said = [*entry.atomic, *(one.stage for one in entry.companions)]
-        said += [one.stage for one in entry.specializations]
-        strange = [stage for stage in said if not 0 <= stage < len(entry.stages)]
+        mentioned = [*entry.atomic, *(one.stage for one in entry.companions)]
+        mentioned += [one.stage for one in entry.specializations]
+        strange = [stage for stage in mentioned if not 0 <= stage < len(entry.stages)]
         if strange:
             raise ValueError(
                 f"The schedule says something of stage {strange[0]} of {entry.name}, which has "

@@ -127,9 +127,9 @@ class _Chain:
         several loops together, then a directive for each record that is still missing.
         """
         for policy, directive in _POLICIES.items():
-            said = [one.loop for one in self.target.partitions if one.policy is policy]
-            if said and self.order.partitions != self.target.partitions:
-                self.add(DirectiveCall(directive, tuple(said)))
+            loops = [one.loop for one in self.target.partitions if one.policy is policy]
+            if loops and self.order.partitions != self.target.partitions:
+                self.add(DirectiveCall(directive, tuple(loops)))
         for part in HINTS:
             there = getattr(self.order, part)
             self.add(*(call_of(one) for one in getattr(self.target, part) if one not in there))

@@ -171,8 +171,8 @@ def parse_statements(text: str, vector_bits: int | None = None) -> Parsed:
                 parser.skip_statement()
         if len(parser.mistakes) > known:
             unread += _heads(parser.tokens[begin : parser.index])
-    told = tuple(mistake for mistake in parser.mistakes if not isinstance(mistake, Unsaid))
-    return Parsed(tuple(statements), told, tuple(unread))
+    mistakes = tuple(mistake for mistake in parser.mistakes if not isinstance(mistake, Unsaid))
+    return Parsed(tuple(statements), mistakes, tuple(unread))
 
 
 def _heads(tokens: Sequence[Token]) -> list[Word]:

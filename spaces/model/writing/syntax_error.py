@@ -55,10 +55,10 @@ class ScheduleSyntaxError(ValueError):
         most = f"more than {MOST_MISTAKES} mistakes"
         mistakes = "a mistake" if count == 1 else f"{count} mistakes"
         mistakes = mistakes if count <= MOST_MISTAKES else most
-        told = [f"The schedule has {mistakes}.", *map(str, self.problems[:MOST_MISTAKES])]
+        lines = [f"The schedule has {mistakes}.", *map(str, self.problems[:MOST_MISTAKES])]
         if count > MOST_MISTAKES:
-            told.append(f"Here are the first {MOST_MISTAKES}.")
-        super().__init__("\n".join(told))
+            lines.append(f"Here are the first {MOST_MISTAKES}.")
+        super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[type[ScheduleSyntaxError], tuple[tuple[Problem, ...]]]:
         return ScheduleSyntaxError, (self.problems,)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spaces import device
 from spaces.constraints.legality.judge import ask_calls, ask_matching, ask_own
-from spaces.constraints.rules.findings import Asked, told_at
+from spaces.constraints.rules.findings import Asked, sentence_at
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.constraints.solver.clauses import readers
@@ -20,7 +20,7 @@ from tests.model.pipelines import blur, box, diamond
 
 
 def answers(asked: Iterable[Asked]) -> list[tuple[str, Expr, str]]:
-    return [(a.rule.id, a.check.holds, told_at(a.check, {})) for a in asked]
+    return [(a.rule.id, a.check.holds, sentence_at(a.check, {})) for a in asked]
 
 
 @settings(max_examples=150)
