@@ -125,10 +125,11 @@ def _accesses(program: LoopProgram, access_mode: AccessMode) -> str:
     return f"""
  * Or {OUTSIDE} before it touches memory that it did not obtain; the outputs are then undefined.
  * If report is not null, it points to {report_words(program, access_mode)} words, and the first
- * of them is 0. The first word becomes {OUTSIDE}. The next words describe the access: its first byte, its
- * number of bytes, 0 for a read or 1 for a write. Then they describe the buffer: its number, its
- * first byte, the byte behind its last one, its element at the least coordinates, the number of its
- * known dimensions, and the min, extent and stride of each. Buffers are numbered from 0:
+ * of them is 0. The first word becomes {OUTSIDE}. The next words describe the access: its first
+ * byte, its number of bytes, 0 for a read or 1 for a write. Then they describe the buffer: its
+ * number, its first byte, the byte behind its last one, its element at the least coordinates, the
+ * number of its known dimensions, and the min, extent and stride of each. Buffers are numbered from
+ * 0:
  *   {names}
 """
 
