@@ -101,7 +101,7 @@ STEADY = (
     ),
     Mutant(
         "steady-in-all-iterations",
-        "_Partitioning._asked",
+        "_Partitioning._tested_loop",
         "usual.body",
         "steady.body",
         "An outer loop runs the body of its steady state in every iteration.",
