@@ -299,6 +299,6 @@ def test_many_threads_tell_values_of_one_of_them() -> None:
 
 def test_c_programs_get_values() -> None:
     header = compiled("", TOLD).c_header()
-    assert "    int64_t *told;" in header
+    assert "    int64_t *report;" in header
     assert "At {1} {2} is {3} of {4} {5} {6} {7} !" in header
     assert "points to 8 words" in header

@@ -149,18 +149,18 @@ TOLD = """
 
 int main(void) {
     int16_t input[8] = {1, 2, 3, 4, 5, -77, 7, 8}, out[8];
-    int64_t told[4] = {0};
+    int64_t report[4] = {0};
     struct run_limited_arguments arguments = {
         .input = input, .input_dimensions = {{0, 8, 1}},
         .out = out, .out_dimensions = {{0, 8, 1}},
-        .gain = 0.5f, .told = NULL,
+        .gain = 0.5f, .report = NULL,
     };
     int32_t status = run_limited(NULL, &arguments);
-    arguments.told = told;
-    if (run_limited(NULL, &arguments) != status || told[0] != status) return 1;
+    arguments.report = report;
+    if (run_limited(NULL, &arguments) != status || report[0] != status) return 1;
     double gain;
-    memcpy(&gain, &told[3], sizeof gain);
-    printf("%d %d %d %g\\n", (int)status, (int)told[1], (int)told[2], gain);
+    memcpy(&gain, &report[3], sizeof gain);
+    printf("%d %d %d %g\\n", (int)status, (int)report[1], (int)report[2], gain);
     return 0;
 }
 """
