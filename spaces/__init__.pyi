@@ -199,6 +199,14 @@ from spaces.model.writing.serialize import (
     DocumentError as DocumentError,
 )
 
+# Comparing schedules
+from spaces.model.nest.canonical import (
+    canonical_form as canonical_form,
+    same_schedule as same_schedule,
+    distance as distance,
+    CanonicalForm as CanonicalForm,
+)
+
 # The loop nest of a schedule
 from spaces.model.nest.loopnest import (
     loop_nest as loop_nest,

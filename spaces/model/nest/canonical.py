@@ -1,0 +1,258 @@
+"""Canonical forms: schedules up to the names of their loops.
+
+A directive names the loops that it makes, and users choose these names: ``xv``, ``x_v``, ``lane``.
+The names have no meaning, nor has the order of splits of different loops. A canonical form says
+instead what each loop is made from, and which loop a level means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TypeAlias
+
+from attrs import frozen
+
+from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.nest.splits import resolved_tails
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import DomainOrder, Partition, Split
+from spaces.model.schedules.levels import LevelError, Levels, Path
+from spaces.model.schedules.schedule import (
+    Fold,
+    FuncSchedule,
+    LoopLevel,
+    MemoryType,
+    Pad,
+    Schedule,
+    StageOf,
+    StorageBound,
+)
+
+_Parts: TypeAlias = Iterator[tuple[str, str | int]]
+
+_LONGEST = 120
+"""A longer text of what a loop is made from is replaced by its hash: fuses double the text."""
+
+
+@frozen(hash=False)
+class CanonicalForm:
+    """A schedule up to the names of its loops.
+
+    Two schedules of a pipeline have equal forms exactly if they differ at most in the names of
+    loops that directives made, in the order of directives for different loops, and in defaults
+    written out.
+
+    Attributes:
+        derivations: the derivations, as text, in order.
+        parts: for each decision, by its name, what the schedule decides; defaults are left out.
+            Values are texts and numbers.
+        loops: for each stage, by ``f`` or ``f.update(0)``, its loops, outermost first; each by what
+            it is made from.
+    """
+
+    derivations: tuple[str, ...]
+    parts: Mapping[str, str | int]
+    loops: Mapping[str, tuple[str, ...]]
+
+    @cached_property
+    def digest(self) -> str:
+        """A text of 32 hexadecimal digits: equal for equal forms, the same on every machine."""
+        text = json.dumps([self.derivations, self.parts, self.loops], sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+def canonical_form(pipeline: Pipeline, schedule: Schedule) -> CanonicalForm:
+    """The canonical form of a schedule with an entry for each Func of ``pipeline``, legal or not.
+
+    Raises:
+        ValueError: the schedule has no entry for a Func, or entries of other Funcs.
+    """
+    pipeline = derived(pipeline, schedule)
+    names = sorted(function.name for function in pipeline.functions)
+    if sorted(entry.name for entry in schedule.funcs) != names:
+        raise ValueError(
+            f"The schedule has entries for {', '.join(f.name for f in schedule.funcs) or 'no Func'}"
+            f", and pipeline {pipeline.name} has {', '.join(names)}; give one entry for each Func."
+        )
+    return _Reader(pipeline, schedule).form()
+
+
+def same_schedule(pipeline: Pipeline, first: Schedule, second: Schedule) -> bool:
+    """Whether two schedules of a pipeline differ at most in the names of loops, in the order of
+    directives for different loops, and in defaults written out.
+    """
+    return canonical_form(pipeline, first) == canonical_form(pipeline, second)
+
+
+def distance(first: CanonicalForm, second: CanonicalForm) -> int:
+    """How many decisions differ: placements, storage, splits, kinds of loops and so on, and the
+    loops of a stage that stand elsewhere. 0 for equal forms; symmetric.
+    """
+    parts = {
+        name
+        for name in {*first.parts, *second.parts}
+        if first.parts.get(name) != second.parts.get(name)
+    }
+    moved = (
+        _moved(first.loops.get(stage, ()), second.loops.get(stage, ()))
+        for stage in {*first.loops, *second.loops}
+    )
+    rewritten = len(set(first.derivations) ^ set(second.derivations))
+    return len(parts) + sum(moved) + rewritten
+
+
+def _moved(first: tuple[str, ...], second: tuple[str, ...]) -> int:
+    """The fewest of the loops that both have to move so that they are in the same order."""
+    both = set(first) & set(second)
+    place = {loop: number for number, loop in enumerate(o for o in second if o in both)}
+    longest: list[int] = []  # of the rising sequences of places that end with each loop
+    places = [place[loop] for loop in first if loop in both]
+    for number, here in enumerate(places):
+        before = (longest[i] for i in range(number) if places[i] < here)
+        longest.append(1 + max(before, default=0))
+    return len(places) - max(longest, default=0)
+
+
+class _Reader:
+    """Reads the form of one schedule."""
+
+    def __init__(self, pipeline: Pipeline, schedule: Schedule) -> None:
+        self.pipeline = pipeline
+        self.schedule = schedule
+        self.levels = Levels(pipeline, schedule)
+        self.origins = {
+            StageOf(function.name, index): Origins.of(order, stage.dimensions)
+            for function in pipeline.functions
+            for index, (order, stage) in enumerate(
+                zip(schedule.of(function.name).stages, function.stages, strict=True)
+            )
+        }
+
+    def form(self) -> CanonicalForm:
+        """The form of the whole schedule."""
+        parts: dict[str, str | int] = {}
+        loops: dict[str, tuple[str, ...]] = {}
+        for function in self.pipeline.functions:
+            entry = self.schedule.of(function.name)
+            parts.update(self._call(entry))
+            for index, order in enumerate(entry.stages):
+                name = str(StageOf(function.name, index))
+                parts.update(_order(name, function, index, order))
+                origins = self.origins[StageOf(function.name, index)]
+                loops[name] = tuple(origins[n] for n in order.names)
+            parts.update(_cases(function, entry))
+        return CanonicalForm(tuple(map(str, self.schedule.derivations)), parts, loops)
+
+    def _call(self, entry: FuncSchedule) -> _Parts:
+        """Where a Func is computed and stored, and how."""
+        name = entry.name
+        yield f"{name} compute", self._level(name, entry.compute, self.levels.compute_path)
+        if not entry.compute.is_inline:
+            yield f"{name} store", self._level(name, entry.store, self.levels.store_path)
+        if entry.is_hoisted:
+            yield f"{name} hoist", self._level(name, entry.hoist, self.levels.hoist_path)
+        if entry.memory is not MemoryType.AUTO:
+            yield f"{name} memory", str(entry.memory)
+        storage: tuple[Fold | Pad | StorageBound, ...]
+        storage = (*entry.folds, *entry.pads, *entry.storage_bounds)
+        for record in storage:
+            yield f"{name} {type(record).__name__} {record.dimension}", str(record)
+        for number, order in enumerate(entry.storage_orders):
+            yield f"{name} storage order {number}", " ".join(order)
+        for number, bound in enumerate(entry.bounds):
+            yield f"{name} bound {number}", str(bound)
+        for stage in entry.atomic:
+            yield f"{StageOf(name, stage)} atomic", 1
+        for one in entry.companions:
+            # The stages have their outermost loops in common, so the number of them says which.
+            names = entry.stages[one.stage].names
+            depth = names.index(one.loop) + 1 if one.loop in names else one.loop
+            aligned = " ".join(str(align) for _, align in one.aligned)
+            yield f"{StageOf(name, one.stage)} with", f"{one.other} {depth} {aligned}"
+
+    def _level(self, func: str, level: LoopLevel, path: Callable[[str], Path]) -> str:
+        """A level as the loop that it means: Func, stage and what the loop is made from."""
+        if level.is_inline or level.is_root:
+            return str(level)
+        try:
+            *_, loop = path(func)
+        except (LevelError, KeyError, ValueError):
+            return str(level)  # an illegal level means no loop
+        stage = StageOf(loop.func, loop.stage)
+        return f"{stage} {self.origins[stage][loop.loop]}"
+
+
+def _order(name: str, function: Function, index: int, order: DomainOrder) -> _Parts:
+    """The splits of a stage, the kinds of its loops and hints."""
+    stage = function.stages[index]
+    origins = Origins.of(order, stage.dimensions)
+    tails = resolved_tails(stage, order, index > 0)
+    for record, old, tail in zip(order.splits, origins.taken, tails, strict=True):
+        if isinstance(record, Split):
+            yield f"{name} factor {old}", record.factor
+            yield f"{name} tail {old}", str(tail)
+    for loop in order.loops:
+        yield f"{name} kind {origins[loop.name]}", str(loop.kind)
+        policy = order.partition(loop.name)
+        if policy is not Partition.AUTO:
+            yield f"{name} partition {origins[loop.name]}", str(policy)
+    for number, one in enumerate(order.prefetches):
+        loops = f"{origins[one.at]} {origins[one.origin]}"
+        yield f"{name} prefetch {number}", f"{one.target} {loops} {one.offset} {one.bound}"
+
+
+def _cases(function: Function, entry: FuncSchedule) -> _Parts:
+    """The specializations of a Func."""
+    for number, case in enumerate(entry.specializations):
+        name = f"{StageOf(function.name, case.stage)} case {number}"
+        yield f"{name} condition", str(case.condition)
+        if case.failure:
+            yield f"{name} failure", case.failure
+        yield from _order(name, function, case.stage, case.order)
+        origins = Origins.of(case.order, function.stages[case.stage].dimensions)
+        yield f"{name} loops", " ".join(origins[n] for n in case.order.names)
+
+
+@frozen
+class Origins:
+    """What the loops of a domain order are made from.
+
+    Attributes:
+        loops: for each loop that is left, by name: a dimension ``x``, the outer or inner loop
+            ``x.0`` or ``x.1`` of a split, or two fused loops ``(y*x)``, outer first.
+        taken: the same for the loop that each split takes; of a fuse, for its outer loop.
+    """
+
+    loops: Mapping[str, str]
+    taken: tuple[str, ...]
+
+    @staticmethod
+    def of(order: DomainOrder, dimensions: Iterable[str]) -> Origins:
+        """The origins in an order of a stage with these dimensions."""
+        loops = {name: name for name in dimensions}
+        taken = []
+        for record in order.splits:
+            if isinstance(record, Split):
+                old = loops.pop(record.old, record.old)
+                loops[record.outer], loops[record.inner] = _short(f"{old}.0"), _short(f"{old}.1")
+            else:
+                inner = loops.pop(record.inner, record.inner)
+                old = loops.pop(record.outer, record.outer)
+                loops[record.fused] = _short(f"({old}*{inner})")
+            taken.append(old)
+        return Origins(loops, tuple(taken))
+
+    def __getitem__(self, loop: str) -> str:
+        return self.loops.get(loop, loop)
+
+
+def _short(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
