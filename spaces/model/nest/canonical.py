@@ -13,22 +13,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.nest.splits import resolved_tails
 from spaces.model.schedules.derive import derived
-from spaces.model.schedules.domain_order import DomainOrder, Partition, Split
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, Partition, Split, Tail
 from spaces.model.schedules.levels import LevelError, Levels, Path
 from spaces.model.schedules.schedule import (
-    Fold,
+    Alignment,
+    Bound,
     FuncSchedule,
     LoopLevel,
     MemoryType,
-    Pad,
     Schedule,
     StageOf,
-    StorageBound,
 )
 
 _Parts: TypeAlias = Iterator[tuple[str, str | int]]
@@ -159,14 +158,18 @@ class _Reader:
             yield f"{name} hoist", self._level(name, entry.hoist, self.levels.hoist_path)
         if entry.memory is not MemoryType.AUTO:
             yield f"{name} memory", str(entry.memory)
-        storage: tuple[Fold | Pad | StorageBound, ...]
-        storage = (*entry.folds, *entry.pads, *entry.storage_bounds)
-        for record in storage:
-            yield f"{name} {type(record).__name__} {record.dimension}", str(record)
+        for fold in entry.folds:
+            yield f"{name} fold {fold.dimension}", fold.factor
+            if not fold.forward:
+                yield f"{name} fold {fold.dimension} backward", 1
+        for pad in entry.pads:
+            yield f"{name} align storage {pad.dimension}", pad.multiple
+        for bound in entry.storage_bounds:
+            yield f"{name} bound storage {bound.dimension}", bound.extent
         for number, order in enumerate(entry.storage_orders):
             yield f"{name} storage order {number}", " ".join(order)
-        for number, bound in enumerate(entry.bounds):
-            yield f"{name} bound {number}", str(bound)
+        for number, record in enumerate(entry.bounds):
+            yield f"{name} bound {number}", _bound_text(record)
         for stage in entry.atomic:
             yield f"{StageOf(name, stage)} atomic", 1
         for one in entry.companions:
@@ -192,11 +195,14 @@ def _order(name: str, function: Function, index: int, order: DomainOrder) -> _Pa
     """The splits of a stage, the kinds of its loops and hints."""
     stage = function.stages[index]
     origins = Origins.of(order, stage.dimensions)
-    tails = resolved_tails(stage, order, index > 0)
-    for record, old, tail in zip(order.splits, origins.taken, tails, strict=True):
-        if isinstance(record, Split):
-            yield f"{name} factor {old}", record.factor
-            yield f"{name} tail {old}", str(tail)
+    tails = _explicit_tails(function, index, order)
+    for record, origin, tail in zip(order.splits, origins.taken, tails, strict=True):
+        if isinstance(record, Fuse):
+            yield f"{name} fuse {origin}", 1
+        else:
+            yield f"{name} factor {origin}", record.factor
+            if tail is not Tail.AUTO:
+                yield f"{name} tail {origin}", str(tail)
     for loop in order.loops:
         yield f"{name} kind {origins[loop.name]}", str(loop.kind)
         policy = order.partition(loop.name)
@@ -205,6 +211,25 @@ def _order(name: str, function: Function, index: int, order: DomainOrder) -> _Pa
     for number, one in enumerate(order.prefetches):
         loops = f"{origins[one.at]} {origins[one.origin]}"
         yield f"{name} prefetch {number}", f"{one.target} {loops} {one.offset} {one.bound}"
+
+
+def _explicit_tails(function: Function, index: int, order: DomainOrder) -> Iterator[Tail]:
+    """The tails of a domain order; ``AUTO`` where it means the tail that is written."""
+    stage = function.stages[index]
+    for number, record in enumerate(order.splits):
+        if isinstance(record, Fuse) or record.tail is Tail.AUTO:
+            yield Tail.AUTO
+            continue
+        automatic = evolve(record, tail=Tail.AUTO)
+        records = (*order.splits[:number], automatic, *order.splits[number + 1 :])
+        meant = resolved_tails(stage, evolve(order, splits=records), index > 0)[number]
+        yield Tail.AUTO if meant is record.tail else record.tail
+
+
+def _bound_text(bound: Bound | Alignment) -> str:
+    if isinstance(bound, Alignment):
+        return f"align {bound.dimension} {bound.modulus} {bound.remainder}"
+    return f"{bound.dimension} {bound.min} {bound.extent}"
 
 
 def _cases(function: Function, entry: FuncSchedule) -> _Parts:
@@ -226,7 +251,7 @@ class Origins:
     Attributes:
         loops: for each loop that is left, by name: a dimension ``x``, the outer or inner loop
             ``x.0`` or ``x.1`` of a split, or two fused loops ``(y*x)``, outer first.
-        taken: the same for the loop that each split takes; of a fuse, for its outer loop.
+        taken: the same for the loop that each split takes, and for the loop that each fuse makes.
     """
 
     loops: Mapping[str, str]
@@ -243,8 +268,8 @@ class Origins:
                 loops[record.outer], loops[record.inner] = _short(f"{old}.0"), _short(f"{old}.1")
             else:
                 inner = loops.pop(record.inner, record.inner)
-                old = loops.pop(record.outer, record.outer)
-                loops[record.fused] = _short(f"({old}*{inner})")
+                outer = loops.pop(record.outer, record.outer)
+                old = loops[record.fused] = _short(f"({outer}*{inner})")
             taken.append(old)
         return Origins(loops, tuple(taken))
 
