@@ -16,9 +16,11 @@ from backend.replay import Replay, replay_kernels, replay_nest
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.proofs.in_time import LISTING, unlisted
 from spaces.constraints.proofs.prove import obligations, prove
 from spaces.constraints.proofs.records import Obligation, Proof, ProofReport, Refuted
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import Loop, LoopNest, loop_nest, walk_nest
 from spaces.model.nest.splits import OrderError
@@ -92,32 +94,37 @@ def prove_schedule(
     exact: bool = False,
 ) -> Findings:
     """Proves the loop nests of a schedule, legal or not, case by case, and runs the
-    counterexamples; passes ``exact`` to ``verify``.
+    counterexamples; passes ``exact`` to ``verify``. The verdict is complete also if it takes longer
+    than ``seconds``.
     """
+    deadline = Deadline.after(seconds)
     verdict = verify(pipeline, schedule, device, exact=exact)
     start = time.perf_counter()
-    found = _cases(pipeline, schedule, verdict)
+    found: tuple[_Case, ...] = ()
     proofs: list[Proof] = []
     replays: list[Replay] = []
-    for case in found:
-        proven = _proven(case, seconds - (time.perf_counter() - start))
-        proofs += proven
-        replays += _replays(case, proven)
-    if not found:
-        return Findings(verdict)
+    try:
+        with deadline.later(LISTING).kept():
+            found = _cases(pipeline, schedule, verdict)
+            if not found:
+                return Findings(verdict)
+            for case in found:
+                proven = _proven(case, deadline)
+                proofs += proven
+                replays += _replays(case, proven)
+    except OutOfTime:
+        proofs.append(unlisted(len(proofs)))
     report = ProofReport(tuple(proofs), time.perf_counter() - start)
     why = next((case.without_kernels for case in found if case.without_kernels), "")
     return Findings(verdict, report, tuple(replays), why)
 
 
-def _proven(case: _Case, seconds: float) -> tuple[Proof, ...]:
+def _proven(case: _Case, deadline: Deadline) -> tuple[Proof, ...]:
     """All proofs about one case."""
-    start = time.perf_counter()
-    proofs = prove(case.proposed, seconds=max(seconds, 0.0)).proofs
+    proofs = prove(case.proposed, seconds=deadline.left).proofs
     if case.program is None:
         return proofs
-    left = seconds - (time.perf_counter() - start)
-    return (*proofs, *prove_barriers(case.nest, case.program, seconds=left))
+    return (*proofs, *prove_barriers(case.nest, case.program, seconds=deadline.left))
 
 
 def _replays(case: _Case, proofs: tuple[Proof, ...]) -> tuple[Replay, ...]:

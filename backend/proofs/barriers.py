@@ -8,8 +8,7 @@ may meet if they write the same value, as the shifted tiles of a split do.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import define, field
 
@@ -22,6 +21,7 @@ from backend.proofs.places import Places, shapes
 from backend.proofs.sites import StatementSite, sites
 from backend.replay import replay_kernels
 from spaces.constraints.proofs.decide import TIMEOUT_MS, Decider
+from spaces.constraints.proofs.in_time import proofs_in_time
 from spaces.constraints.proofs.prove import SECONDS
 from spaces.constraints.proofs.records import Obligation, Outcome, Proof, Refuted, Unknown
 from spaces.constraints.reasoning.formulas import (
@@ -38,6 +38,7 @@ from spaces.constraints.reasoning.formulas import (
     within,
 )
 from spaces.constraints.reasoning.opaque import Opaque
+from spaces.model.deadline import Deadline
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Int32
@@ -59,12 +60,16 @@ def barrier_obligations(
             :func:`~backend.proofs.places.shapes`. For a buffer without extents, only flat indices
             are compared.
     """
+    return tuple(_obligations(program, lambda: extents or {}))
+
+
+def _obligations(
+    program: GpuProgram, extents: Callable[[], Mapping[str, tuple[Expr, ...]]]
+) -> Iterator[Obligation]:
     dimensions = {b.name: b.dimensions for b in program.buffers}
-    return tuple(
-        obligation
-        for launch in launches(program)
-        for obligation in _Kernel(launch, Places(dimensions, extents or {})).obligations()
-    )
+    known = extents()
+    for launch in launches(program):
+        yield from _Kernel(launch, Places(dimensions, known)).obligations()
 
 
 def prove_barriers(
@@ -83,19 +88,15 @@ def prove_barriers(
         seconds: the time limit for all obligations; those left then are ``unknown``.
     """
     decider = Decider(timeout_ms)
-    deadline = time.perf_counter() + seconds
-    proofs = []
-    for obligation in barrier_obligations(program, shapes(nest)):
-        start, before = time.perf_counter(), decider.solver_seconds
-        if start > deadline:
-            proofs.append(Proof(obligation, Unknown("The time for all proofs was up."), 0.0))
-            continue
-        outcome = decider.decide(obligation)
-        if isinstance(outcome, Refuted) and not obligation.exact:
-            outcome = _confirmed(nest, program, outcome)
-        seconds = time.perf_counter() - start
-        proofs.append(Proof(obligation, outcome, seconds, decider.solver_seconds - before))
-    return tuple(proofs)
+
+    def outcome(obligation: Obligation) -> Outcome:
+        found = decider.decide(obligation)
+        if isinstance(found, Refuted) and not obligation.exact:
+            return _confirmed(nest, program, found)
+        return found
+
+    asked = _obligations(program, lambda: shapes(nest))
+    return proofs_in_time(asked, outcome, decider, Deadline.after(seconds))
 
 
 def _confirmed(nest: LoopNest, program: GpuProgram, suspected: Refuted) -> Outcome:

@@ -16,6 +16,7 @@ from attrs import define, field
 
 from spaces.enumerate.frontier import Frontier, ResidualLoop
 from spaces.enumerate.menus import FixedMenu, FuncMenu
+from spaces.model.deadline import ask_clock
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
@@ -74,6 +75,7 @@ class Census:
             menu = self.menus[self._names[position]]
             known = 0
             for entry in menu.entries(frontier.path(menu.function.name)):
+                ask_clock()
                 size = math.prod(len(menu.factors[n]) for n in entry_parameters(entry))
                 known += size * self._count(position + 1, frontier.after(menu.function, entry))
             self._known[key] = known

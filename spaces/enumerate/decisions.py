@@ -9,6 +9,7 @@ from attrs import frozen
 from spaces.constraints.solver.universe import Assignment, Decision, Universe
 from spaces.enumerate.menus import FixedMenu, FuncMenu, Orders
 from spaces.enumerate.space import ScheduleSpace
+from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
 
 
@@ -100,6 +101,7 @@ def _levels(space: ScheduleSpace, name: str) -> list[LoopLevel]:
     readers = _readers(space, name)
     levels: dict[LoopLevel, None] = {}
     for reader in space.menus:
+        ask_clock()
         if reader in readers:
             menu = space.menus[reader]
             for orders in (*menu.root.values(), *menu.inner.values()):

@@ -6,6 +6,7 @@ from spaces.constraints.solver.emptiness import Emptiness
 from spaces.constraints.solver.emptiness import explain_empty as explain_universe
 from spaces.enumerate.decisions import universe
 from spaces.enumerate.space import ScheduleSpace
+from spaces.model.deadline import Deadline, OutOfTime
 
 
 def explain_empty(space: ScheduleSpace, *, seconds: float = 10.0) -> Emptiness:
@@ -15,4 +16,10 @@ def explain_empty(space: ScheduleSpace, *, seconds: float = 10.0) -> Emptiness:
     decisions, a schedule might be legal. ``seconds`` is the time limit; after it the answer is
     ``unknown``.
     """
-    return explain_universe(universe(space), space.device, seconds=seconds)
+    deadline = Deadline.after(seconds)
+    try:
+        with deadline.kept():
+            decisions = universe(space)
+    except OutOfTime:
+        return Emptiness("unknown")
+    return explain_universe(decisions, space.device, seconds=deadline.left)

@@ -35,6 +35,7 @@ from spaces.model.expressions.expr import Const, Expr, Variable, cast, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.formulas.smt import answer
 
 SOLVER_STEPS = 400_000
 """The work that z3 may do for one question, in z3's own units, which are the same on every machine.
@@ -333,10 +334,10 @@ class _TwoIterations:
         self.solver.push()
         self.solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
         self.solver.add(*map(self.terms.condition, (*where, meet)))
-        answer = self.solver.check()
-        model = self.solver.model() if answer == z3.sat else None
+        met = answer(self.solver)
+        model = self.solver.model() if met == z3.sat else None
         self.solver.pop()
-        if answer == z3.unsat:
+        if met == z3.unsat:
             return None
         if model is None:
             return {}

@@ -23,6 +23,7 @@ from spaces.constraints.proofs.records import (
     Refuted,
 )
 from spaces.constraints.reasoning.terms import Terms
+from spaces.model.formulas.smt import answer
 
 RECHECK_MS = 10_000
 """The time limit for checking one certificate again."""
@@ -158,8 +159,7 @@ def _rechecked(name: str, text: str, context: z3.Context, timeout_ms: int) -> Re
         f"\n; assertions: {len(solver.assertions())}\n" not in text
     ):  # a parser skips text that it does not understand
         return Recheck(name, expected[1], "another number of assertions than it says")
-    solver.set("timeout", timeout_ms)
-    return Recheck(name, expected[1], str(solver.check()))
+    return Recheck(name, expected[1], str(answer(solver, timeout_ms=timeout_ms)))
 
 
 def _first_line(error: z3.Z3Exception) -> str:

@@ -23,7 +23,7 @@ from spaces.constraints.reasoning.terms import Terms
 from spaces.model.expressions.expr import Expr, Op, walk
 from spaces.model.expressions.rewrite import variables
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.smt import Term
+from spaces.model.formulas.smt import Term, answer
 
 TIMEOUT_MS = 2000
 """The time limit of the solver for one question."""
@@ -94,11 +94,11 @@ class Decider:
 
     def _check(self, solver: Term, timeout_ms: int, *limits: Term) -> Term:
         """The solver's answer in limited time, under further conditions if given."""
-        solver.set("timeout", max(1, timeout_ms))
         start = time.perf_counter()
-        answer = solver.check(*limits)
-        self.solver_seconds += time.perf_counter() - start
-        return answer
+        try:
+            return answer(solver, *limits, timeout_ms=timeout_ms)
+        finally:
+            self.solver_seconds += time.perf_counter() - start
 
     def excludes_everything(self, conditions: tuple[Expr, ...]) -> bool:
         """Whether conditions certainly contradict each other."""
@@ -115,10 +115,10 @@ class Decider:
 
     def _solve(self, obligation: Obligation) -> Outcome:
         solver, values = question(obligation, self._terms)
-        answer = self._check(solver, self.timeout_ms)
-        if answer == z3.unsat:
+        refuted = self._check(solver, self.timeout_ms)
+        if refuted == z3.unsat:
             return Proven("solver")
-        if answer == z3.unknown:
+        if refuted == z3.unknown:
             reason = f"The solver gave up within {self.timeout_ms} ms."
             return Unknown(reason, _hardest(obligation))
         if obligation.opaque:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 from attrs import define, field
 
@@ -14,6 +15,7 @@ from spaces.constraints.proofs.coverage import coverage
 from spaces.constraints.proofs.decide import TIMEOUT_MS, Decider
 from spaces.constraints.proofs.definition import definition
 from spaces.constraints.proofs.folding import folding
+from spaces.constraints.proofs.in_time import proofs_in_time
 from spaces.constraints.proofs.order import order
 from spaces.constraints.proofs.races import races
 from spaces.constraints.proofs.records import (
@@ -28,6 +30,7 @@ from spaces.constraints.proofs.records import (
 from spaces.constraints.proofs.sites import Subject
 from spaces.constraints.proofs.sliding import sliding
 from spaces.constraints.proofs.trace import NotFollowedError, TraceFault, trace
+from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.recursion import in_one_chunk
@@ -72,26 +75,22 @@ def prove(
     Args:
         proposed: a loop nest, legal or not, or a verdict of ``verify``.
         timeout_ms: the time limit of the solver for one obligation.
-        seconds: the time limit for all; the remaining ones are then ``unknown``.
+        seconds: the time limit for all; the remaining ones are then ``unknown``. If the time does
+            not even suffice to list them, one unknown obligation stands for all that are missing.
 
     Raises:
         ValueError: the verdict is illegal, or ``seconds`` is not a time.
     """
-    start, seconds = time.perf_counter(), seconds_given("prove(seconds)", seconds)
+    start = time.perf_counter()
+    deadline = Deadline.after(seconds_given("prove(seconds)", seconds))
     if isinstance(proposed, CheckedSchedule) and proposed.cases:
         found: list[Proof] = []
         for case in proposed.cases:
-            left = max(seconds - (time.perf_counter() - start), 0.0)
-            found += prove(case, timeout_ms=timeout_ms, seconds=left).proofs
+            found += prove(case, timeout_ms=timeout_ms, seconds=deadline.left).proofs
         return ProofReport(tuple(found), time.perf_counter() - start)
-    subject = _subject(proposed)
     decider = Decider(timeout_ms)
-    if decider.excludes_everything(subject.known.all):
-        nothing = Unknown("No sizes satisfy all that the schedule requires of them.")
-        proofs = tuple(Proof(o, nothing, 0.0) for kind in KINDS for o in kind(subject))
-        return ProofReport(proofs, time.perf_counter() - start)
-    session = _Session(subject, decider, start + seconds)
-    proofs = tuple(session.proof(o) for kind in KINDS for o in kind(subject))
+    session = _Session(proposed, decider)
+    proofs = proofs_in_time(session.obligations(), session.outcome, decider, deadline)
     return ProofReport(proofs, time.perf_counter() - start)
 
 
@@ -111,25 +110,35 @@ def _subject(proposed: LoopNest | CheckedSchedule) -> Subject:
     return Subject(nest, assumptions(nest, checked))
 
 
-@define
+@define(slots=False)
 class _Session:
-    """Decides obligations about one nest until the time is up."""
+    """Makes and decides the obligations about one nest."""
 
-    subject: Subject
+    proposed: LoopNest | CheckedSchedule
     decider: Decider
-    deadline: float
     _traces: dict[tuple[tuple[str, int], ...], dict[str, TraceFault] | str] = field(factory=dict)
 
-    def proof(self, obligation: Obligation) -> Proof:
-        """One obligation, decided."""
-        start, before = time.perf_counter(), self.decider.solver_seconds
-        if start > self.deadline:
-            return Proof(obligation, Unknown("The time for all proofs was up."), 0.0)
+    @cached_property
+    def _subject(self) -> Subject:
+        return _subject(self.proposed)
+
+    @cached_property
+    def _excludes_everything(self) -> bool:
+        return self.decider.excludes_everything(self._subject.known.all)
+
+    def obligations(self) -> Iterator[Obligation]:
+        """The obligations, kind by kind."""
+        _ = self._excludes_everything  # once, outside the times of the proofs
+        yield from (o for kind in KINDS for o in kind(self._subject))
+
+    def outcome(self, obligation: Obligation) -> Outcome:
+        """The decision about one obligation."""
+        if self._excludes_everything:
+            return Unknown("No sizes satisfy all that the schedule requires of them.")
         outcome = self.decider.decide(obligation)
         if isinstance(outcome, Refuted) and not obligation.exact:
-            outcome = self._confirmed(outcome)
-        seconds = time.perf_counter() - start
-        return Proof(obligation, outcome, seconds, self.decider.solver_seconds - before)
+            return self._confirmed(outcome)
+        return outcome
 
     def _confirmed(self, suspected: Refuted) -> Outcome:
         """The refutation of a condition that is only sufficient, confirmed by a fault when the nest
@@ -152,7 +161,7 @@ class _Session:
         key = tuple(sorted(sizes.items()))
         if key not in self._traces:
             try:
-                self._traces[key] = trace(self.subject, sizes)
+                self._traces[key] = trace(self._subject, sizes)
             except NotFollowedError as error:
                 self._traces[key] = str(error)
         return self._traces[key]

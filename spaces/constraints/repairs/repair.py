@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Literal
 
 from attrs import evolve, field, frozen
@@ -16,9 +15,10 @@ from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.factors import NearestFactors
 from spaces.constraints.repairs.greedy import descend
 from spaces.constraints.repairs.reset import reset
-from spaces.constraints.repairs.search import Culprits, OutOfTime, Search
+from spaces.constraints.repairs.search import Culprits, Search
 from spaces.constraints.repairs.stating import stated
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.derive import derived
@@ -26,6 +26,12 @@ from spaces.model.schedules.schedule import Schedule
 
 MOST_EDITS = 6
 """The largest number of edits whose sets are all tried, time permitting."""
+
+
+STARTING_OVER = 0.3
+"""Seconds after the time limit in which to find out whether the default schedule repairs at least
+the wrong Funcs.
+"""
 
 
 @frozen
@@ -93,7 +99,8 @@ def repair(
     seconds: float = 10.0,
     most: int = MOST_EDITS,
 ) -> Repair:
-    """Searches for the legal schedule nearest to ``schedule``, in at most about ``seconds``.
+    """Searches for the legal schedule nearest to ``schedule``, in at most ``seconds`` and the time
+    :data:`STARTING_OVER`.
 
     An edit changes one decision: a level, a kind of memory, a fold, a tail, the kind of a loop, the
     order of the loops of a stage (any order of up to four, else one loop moved), a factor; it may
@@ -112,15 +119,26 @@ def repair(
         ValueError: ``seconds`` is not a time.
     """
     check_given("repair", pipeline=pipeline, schedule=schedule, device=device)
-    deadline = time.monotonic() + seconds_given("repair(seconds)", seconds)
+    deadline = Deadline.after(seconds_given("repair(seconds)", seconds))
+    try:
+        with deadline.later(STARTING_OVER).kept():
+            found = _repaired(pipeline, schedule, device, deadline, most)
+    except OutOfTime:
+        return Repair("unknown", None)
+    return evolve(found, edits=stated(pipeline, schedule, found.edits))
+
+
+def _repaired(
+    pipeline: Pipeline, schedule: Schedule, device: Device, deadline: Deadline, most: int
+) -> Repair:
+    """The answer, before its edits get their texts."""
     verdict = verify(pipeline, schedule, device)
     if isinstance(verdict, CheckedSchedule):
         return Repair("legal", schedule)
     hopeless = pipeline_faults(pipeline, device)
     if hopeless:
         return Repair("none", None, left=tuple(map(str, hopeless)))
-    found = _searched(derived(pipeline, schedule), schedule, verdict, device, deadline, most)
-    return evolve(found, edits=stated(pipeline, schedule, found.edits))
+    return _searched(derived(pipeline, schedule), schedule, verdict, device, deadline, most)
 
 
 def _searched(
@@ -128,25 +146,24 @@ def _searched(
     schedule: Schedule,
     verdict: Illegal,
     device: Device,
-    deadline: float,
+    deadline: Deadline,
     most: int,
 ) -> Repair:
-    """The nearest legal schedule, before its edits get their texts; ``pipeline`` includes the Funcs
-    that the schedule adds.
-    """
+    """The nearest legal schedule; ``pipeline`` includes the Funcs that the schedule adds."""
     search = Search(pipeline, device, deadline, Culprits.of(verdict))
     exhausted = 0
     quick: NearestFactors | None = None
     try:
-        for edits in range(1, most + 1):
-            if edits == 2:
-                quick = descend(search, schedule)
-            for structural in range(edits + 1):
-                found = search.level(schedule, structural, edits - structural)
-                if found is not None:
-                    args = (found.after, found.edits, found.distance, exhausted)
-                    return Repair("nearest", *args)
-            exhausted = edits
+        with deadline.kept():
+            for edits in range(1, most + 1):
+                if edits == 2:
+                    quick = descend(search, schedule)
+                for structural in range(edits + 1):
+                    found = search.level(schedule, structural, edits - structural)
+                    if found is not None:
+                        args = (found.after, found.edits, found.distance, exhausted)
+                        return Repair("nearest", *args)
+                exhausted = edits
         out_of_time = False
     except OutOfTime:
         out_of_time = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from spaces.constraints.devices.device import Device
@@ -11,14 +10,15 @@ from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.names import is_covered
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
 def reset(
-    pipeline: Pipeline, schedule: Schedule, device: Device, deadline: float
+    pipeline: Pipeline, schedule: Schedule, device: Device, deadline: Deadline
 ) -> tuple[Edit, ...] | None:
-    """Resets the Funcs with violations until there are none; resets all Funcs once ``deadline``, on
-    the monotonic clock, is past. None if even the default schedule is illegal.
+    """Resets the Funcs with violations until there are none; resets all Funcs once ``deadline`` is
+    past. None if even the default schedule is illegal.
     """
     default = Schedule.default(pipeline)
     edits: list[Edit] = []
@@ -33,7 +33,7 @@ def reset(
         changed = [f for f in default.funcs if schedule.of(f.name) != f]
         if not changed:
             return None
-        if time.monotonic() > deadline:
+        if deadline.is_past:
             return _all_reset(pipeline, schedule, device, changed, edits)
         wrong = {v.func for v in verdict.violations}
         func = next((f for f in reversed(changed) if f.name in wrong), changed[-1])

@@ -8,7 +8,6 @@ entries that the rule reads, and one of these has to change.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import chain
 
@@ -29,12 +28,8 @@ from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import OwnRule
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline, ask_clock
 from spaces.model.schedules.schedule import Schedule
-
-
-class OutOfTime(Exception):
-    """The time is up; the question stays open."""
-
 
 _ABOUT_ONE_LOOP = ("gpu.device",)
 """Rules whose checks read only the kind of one loop."""
@@ -109,7 +104,7 @@ class Search:
 
     pipeline: Pipeline
     device: Device
-    deadline: float
+    deadline: Deadline
     culprits: Culprits
     tried: int = 0
     best: NearestFactors | None = None
@@ -128,10 +123,13 @@ class Search:
         return self.best
 
     def tick(self) -> None:
-        """Raises :class:`OutOfTime` when it is."""
+        """Counts a step.
+
+        Raises:
+            OutOfTime: a deadline around the search is past.
+        """
         self.tried += 1
-        if time.monotonic() > self.deadline:
-            raise OutOfTime
+        ask_clock()
 
     def _descend(
         self, schedule: Schedule, edits: tuple[Edit, ...], structural: int, factors: int

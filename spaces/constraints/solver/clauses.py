@@ -9,8 +9,6 @@ all other rules allow, with numeric decisions as parameters.
 from __future__ import annotations
 
 import itertools
-import math
-import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
@@ -31,6 +29,7 @@ from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.constraints.solver.universe import Universe
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import ask_clock
 from spaces.model.expressions.expr import Const, Expr, Variable, compare, constant
 from spaces.model.expressions.rewrite import substitute
 from spaces.model.expressions.types import Int32
@@ -57,13 +56,11 @@ class Clause:
     holds: Expr
 
 
-def clauses(
-    universe: Universe, device: Device, *, deadline: float = math.inf
-) -> tuple[Clause, ...]:
+def clauses(universe: Universe, device: Device) -> tuple[Clause, ...]:
     """All clauses of a universe.
 
     Raises:
-        TimeoutError: the work is not done by ``deadline``, on the monotonic clock.
+        OutOfTime: a deadline around this call is past.
         ValueError: a structure does not fit its pipeline, a decision has no options, or two share a
             name.
     """
@@ -73,14 +70,13 @@ def clauses(
         raise ValueError(f"Decisions of the universe have no options: {', '.join(empty)}.")
     if len(set(names)) != len(names):
         raise ValueError(f"Two decisions of the universe share a name: {', '.join(names)}.")
-    return tuple(_Clauses(universe, device, deadline).all())
+    return tuple(_Clauses(universe, device).all())
 
 
 @define
 class _Clauses:
     universe: Universe
     device: Device
-    deadline: float
     _sizes: dict[str, Expr] = field(init=False)
     _readers: dict[str, frozenset[str]] = field(init=False)
     _kept: dict[_Key, tuple[Asked, ...]] = field(init=False, factory=dict)
@@ -99,8 +95,7 @@ class _Clauses:
 
     def _descend(self, functions: list[str], case: StructuralChoice) -> Iterator[Clause]:
         """The clauses of the remaining Funcs, consumers first, if ``case`` is chosen."""
-        if time.monotonic() > self.deadline:
-            raise TimeoutError("The rules were not asked of all structures in time.")
+        ask_clock()
         if not functions:
             bounds = bounds_of(self.universe.pipeline, self._structure(case))
             yield from self._clauses(ask_nest(bounds, self.device), case)

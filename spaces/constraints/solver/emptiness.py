@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Literal
 
 import z3
@@ -13,7 +12,8 @@ from spaces.constraints.rules.catalogue import rule
 from spaces.constraints.solver.clauses import CLOSED
 from spaces.constraints.solver.encode import Encoded, Label, encode
 from spaces.constraints.solver.universe import Decision, Universe
-from spaces.model.formulas.smt import Term
+from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.formulas.smt import NO_TIMEOUT, Term
 
 
 @frozen
@@ -75,9 +75,9 @@ def explain_empty(universe: Universe, device: Device, *, seconds: float = 10.0) 
     without = tuple(d for d in universe.decisions if not d.options)
     if without:
         return Emptiness("empty", (), without)
-    deadline = time.monotonic() + seconds
+    deadline = Deadline.after(seconds)
     try:
-        encoded = encode(universe, device, timeout_ms=_left_ms(deadline), seconds=seconds)
+        encoded = encode(universe, device, timeout_ms=NO_TIMEOUT, seconds=seconds)
     except TimeoutError:
         return Emptiness("unknown")
     always = [term for label, term in encoded.labels.items() if label.rule == CLOSED]
@@ -101,12 +101,11 @@ def explain_empty(universe: Universe, device: Device, *, seconds: float = 10.0) 
     return Emptiness("empty", rules, decisions, minimal)
 
 
-def _left_ms(deadline: float) -> int:
-    return max(1, int(1000 * (deadline - time.monotonic())))
-
-
-def _check(encoded: Encoded, always: list[Term], assumed: dict[str, Term], deadline: float) -> Term:
-    if time.monotonic() > deadline:
+def _check(
+    encoded: Encoded, always: list[Term], assumed: dict[str, Term], deadline: Deadline
+) -> Term:
+    try:
+        with deadline.kept():
+            return encoded.ask(*always, *assumed.values())
+    except OutOfTime:
         return z3.unknown
-    encoded.solver.set("timeout", _left_ms(deadline))
-    return encoded.solver.check(*always, *assumed.values())

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
@@ -21,9 +20,10 @@ from attrs import define, field, frozen
 from spaces.constraints.devices.device import Device
 from spaces.constraints.solver.clauses import Clause, clauses
 from spaces.constraints.solver.universe import Assignment, Option, Universe
+from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import variables
-from spaces.model.formulas.smt import Term, condition, new_context
+from spaces.model.formulas.smt import Term, answer, condition, new_context
 
 
 @frozen
@@ -48,6 +48,7 @@ class Encoded:
         chosen: for each decision and option the condition that the option is chosen.
         labels: for each assertion the condition that switches it on.
         menus: for each decision the condition that it must take one of its options.
+        timeout_ms: the time limit of one question.
         asking: the lock of the solver and its terms.
     """
 
@@ -57,7 +58,16 @@ class Encoded:
     chosen: Mapping[tuple[str, Option], Term] = field(repr=False, eq=False)
     labels: Mapping[Label, Term] = field(repr=False, eq=False)
     menus: Mapping[str, Term] = field(repr=False, eq=False)
+    timeout_ms: int = field(default=10_000, eq=False)
     asking: threading.RLock = field(factory=threading.RLock, repr=False, eq=False)
+
+    def ask(self, *assumed: Term) -> Term:
+        """Whether there is a model in which all of ``assumed`` hold, in limited time.
+
+        Raises:
+            OutOfTime: a deadline around this call is past.
+        """
+        return answer(self.solver, *assumed, timeout_ms=self.timeout_ms)
 
 
 def encode(
@@ -70,10 +80,16 @@ def encode(
         ValueError: a structure does not fit its pipeline, a decision has no options, or two share a
             name.
     """
-    deadline = time.monotonic() + seconds
+    try:
+        with Deadline.after(seconds).kept():
+            return _encoded(universe, device, timeout_ms)
+    except OutOfTime:
+        raise TimeoutError("The rules were not asked of all structures in time.") from None
+
+
+def _encoded(universe: Universe, device: Device, timeout_ms: int) -> Encoded:
     context = new_context()
     solver = z3.Solver(ctx=context)
-    solver.set("timeout", timeout_ms)
     chosen: dict[tuple[str, Option], Term] = {}
     menus: dict[str, Term] = {}
     for decision in universe.decisions:
@@ -82,14 +98,14 @@ def encode(
         solver.add(z3.AtMost(*terms, 1), z3.Implies(menus[decision.name], z3.Or(*terms)))
         chosen.update({(decision.name, o): t for o, t in zip(decision.options, terms, strict=True)})
     formulas = _DecisionTerms(universe, chosen, context)
-    table = clauses(universe, device, deadline=deadline)
+    table = clauses(universe, device)
     labels: dict[Label, Term] = {}
     for clause in table:
         label = Label(clause.rule, clause.func)
         in_force = labels.setdefault(label, z3.Bool(str(label), context))
         case = [chosen[decision, option] for decision, option in clause.case]
         solver.add(z3.Implies(z3.And(in_force, *case), formulas.term(clause.holds)))
-    return Encoded(universe, table, solver, chosen, labels, menus)
+    return Encoded(universe, table, solver, chosen, labels, menus, timeout_ms)
 
 
 MAX_TABLE = 4096
@@ -180,7 +196,7 @@ class ModelStream:
         Raises:
             KeyError: the universe lacks a decision or option in ``chosen``.
         """
-        search = _ModelSearch(self.encoded, self.chosen, time.monotonic() + self.seconds)
+        search = _ModelSearch(self.encoded, self.chosen, Deadline.after(self.seconds))
         for number, choice in enumerate(search.choices(0)):
             if number == self.limit:
                 self.end = "limit"
@@ -218,7 +234,7 @@ class _ModelSearch:
     It passes assumptions and asserts nothing, so that other searches may use the solver meanwhile.
     """
 
-    def __init__(self, encoded: Encoded, chosen: Assignment, deadline: float) -> None:
+    def __init__(self, encoded: Encoded, chosen: Assignment, deadline: Deadline) -> None:
         self.encoded = encoded
         self.deadline = deadline
         self.gave_up = False
@@ -243,13 +259,13 @@ class _ModelSearch:
 
     def _may_continue(self) -> bool:
         """Whether the branch has a model. Leaves an unknown branch, and notes that."""
-        if time.monotonic() > self.deadline:
-            self.gave_up = True
-            return False
-        with self.encoded.asking:
-            answer = self.encoded.solver.check(*self.assumed)
-        self.gave_up |= answer == z3.unknown
-        return bool(answer == z3.sat)
+        try:
+            with self.deadline.kept(), self.encoded.asking:
+                found = self.encoded.ask(*self.assumed)
+        except OutOfTime:
+            found = z3.unknown
+        self.gave_up |= found == z3.unknown
+        return bool(found == z3.sat)
 
 
 @frozen
@@ -281,14 +297,14 @@ def _explained(encoded: Encoded, choice: Assignment) -> Explanation:
     try:
         solver.add(*encoded.menus.values())
         solver.add(*(encoded.chosen[decision, option] for decision, option in choice.items()))
-        answer = solver.check(*encoded.labels.values())
-        if answer != z3.unsat:
-            return Explanation("legal" if answer == z3.sat else "unknown")
+        found = encoded.ask(*encoded.labels.values())
+        if found != z3.unsat:
+            return Explanation("legal" if found == z3.sat else "unknown")
         core = {str(term) for term in solver.unsat_core()}
         kept = [label for label in encoded.labels if str(label) in core]
         for label in tuple(kept):
             fewer = [other for other in kept if other != label]
-            if solver.check(*(encoded.labels[other] for other in fewer)) == z3.unsat:
+            if encoded.ask(*(encoded.labels[other] for other in fewer)) == z3.unsat:
                 kept = fewer
         return Explanation("illegal", tuple(kept))
     finally:

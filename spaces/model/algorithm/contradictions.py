@@ -10,7 +10,7 @@ from spaces.model.algorithm.pipeline import Promise
 from spaces.model.expressions.expr import Expr, Variable, walk
 from spaces.model.expressions.types import Bool
 from spaces.model.formulas.algebra import FormulaError
-from spaces.model.formulas.smt import Term, condition, new_context
+from spaces.model.formulas.smt import Term, answer, condition, new_context
 
 _MILLISECONDS = 1000
 """Time limit of the search for a contradiction; after it the conditions count as consistent."""
@@ -20,7 +20,6 @@ def contradictions(promises: Sequence[Promise], sizes: Mapping[str, int]) -> Ite
     """The sentence for conditions over integers that contradict one another, if there are any."""
     context = new_context()
     solver = z3.Solver(ctx=context)
-    solver.set("timeout", _MILLISECONDS)
     terms: dict[str, Term] = {}
     tracked: dict[str, str] = {}
     for number, promise in enumerate(promises):
@@ -33,7 +32,7 @@ def contradictions(promises: Sequence[Promise], sizes: Mapping[str, int]) -> Ite
         solver.assert_and_track(asked, f"promise {number}")
     for name in sizes.keys() & terms.keys():
         solver.assert_and_track(terms[name] == sizes[name], name)
-    if solver.check() != z3.unsat:
+    if answer(solver, timeout_ms=_MILLISECONDS) != z3.unsat:
         return
     core = sorted(map(str, solver.unsat_core()))
     parts = dict.fromkeys(tracked[label] for label in core if label in tracked)

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from attrs import field, frozen
 
+from spaces.model.deadline import ask_clock
 from spaces.model.expressions.interning import Interned
 from spaces.model.expressions.numbers import NumberError, number_in, rounded, shown_number
 from spaces.model.expressions.operators import literal, operation, symbol
@@ -625,9 +626,16 @@ def cast(to: Type | str, value: ExprLike) -> Expr:
     return Cast(target, expr)
 
 
+_NODES_A_LOOK = 128
+"""A walk asks the clock once for so many nodes."""
+
+
 def walk(*roots: Expr, known: Container[Expr] = ()) -> Iterator[Expr]:
     """Yields every distinct node of ``roots``, children before parents. It leaves out the nodes in
     ``known`` and everything below them.
+
+    Raises:
+        OutOfTime: a deadline around the walk is past.
     """
     seen: set[Expr] = set()
     stack: list[Expr | None] = list(reversed(roots))
@@ -637,6 +645,8 @@ def walk(*roots: Expr, known: Container[Expr] = ()) -> Iterator[Expr]:
         if node is None:  # all children of the last parent are out
             yield parents.pop()
         elif node not in seen and node not in known:
+            if not len(seen) % _NODES_A_LOOK:
+                ask_clock()
             seen.add(node)
             children = node.children
             if children:

@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
 
+from spaces.model.deadline import ask_clock
+
 _table: WeakValueDictionary[Any, Any] = WeakValueDictionary()
 _lock = threading.RLock()
 
@@ -51,6 +53,7 @@ class Interned(type):
         return known
 
     def _made(cls, key: Any, fields: tuple[Any, ...]) -> Any:
+        ask_clock()
         node = super().__call__(*fields)
         # Set all derived attributes before other threads see the node.
         object.__setattr__(node, "children", node._children())

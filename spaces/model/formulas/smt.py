@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import z3
 
+from spaces.model.deadline import ask_clock, time_left
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.operators import BITWISE, INFIX
 from spaces.model.expressions.types import Type
@@ -31,6 +32,25 @@ def new_context() -> z3.Context:
     # Python may collect terms in any thread, also while a solver of the context is at work.
     z3.Z3_enable_concurrent_dec_ref(context.ref())
     return context
+
+
+NO_TIMEOUT = 2**32 - 1
+"""The time limit of a solver without one, in milliseconds: z3's own default."""
+
+
+def answer(solver: Term, *assumed: Term, timeout_ms: int = NO_TIMEOUT) -> Term:
+    """Whether the assertions of a solver have a model in which all of ``assumed`` hold. The answer
+    is ``unknown`` after ``timeout_ms``.
+
+    Raises:
+        OutOfTime: a deadline around this call is past; z3 stops at the deadline, too.
+    """
+    ask_clock()
+    solver.set("timeout", max(1, int(min(timeout_ms, 1000 * time_left()))))
+    found = solver.check(*assumed)
+    if found == z3.unknown:
+        ask_clock()
+    return found
 
 
 def _divide(a: Term, b: Term) -> Term:
