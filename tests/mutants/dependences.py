@@ -71,8 +71,8 @@ DEPENDENCES = (
     Mutant(
         "unknown-is-apart",
         "_TwoIterations._ask",
-        "answer == z3.unsat",
-        "answer != z3.sat",
+        "met == z3.unsat",
+        "met != z3.sat",
         "Iterations that the solver cannot decide are said not to meet.",
         _PAIRS,
     ),

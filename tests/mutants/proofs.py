@@ -43,8 +43,8 @@ DECIDING = (
     Mutant(
         "unknown-is-proven",
         "Decider._solve",
-        "answer == z3.unsat",
-        "answer != z3.sat",
+        "refuted == z3.unsat",
+        "refuted != z3.sat",
         "What the solver does not answer in time counts as proven.",
         _DECIDED,
     ),
@@ -160,7 +160,7 @@ DECIDING = (
     ),
     Mutant(
         "suspicions-refute",
-        "_Session.proof",
+        "_Session.outcome",
         "not obligation.exact",
         'obligation.kind == "none"',
         "That a sufficient condition fails counts as a mistake of the nest.",

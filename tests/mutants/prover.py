@@ -22,7 +22,7 @@ _UPPER = (
 ENCODING = (
     Mutant(
         "at-most-one-option",
-        "encode",
+        "_encoded",
         "z3.Implies(menus[decision.name], z3.Or(*terms))",
         "z3.BoolVal(True, context)",
         "A decision may take no option, and then no rule applies to it.",
@@ -46,7 +46,7 @@ ENCODING = (
     ),
     Mutant(
         "hypotheses-dropped",
-        "encode",
+        "_encoded",
         "z3.And(in_force, *case)",
         "z3.And(in_force, *case[1:])",
         "What a structure asks is asked of others, too: the first hypothesis is dropped.",
@@ -55,7 +55,7 @@ ENCODING = (
     Mutant(
         "unknown-is-legal",
         "_explained",
-        '"legal" if answer == z3.sat else "unknown"',
+        '"legal" if found == z3.sat else "unknown"',
         '"legal"',
         "What the solver does not answer counts as proven.",
         _ENCODING,
@@ -79,8 +79,8 @@ ENCODING = (
     Mutant(
         "giving-up-is-not-told",
         "_ModelSearch._may_continue",
-        "answer == z3.unknown",
-        "answer == z3.unsat and False",
+        "found == z3.unknown",
+        "found == z3.unsat and False",
         "A branch that the solver gives up is left as if it were empty.",
         _ENCODING,
     ),
