@@ -176,9 +176,13 @@ from spaces.model.schedules.schedule import (
     StageOf as StageOf,
 )
 from spaces.model.schedules.domain_order import (
+    DomainOrder as DomainOrder,
+    Fuse as Fuse,
     LoopKind as LoopKind,
+    OrderedLoop as OrderedLoop,
     Partition as Partition,
     PrefetchBound as PrefetchBound,
+    Split as Split,
     Tail as Tail,
 )
 from spaces.model.schedules.derive import derived as derived
@@ -347,11 +351,25 @@ from spaces.enumerate.space import (
     Structure as Structure,
     EmptySpaceError as EmptySpaceError,
 )
-from spaces.enumerate.estimate import CountEstimate as CountEstimate
-from spaces.enumerate.events import Counted as Counted
 from spaces.enumerate.options import (
     Options as Options,
     default_options as default_options,
+)
+from spaces.enumerate.process.partial import PartialSchedule as PartialSchedule
+from spaces.enumerate.process.decision import (
+    DecisionPoint as DecisionPoint,
+    DecisionOption as DecisionOption,
+)
+from spaces.enumerate.process.moves import (
+    neighbours as neighbours,
+    mutated as mutated,
+    crossed as crossed,
+)
+from spaces.enumerate.patterns import (
+    Pattern as Pattern,
+    Shape as Shape,
+    register_pattern as register_pattern,
+    PatternError as PatternError,
 )
 from spaces.enumerate.decisions import universe as universe
 from spaces.enumerate.emptiness import explain_empty as explain_empty

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias, TypeGuard
 
@@ -14,7 +15,6 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.events import Done, Event, Found, Improved, Scored
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
-from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given, shown_number
 from spaces.model.schedules.schedule import Schedule
 
@@ -68,40 +68,20 @@ Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Even
 
 @define
 class Board:
-    """The best schedules of a running search, and its funnel.
-
-    Attributes:
-        limits: when the search ends.
-        considered: the number of structures that the search has looked at.
-        legal: the number of structures with a legal choice, among those judged.
-        structures: the number of structures with a cost.
-        choices: the number of choices of tile sizes with a cost.
-        deadline: the end of the time limit, which begins with the board.
-        held: a legal schedule that has no cost yet.
-    """
+    """The best schedules of a running search, and the number of scored structures and choices."""
 
     limits: Limits
-    considered: int = 0
-    legal: int = 0
     structures: int = 0
     choices: int = 0
-    deadline: Deadline = field(init=False)
-    held: Schedule | None = field(init=False, default=None)
     _is_priced: bool = field(init=False, default=False)
     _best: dict[Schedule, Found] = field(init=False, factory=dict)
-
-    def __attrs_post_init__(self) -> None:
-        self.deadline = Deadline.after(self.limits.seconds)
-
-    def until(self, share: float) -> Deadline:
-        """The moment at which this share of the time limit is used."""
-        seconds = self.limits.seconds
-        return self.deadline if seconds is None else self.deadline.later((share - 1) * seconds)
+    _began: float = field(init=False, factory=time.monotonic)
 
     @property
-    def has_schedule(self) -> bool:
-        """Whether there is a legal schedule to hand over."""
-        return bool(self._best) or self.held is not None
+    def out_of_time(self) -> bool:
+        """Whether the search has used its time."""
+        seconds = self.limits.seconds
+        return seconds is not None and time.monotonic() - self._began >= seconds
 
     def score(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
         """The costs of a batch; counts the batch.
@@ -118,14 +98,8 @@ class Board:
 
     @property
     def scored(self) -> Scored:
-        """An event with the funnel."""
-        return Scored(self.structures, self.choices, self.considered, self.legal)
-
-    def hold(self, schedule: Schedule) -> Iterator[Event]:
-        """Takes a legal schedule without a cost, if there is no other."""
-        if not self.has_schedule:
-            self.held = schedule
-            yield Improved(Found(np.inf, schedule))
+        """An event with the number of scored structures and choices."""
+        return Scored(self.structures, self.choices)
 
     def offer(self, structure: Schedule, found: Found) -> Iterator[Event]:
         """Takes a legal schedule of a structure into the best, if it is good enough."""
@@ -140,20 +114,12 @@ class Board:
         if found.cost < lead:
             yield Improved(found)
 
-    @property
-    def best(self) -> list[Found]:
-        """The best schedules so far, cheapest first."""
-        return heapq.nsmallest(self.limits.top, self._best.values(), key=lambda f: f.cost)
-
     def done(self, space: ScheduleSpace, complete: bool) -> Done:
         """The last event.
 
         Raises:
             EmptySpaceError: the search found no legal schedule, or none has a finite cost.
         """
-        if self.held is not None and not self._best:
-            unpriced = (Found(np.inf, self.held),)
-            return Done(unpriced, self.structures, self.choices, complete)
         if not self._best and self.choices and not self._is_priced:
             raise EmptySpaceError(
                 f"The cost model gives no finite cost to any of {self.choices} choices of "
@@ -162,10 +128,10 @@ class Board:
             )
         if not self._best:
             raise EmptySpaceError(
-                "No simple schedule is legal, and the search found no legal schedule of "
-                f"{space.pipeline.name} for {space.device.name} among {self.choices} choices of "
-                f"{self.structures} structures"
+                f"The search found no legal schedule of {space.pipeline.name} for "
+                f"{space.device.name} among {self.choices} choices of {self.structures} structures"
                 + ("" if complete else " within its time")
                 + "; widen the options (explain_empty says which), or give the search more time."
             )
-        return Done(tuple(self.best), self.structures, self.choices, complete)
+        best = heapq.nsmallest(self.limits.top, self._best.values(), key=lambda f: f.cost)
+        return Done(tuple(best), self.structures, self.choices, complete)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
+import time
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+import numpy as np
 from attrs import define, field
 
 from spaces.constraints.devices.device import Device
@@ -13,7 +14,6 @@ from spaces.constraints.legality.given import check_given
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -41,22 +41,19 @@ class Completions:
     def __iter__(self) -> Iterator[Schedule]:
         """The completions; each call starts again."""
         self.end = None
-        deadline = Deadline.after(self.seconds)
-        found = iter(self.space)
-        for given in itertools.count():
-            try:
-                with deadline.kept():
-                    schedule = next(found, None)
-            except OutOfTime:
+        deadline = time.monotonic() + self.seconds
+        given = 0
+        for structure in self.space.structures():
+            if time.monotonic() > deadline:
                 self.end = "unknown"
                 return
-            if schedule is None:
-                self.end = "all"
-                return
-            if given == self.limit:
-                self.end = "limit"
-                return
-            yield schedule
+            for index in np.flatnonzero(self.space.legal(structure)):
+                if given == self.limit:
+                    self.end = "limit"
+                    return
+                given += 1
+                yield structure.at(int(index))
+        self.end = "all"
 
 
 def complete(

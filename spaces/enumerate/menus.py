@@ -12,7 +12,7 @@ from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.counting import features
 from spaces.enumerate.frontier import ResidualPath, open_depths, store_depths
 from spaces.enumerate.options import Options
-from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, Maker, Pattern, Shape
+from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, Maker, Pattern, Shape, made_by
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
@@ -59,7 +59,7 @@ class FuncMenu:
             for compute in open_depths(path):
                 stores = store_depths(path, compute) if self.stores_outside else [compute]
                 for store, orders in itertools.product(stores, self.inner.values()):
-                    if _fits(orders, path[:compute]):
+                    if fits(orders, path[:compute]):
                         yield self._entry(orders, _level(path, compute), _level(path, store))
 
     @property
@@ -149,10 +149,10 @@ def _orders(
     Keeps equal orders once; the result has at least one order.
     """
     found: dict[Orders, str] = {}
-    for name in (*names, "serial"):
+    for name in (*(name for name in names if name in makers), "serial"):
         if name == "serial" and name not in names and found:
             continue
-        patterns = [makers[name](shape) for shape in shapes]
+        patterns = [made_by(name, makers[name], shape) for shape in shapes]
         if patterns[0] is None and found:
             continue
         made = [_or_serial(p, s) for p, s in zip(patterns, shapes, strict=True)]
@@ -216,7 +216,7 @@ def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
     return {f.name: dict(zip(f.args, f.required, strict=True)) for f in found.funcs}
 
 
-def _fits(orders: Orders, around: ResidualPath) -> bool:
+def fits(orders: Orders, around: ResidualPath) -> bool:
     """Whether thread loops would be inside a block and outside other thread loops."""
     kinds = {step.kind for step in around}
     if any(loop.kind is LoopKind.GPU_THREAD for order in orders for loop in order.loops):

@@ -1,73 +1,186 @@
-"""The options of a space: the menus for its decisions."""
+"""The options of a space: which decisions it has, and what each may choose from."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Collection
+from typing import Any, Literal
 
 from attrs import field, frozen
-from attrs.validators import deep_iterable, in_
+from attrs.validators import deep_iterable, in_, instance_of
 
 from spaces.constraints.devices.device import CpuDevice, Device
-from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS
+from spaces.enumerate.patterns import INNER_PATTERNS, LOOP_BY_LOOP, ROOT_PATTERNS
+from spaces.model.schedules.domain_order import Tail
+from spaces.model.suggestions import suggestion
 
 PlacementOption = Literal["inline", "root", "at"]
 StorageOption = Literal["compute", "outside"]
 
+OPTIONAL_DIRECTIVES = (
+    "split",
+    "fuse",
+    "parallel",
+    "vectorize",
+    "unroll",
+    "atomic",
+    "compute_with",
+    "in_",
+    "clone_in",
+    "rfactor",
+    "hoist_storage",
+    "store_in",
+    "reorder_storage",
+    "fold_storage",
+    "align_storage",
+    "bound",
+    "align_bounds",
+    "gpu_blocks",
+    "gpu_threads",
+    "gpu_single_thread",
+)
+"""Directives that a space may use or leave out."""
 
-def _positive(_: object, attribute: object, values: tuple[int, ...]) -> None:
+
+def _positive(_: object, attribute: Any, values: tuple[int, ...]) -> None:
     if not values or any(v < 1 for v in values) or len(set(values)) != len(values):
         raise ValueError(
-            f"The menu {getattr(attribute, 'name', '')} needs numbers of at least 1, each once; "
-            f"it has {values}."
+            f"The menu {attribute.name} needs numbers of at least 1, each once; it has {values}."
         )
+
+
+def _patterns(_: object, attribute: Any, names: tuple[str, ...]) -> None:
+    registered = ROOT_PATTERNS if attribute.name == "root" else INNER_PATTERNS
+    _known(attribute.name, names, (*registered, *LOOP_BY_LOOP))
+    if len(names) > 1 and (alone := [name for name in names if name in LOOP_BY_LOOP]):
+        raise ValueError(
+            f"Options.{attribute.name} has {', '.join(names)}; pattern {alone[0]} decides loop by "
+            "loop and includes the others, so give it alone."
+        )
+
+
+def _directives(_: object, attribute: Any, names: tuple[str, ...]) -> None:
+    _known(attribute.name, names, OPTIONAL_DIRECTIVES)
+
+
+def _known(menu: str, names: Collection[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"Options.{menu} has no {name!r}{suggestion(str(name), list(known))}; it takes "
+                f"{', '.join(known)}."
+            )
 
 
 @frozen(kw_only=True)
 class Options:
-    """The menus of a space.
+    """The options of a space. :meth:`small`, :meth:`expert` and :meth:`everything` are presets.
 
     Attributes:
         placements: where a Func other than an output may be computed: inlined, at root, at a loop
             of its consumers.
         storage: where a Func computed at a loop may be stored: at this loop only, or also at each
             legal loop outside it, where windows slide.
-        root: patterns of the domain order of a Func computed at root, by name.
+        root: patterns of the domain order of a Func computed at root, by name. The pattern
+            ``nests`` decides loop by loop, as experts nest loops; ``loops`` likewise, without
+            limits.
         inner: patterns of the domain order of a Func computed at a loop.
-        row_tiles: sizes of tiles along the innermost dimension.
-        tiles: sizes of tiles along other dimensions.
-        lanes: vector lanes, as multiples of the lanes of a vector register of the element type.
-        long: the smallest extent of a dimension to tile, or to run on several threads.
+        row_tiles: in patterns, sizes of tiles along the innermost dimension.
+        tiles: in patterns, sizes of tiles along other dimensions.
+        lanes: in patterns, vector lanes, as multiples of the lanes of a vector register of the
+            element type.
+        long: in patterns, the smallest extent of a dimension to tile, or to run on several threads.
+        directives: loop by loop, the directives that a schedule may use, and with any pattern the
+            other directives of :data:`OPTIONAL_DIRECTIVES`, which decide about storage, bounds,
+            fused stages and the graph of Funcs.
+        splits: loop by loop, how often a loop may be split: 2 makes up to three or four loops of a
+            dimension.
+        tails: loop by loop, the tails of a split.
+        short: the largest extent at the estimates of a dimension that is bounded, unrolled or
+            vectorized whole.
+        small_factors: all split factors up to this number, and its multiples of 4.
+        equal_parts: split factors that divide an extent into up to so many equal parts.
+        largest_factor: the largest split factor.
+        folds: factors for ``fold_storage`` and ``align_storage``.
+
+    Raises:
+        ValueError: a menu is empty, or has an unknown name or a number that makes no sense.
     """
 
     placements: tuple[PlacementOption, ...] = field(
         default=("inline", "root", "at"), validator=deep_iterable(in_(("inline", "root", "at")))
     )
     storage: StorageOption = field(default="outside", validator=in_(("compute", "outside")))
-    root: tuple[str, ...] = field(
-        default=("strips", "tiles"), validator=deep_iterable(in_(tuple(ROOT_PATTERNS)))
-    )
-    inner: tuple[str, ...] = field(
-        default=("vectors",), validator=deep_iterable(in_(tuple(INNER_PATTERNS)))
-    )
+    root: tuple[str, ...] = field(default=("strips", "tiles"), validator=_patterns)
+    inner: tuple[str, ...] = field(default=("vectors",), validator=_patterns)
     row_tiles: tuple[int, ...] = field(default=(64, 128, 256, 512), validator=_positive)
     tiles: tuple[int, ...] = field(default=(8, 16, 32, 64, 128), validator=_positive)
     lanes: tuple[int, ...] = field(default=(1, 2), validator=_positive)
     long: int = 16
+    directives: tuple[str, ...] = field(default=(), validator=_directives)
+    splits: int = 2
+    tails: tuple[Tail, ...] = field(
+        default=(Tail.AUTO,), validator=deep_iterable(instance_of(Tail))
+    )
+    short: int = 16
+    small_factors: int = 8
+    equal_parts: int = 8
+    largest_factor: int = 4096
+    folds: tuple[int, ...] = field(default=(2, 4, 8, 16, 32), validator=_positive)
+
+    @staticmethod
+    def small(device: Device) -> Options:
+        """A few whole patterns for each Func: spaces that are counted and searched quickly.
+
+        On a CPU: outputs and roots in parallel strips or tiles of vectors, producers inlined, at
+        root or at any loop, with windows sliding. On a GPU: outputs and roots in blocks of threads,
+        producers inlined, in kernels of their own, shared by a block or private to a thread.
+        """
+        if isinstance(device, CpuDevice):
+            return Options()
+        return Options(
+            root=("blocks",),
+            inner=("threads", "serial"),
+            storage="compute",
+            row_tiles=(16, 32, 64, 128),
+            tiles=(1, 2, 4, 8, 16),
+        )
+
+    @staticmethod
+    def expert(device: Device) -> Options:
+        """What experts write: tiles at several levels, loops nested in the orders that make sense
+        (pattern ``nests``), register blocks, wrappers and clones, fused stages, bounds.
+        """
+        left_out = ("fold_storage", "align_storage")
+        return Options(
+            root=("nests",),
+            inner=("nests",),
+            directives=tuple(d for d in _on(device) if d not in left_out),
+            tails=(Tail.AUTO, Tail.GUARD_WITH_IF, Tail.ROUND_UP),
+        )
+
+    @staticmethod
+    def everything(device: Device) -> Options:
+        """All loop orders and kinds, all tails, up to three splits of each loop, and all
+        :data:`OPTIONAL_DIRECTIVES`: the space of [RK13] over finite menus of factors.
+        """
+        return Options(
+            root=("loops",),
+            inner=("loops",),
+            directives=_on(device),
+            splits=3,
+            tails=tuple(Tail),
+            small_factors=16,
+            equal_parts=16,
+        )
+
+
+def _on(device: Device) -> tuple[str, ...]:
+    """The optional directives for a kind of device."""
+    if isinstance(device, CpuDevice):
+        return tuple(d for d in OPTIONAL_DIRECTIVES if not d.startswith("gpu_"))
+    return OPTIONAL_DIRECTIVES
 
 
 def default_options(device: Device) -> Options:
-    """The options that people try on such a device.
-
-    On a CPU: outputs and roots in parallel strips or tiles of vectors, producers inlined, at root
-    or at any loop, with windows sliding. On a GPU: outputs and roots in blocks of threads,
-    producers inlined, in kernels of their own, shared by a block or private to a thread.
-    """
-    if isinstance(device, CpuDevice):
-        return Options()
-    return Options(
-        root=("blocks",),
-        inner=("threads", "serial"),
-        storage="compute",
-        row_tiles=(16, 32, 64, 128),
-        tiles=(1, 2, 4, 8, 16),
-    )
+    """The options of a space by default: :meth:`Options.small`."""
+    return Options.small(device)

@@ -9,7 +9,7 @@ the threads of a grid are ``xt``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from attrs import define, field, frozen
 
@@ -170,3 +170,76 @@ ROOT_PATTERNS: dict[str, Maker] = {
 
 INNER_PATTERNS: dict[str, Maker] = {"serial": serial, "vectors": vectors, "threads": threads}
 """Patterns for Funcs computed at a loop of their consumers."""
+
+LOOP_BY_LOOP = ("nests", "loops")
+"""Patterns that decide the splits, fuses and loops of a stage one by one: as experts nest them, or
+without limits.
+"""
+
+
+class PatternError(ValueError):
+    """A registered pattern makes no domain order of its stage; the message says why."""
+
+
+def register_pattern(name: str, maker: Maker, where: Literal["root", "inner"] = "root") -> None:
+    """Registers a pattern under a name for ``Options.root`` or ``Options.inner``; a later
+    registration replaces an earlier one.
+
+    >>> def columns(shape: Shape) -> Pattern | None:
+    ...     loops = (OrderedLoop(name) for name in (*shape.free, *shape.bound))
+    ...     return Pattern(DomainOrder(loops=tuple(loops)), ())
+    >>> register_pattern("columns", columns)
+    >>> space = ScheduleSpace(pipeline, device("cpu"), Options(root=("columns",)))
+
+    Raises:
+        ValueError: the name belongs to a pattern that decides loop by loop.
+        TypeError: ``maker`` is not a function.
+    """
+    if name in LOOP_BY_LOOP:
+        raise ValueError(f"{name} is a pattern that decides loop by loop; choose another name.")
+    if not callable(maker):
+        raise TypeError(
+            "register_pattern takes a function from a Shape to a Pattern, not a "
+            f"{type(maker).__name__}."
+        )
+    {"root": ROOT_PATTERNS, "inner": INNER_PATTERNS}[where][name] = maker
+
+
+def made_by(name: str, maker: Maker, shape: Shape) -> Pattern | None:
+    """The pattern of a stage.
+
+    Raises:
+        PatternError: the maker returns no Pattern, or one that does not fit the stage.
+    """
+    pattern = maker(shape)
+    if pattern is None:
+        return None
+    stage = f"stage {shape.stage} of {shape.func}"
+    if not isinstance(pattern, Pattern):
+        raise PatternError(
+            f"Pattern {name} makes a {type(pattern).__name__} of {stage}; it returns a "
+            "Pattern, or None if the stage lacks its dimensions."
+        )
+    open_ = {*shape.free, *shape.bound}
+    for record in pattern.order.splits:
+        lost = [loop for loop in record.taken if loop not in open_]
+        if lost:
+            raise PatternError(
+                f"Pattern {name} splits or fuses {', '.join(lost)} of {stage}, which has only the "
+                f"loops {', '.join(sorted(open_))} there."
+            )
+        open_ = (open_ - {*record.taken}) | {*record.made}
+    if sorted(pattern.order.names) != sorted(open_):
+        raise PatternError(
+            f"Pattern {name} orders the loops {', '.join(pattern.order.names) or 'none'} of "
+            f"{stage}; it has {', '.join(sorted(open_))}, each once."
+        )
+    menus = dict(pattern.menus)
+    for record in pattern.order.splits:
+        factor = getattr(record, "factor", None)
+        if isinstance(factor, str) and not menus.get(factor):
+            raise PatternError(
+                f"Pattern {name} has no numbers to choose from for factor {factor} of {stage}; "
+                "give them in Pattern.menus."
+            )
+    return pattern

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -21,26 +21,23 @@ from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Columns
 from spaces.enumerate.census import Census, entry_parameters
-from spaces.enumerate.estimate import CountEstimate
-from spaces.enumerate.events import Counted
-from spaces.enumerate.frontier import Frontier
 from spaces.enumerate.menus import FuncMenu, func_menus
 from spaces.enumerate.options import Options, default_options
+from spaces.enumerate.patterns import LOOP_BY_LOOP
+from spaces.enumerate.process.decision import FormParts, parts_of
+from spaces.enumerate.process.deriving import DeriveTopic, derivations
+from spaces.enumerate.process.partial import PartialSchedule, replayed
+from spaces.enumerate.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.deadline import Deadline, OutOfTime
-from spaces.model.expressions.numbers import seconds_given
+from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
+LARGEST_LATTICE = 1 << 22
+"""Lattices of up to so many choices are judged as arrays; choices of larger ones one by one."""
+
 NOTHING_FIXED = Schedule(())
 """A schedule without entries."""
-
-
-PART = 1 << 16
-"""The most choices of a structure that are judged or scored at once."""
-
-_MOST_AXES = 32
-"""The most parameters of a structure that are axes of one array; NumPy has up to 64."""
 
 
 class EmptySpaceError(ValueError):
@@ -69,25 +66,6 @@ class Structure:
         """The number of all choices."""
         return math.prod(self.shape)
 
-    def parts(self, most: int = PART) -> Iterator[Structure]:
-        """The structure as structures of at most ``most`` choices, each with numbers for some
-        parameters; together they have the same choices in the same order.
-        """
-        names = list(self.menus)
-        size, first = 1, len(names)
-        while first and len(names) - first < _MOST_AXES:
-            size *= len(self.menus[names[first - 1]])
-            if size > most:
-                break
-            first -= 1
-        if not first:
-            yield self
-            return
-        rest = {name: self.menus[name] for name in names[first:]}
-        for numbers in itertools.product(*(self.menus[name] for name in names[:first])):
-            chosen = dict(zip(names[:first], numbers, strict=True))
-            yield Structure(bind(self.schedule, chosen), rest)
-
     @property
     def columns(self) -> Columns:
         """The lattice as an open mesh: one axis a parameter."""
@@ -96,10 +74,11 @@ class Structure:
 
     def numbers(self, index: int) -> dict[str, int]:
         """The factors of one choice, by its index in the flattened lattice."""
-        place = np.unravel_index(index, self.shape) if self.shape else ()
-        return {
-            name: menu[int(i)] for (name, menu), i in zip(self.menus.items(), place, strict=True)
-        }
+        numbers: dict[str, int] = {}
+        for name, menu in reversed(self.menus.items()):
+            index, place = divmod(index, len(menu))
+            numbers[name] = menu[place]
+        return numbers
 
     def at(self, index: int) -> Schedule:
         """The schedule of one choice."""
@@ -149,29 +128,76 @@ class ScheduleSpace:
 
     @cached_property
     def menus(self) -> dict[str, FuncMenu]:
-        """The menu of each Func, consumers first."""
+        """The menu of each Func, consumers first.
+
+        Raises:
+            ValueError: the options decide the loops of Funcs one by one.
+        """
+        for name in (*self.options.root, *self.options.inner):
+            if name in LOOP_BY_LOOP:
+                raise ValueError(
+                    f"Pattern {name} decides the loops of {self.pipeline.name} one by one, so its "
+                    "Funcs have no menus of whole domain orders. Counts, samples and strategies "
+                    "need other patterns, as in Options.small(device); start(), iteration, "
+                    "membership and neighbours do not."
+                )
         return func_menus(self.pipeline, self.device, self.options, self.fixed)
 
     @cached_property
     def _census(self) -> Census:
         return Census(self.menus)
 
+    def start(self) -> PartialSchedule:
+        """The partial schedule in which nothing is decided but the entries in ``fixed``."""
+        state = ProcessState(self.pipeline, self.device, self.options, self.fixed.funcs)
+        return PartialSchedule.at(state.then(DeriveTopic(derivations(state))))
+
+    def resume(self, taken: Iterable[str]) -> PartialSchedule:
+        """The partial schedule after the options with these labels, as in
+        ``PartialSchedule.taken``.
+
+        Raises:
+            ValueError: a decision has no such option.
+        """
+        return replayed(self.start(), taken)
+
+    def way_to(self, schedule: Schedule) -> list[PartialSchedule]:
+        """The partial schedules on the way to a schedule, legal or not: ``start()`` first, the
+        complete one last.
+
+        Raises:
+            ValueError: no option leads to the schedule, up to the names of its loops; or it has
+                not one entry for each Func.
+        """
+        way = list(self.start().towards(schedule))
+        last = way[-1]
+        if last.decision is not None:
+            missing = f"decision {last.decision.name!r} offers nothing like it"
+        else:
+            # A decision with a single option is taken whatever the schedule says.
+            forms = (canonical_form(self.pipeline, one) for one in (schedule, last.schedule))
+            missing = _difference(*map(parts_of, forms))
+        if missing:
+            raise ValueError(f"The space of {self.pipeline.name} has no such schedule: {missing}.")
+        return way
+
     def structures(self) -> Iterator[Structure]:
         """Every structure, legal or not, lazily and always in the same order."""
-        names = list(self.menus)
+        return self._structures(lambda partial: True)
 
-        def decide(
-            position: int, frontier: Frontier, entries: tuple[FuncSchedule, ...]
-        ) -> Iterator[Structure]:
-            if position == len(names):
-                yield self.structure(self.schedule(entries))
-                return
-            menu = self.menus[names[position]]
-            for entry in menu.entries(frontier.path(menu.function.name)):
-                after = frontier.after(menu.function, entry)
-                yield from decide(position + 1, after, (entry, *entries))
-
-        yield from decide(0, Frontier({}), ())
+    def _structures(self, keeps: Callable[[PartialSchedule], bool]) -> Iterator[Structure]:
+        """The structures after those partial schedules that are kept."""
+        stack = [iter((self.start(),))]
+        while stack:
+            partial = next(stack[-1], None)
+            if partial is None:
+                stack.pop()
+            elif not keeps(partial):
+                continue
+            elif partial.state.has_structure:
+                yield _structure(partial.state)
+            else:
+                stack.append(map(partial.take, partial.options))
 
     def schedule(self, entries: tuple[FuncSchedule, ...]) -> Schedule:
         """The schedule of the rewritten pipeline with these entries."""
@@ -189,49 +215,25 @@ class ScheduleSpace:
 
     def __iter__(self) -> Iterator[Schedule]:
         """Every legal schedule, lazily and always in the same order."""
-        for structure in self.structures():
-            for part in structure.parts():
-                for index in np.flatnonzero(self.legal(part)):
-                    yield part.at(int(index))
+        for structure in self._structures(_may_be_legal):
+            yield from self._legal_choices(structure)
 
-    def count(self, *, seconds: float = math.inf) -> int:
+    def _legal_choices(self, structure: Structure) -> Iterator[Schedule]:
+        if structure.size <= LARGEST_LATTICE:
+            yield from (structure.at(int(i)) for i in np.flatnonzero(self.legal(structure)))
+            return
+        for index in range(structure.size):
+            schedule = structure.at(index)
+            if verify(self.pipeline, schedule, self.device):
+                yield schedule
+
+    def count(self) -> int:
         """The number of legal schedules.
 
         It judges each structure once, so it suits spaces of thousands of structures, not of
         millions: see :meth:`candidates` and :meth:`estimate`.
-
-        Raises:
-            TimeoutError: the count takes longer than ``seconds``.
         """
-        last = Counted()
-        for totals in self.counting(seconds=seconds):
-            last = totals
-        return last.legal
-
-    def counting(self, *, seconds: float = math.inf) -> Iterator[Counted]:
-        """The running totals of :meth:`count`; the last ones are exact.
-
-        Raises:
-            TimeoutError: the count takes longer than ``seconds``.
-        """
-        deadline = Deadline.after(seconds_given("count(seconds)", seconds))
-        parts = ((i, p) for i, s in enumerate(self.structures(), start=1) for p in s.parts())
-        totals = Counted()
-        try:
-            while True:
-                with deadline.kept():
-                    number, part = next(parts, (0, None))
-                    if part is None:
-                        return
-                    legal = int(self.legal(part).sum())
-                totals = Counted(number, totals.considered + part.size, totals.legal + legal)
-                yield totals
-        except OutOfTime:
-            raise TimeoutError(
-                f"The count did not end in {seconds:g} s: {totals.legal:,} of "
-                f"{totals.considered:,} choices of {totals.structures:,} structures are legal so "
-                "far; estimate() draws random candidates instead."
-            ) from None
+        return sum(int(self.legal(structure).sum()) for structure in self.structures())
 
     @property
     def candidates(self) -> int:
@@ -250,33 +252,13 @@ class ScheduleSpace:
         entries, numbers = self._census.candidate(index)
         return bind(self.schedule(entries), numbers)
 
-    def estimate(
-        self, samples: int = 200, seed: int = 0, *, seconds: float = math.inf
-    ) -> CountEstimate:
-        """An estimate of :meth:`count` from random candidates: at most ``samples``, fewer if the
-        time ends before.
-
-        Raises:
-            ValueError: ``samples`` is less than 1.
-            TimeoutError: the time does not suffice for one candidate.
-        """
-        if samples < 1:
-            raise ValueError(f"estimate(samples) takes an integer of at least 1, not {samples}.")
-        deadline = Deadline.after(seconds_given("estimate(seconds)", seconds))
+    def estimate(self, samples: int = 200, seed: int = 0) -> tuple[float, float]:
+        """An estimate of :meth:`count` and its standard error, from random candidates."""
         chosen = random.Random(seed)
-        drawn, hits = 0, 0
-        try:
-            with deadline.kept():
-                while drawn < samples:
-                    hits += self._draw(chosen).legal
-                    drawn += 1
-        except OutOfTime:
-            if not drawn:
-                raise TimeoutError(
-                    f"Counting the candidates of {self.pipeline.name} and drawing one takes longer "
-                    f"than {seconds:g} s; give estimate more seconds."
-                ) from None
-        return CountEstimate(self.candidates, drawn, hits)
+        hits = sum(self._draw(chosen).legal for _ in range(samples))
+        share = hits / samples
+        error = math.sqrt(share * (1 - share) / samples)
+        return self.candidates * share, self.candidates * error
 
     def sample(
         self, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
@@ -287,37 +269,27 @@ class ScheduleSpace:
             count: the number of schedules.
             seed: the same seed gives the same schedules.
             attempts: the largest number of candidates for each schedule.
-            seconds: the time limit for all of them.
+            seconds: the longest time without a legal candidate.
 
         Raises:
             ValueError: ``count`` is negative.
             EmptySpaceError: hardly any candidate is legal.
-            TimeoutError: the time does not suffice, though many candidates are legal.
         """
         if count < 0:
             raise ValueError(f"sample(count) takes an integer of at least 0, not {count}.")
-        deadline = Deadline.after(seconds_given("sample(seconds)", seconds))
         chosen = random.Random(seed)
         drawn: list[Schedule] = []
         broken: Counter[str] = Counter()
-        tries = 0
-        try:
-            with deadline.kept():
-                while len(drawn) < count:
-                    if tries == count * attempts:
-                        raise EmptySpaceError(self._hardly_any(tries, len(drawn), broken))
-                    verdict = self._draw(chosen)
-                    tries += 1
-                    if isinstance(verdict, CheckedSchedule):
-                        drawn.append(verdict.schedule)
-                    broken.update({violation.rule for violation in verdict.violations})
-        except OutOfTime:
-            if tries and not drawn:
-                raise EmptySpaceError(self._hardly_any(tries, 0, broken)) from None
-            raise TimeoutError(
-                f"Of {tries} candidates drawn in {seconds:g} s {len(drawn)} are legal, and sample "
-                f"was asked for {count}; give it more seconds."
-            ) from None
+        tries, latest = 0, time.monotonic()
+        while len(drawn) < count:
+            if tries == count * attempts or time.monotonic() - latest > seconds:
+                raise EmptySpaceError(self._hardly_any(tries, len(drawn), broken))
+            tries += 1
+            verdict = self._draw(chosen)
+            if isinstance(verdict, CheckedSchedule):
+                drawn.append(verdict.schedule)
+                latest = time.monotonic()
+            broken.update({violation.rule for violation in verdict.violations})
         return drawn
 
     def _hardly_any(self, tries: int, legal: int, broken: Counter[str]) -> str:
@@ -340,34 +312,44 @@ class ScheduleSpace:
         return verify(self.pipeline, schedule, self.device)
 
     def __contains__(self, schedule: object) -> bool:
-        """Whether the space contains a schedule with numbers for all factors."""
+        """Whether a schedule is legal and, up to the names of its loops, in the space."""
         return isinstance(schedule, Schedule) and self.find(schedule) is not None
 
     def find(self, schedule: Schedule) -> tuple[Structure, int] | None:
-        """The structure of a schedule and its index in the lattice; None if the space does not
-        contain it.
+        """The structure of a schedule, up to the names of loops, and its index in the lattice; None
+        if the space does not contain it, or it is illegal.
         """
-        if {f.name for f in schedule.funcs} != set(self.menus):
+        try:
+            state = self.way_to(schedule)[-1].state
+        except ValueError:
             return None
-        frontier = Frontier({})
-        entries: tuple[FuncSchedule, ...] = ()
-        numbers: dict[str, int] = {}
-        for name, menu in self.menus.items():
-            wanted = schedule.of(name)
-            for entry in menu.entries(frontier.path(name)):
-                found = _numbers(menu, entry, wanted)
-                if found is not None:
-                    numbers |= found
-                    frontier = frontier.after(menu.function, entry)
-                    entries = (entry, *entries)
-                    break
-            else:
-                return None
-        structure = self.structure(self.schedule(entries))
-        place = tuple(menu.index(numbers[n]) for n, menu in structure.menus.items())
-        if not self.legal(structure)[place]:
+        structure = _structure(state)
+        if not verify(self.pipeline, schedule, self.device):
             return None
-        return structure, int(np.ravel_multi_index(place, structure.shape)) if place else 0
+        index = 0
+        for name, menu in structure.menus.items():
+            index = index * len(menu) + menu.index(state.numbers[name])
+        return structure, index
+
+
+def _may_be_legal(partial: PartialSchedule) -> bool:
+    """Whether completions are worth a look: asked after each Func, not after each decision."""
+    return partial.state.draft is not None or partial.can_be_legal
+
+
+def _difference(wanted: FormParts, reached: FormParts) -> str:
+    """Up to three parts in which a schedule differs from the one that a space has."""
+    names = [name for name in {**wanted, **reached} if wanted.get(name) != reached.get(name)]
+    return ", ".join(
+        f"{name!r} is {reached.get(name, 'absent')} and not {wanted.get(name, 'absent')}"
+        for name in names[:3]
+    )
+
+
+def _structure(state: ProcessState) -> Structure:
+    """The structure of a state in which at most factors are open."""
+    schedule = Schedule(state.entries, state.pipeline.derivations)
+    return Structure(schedule, {name: state.menus[name] for name in parameters(schedule)})
 
 
 def _misfits(pipeline: Pipeline, fixed: Schedule) -> Iterator[str]:
@@ -396,20 +378,3 @@ def _misfits(pipeline: Pipeline, fixed: Schedule) -> Iterator[str]:
                 f"The factors {', '.join(entry_parameters(entry))} of {entry.name} are no numbers; "
                 "leave the Func open, or give numbers."
             )
-
-
-def _numbers(menu: FuncMenu, entry: FuncSchedule, wanted: FuncSchedule) -> dict[str, int] | None:
-    """The factors with which ``entry`` becomes ``wanted``; None if no factors do."""
-    if (entry.compute, entry.store) != (wanted.compute, wanted.store):
-        return None
-    numbers: dict[str, int] = {}
-    for order, given in zip(entry.stages, wanted.stages, strict=True):
-        for record, other in zip(order.splits, given.splits, strict=False):
-            factor, number = getattr(record, "factor", None), getattr(other, "factor", None)
-            if isinstance(factor, str) and isinstance(number, int):
-                numbers[factor] = number
-    names = entry_parameters(entry)
-    if any(numbers.get(name) not in menu.factors[name] for name in names):
-        return None
-    same = bind(Schedule((entry,)), numbers) == Schedule((wanted,))
-    return numbers if same else None

@@ -106,6 +106,19 @@ def test_the_same_search_tells_the_same(space: ScheduleSpace, strategy) -> None:
     assert first == second
 
 
+@pytest.mark.parametrize("name", ["stagewise", "beam"])
+def test_time_runs_out(space: ScheduleSpace, name: str) -> None:
+    """A search without time still gives an answer: the first schedule."""
+    done = best(search(space, "reuse", STRATEGIES[name], Limits(seconds=0.0)))
+    assert not done.complete
+    assert verify(space.pipeline, done.best[0].schedule, FOUR_CORES)
+
+
+def test_time_runs_out_before_anything_was_found(space: ScheduleSpace) -> None:
+    with pytest.raises(EmptySpaceError, match=r"among 0 choices .* within its time"):
+        best(search(space, "reuse", "exhaustive", Limits(seconds=0.0)))
+
+
 def test_a_user_s_function_decides(space: ScheduleSpace) -> None:
     """Minus the allocated bytes: the schedule that keeps the most bytes wins."""
 

@@ -206,9 +206,9 @@ def test_samples_reach_everything() -> None:
 
 def test_estimates_agree_with_counts() -> None:
     space = ScheduleSpace(blur(), FOUR_CORES, TILES)
-    estimate = space.estimate(samples=150, seed=5)
-    assert 0 < estimate.low < estimate.mean < estimate.high < space.candidates
-    assert estimate.low < space.count() < estimate.high
+    estimate, error = space.estimate(samples=150, seed=5)
+    assert 0 < error < estimate
+    assert abs(estimate - space.count()) < 4 * error
 
 
 def test_astronomic_spaces_are_counted_at_once() -> None:
@@ -241,7 +241,7 @@ def test_updates_are_never_inlined_and_their_reductions_stay_serial() -> None:
         ({"tiles": ()}, "The menu tiles needs numbers of at least 1, each once; it has \\(\\)"),
         ({"lanes": (1, 1)}, "The menu lanes needs"),
         ({"row_tiles": (0,)}, "The menu row_tiles needs"),
-        ({"root": ("spiral",)}, "'root' must be in"),
+        ({"root": ("spiral",)}, "Options.root has no 'spiral'"),
     ],
 )
 def test_menus_are_checked(menus, message: str) -> None:

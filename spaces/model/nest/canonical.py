@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from spaces.model.algorithm.pipeline import Function, Pipeline
-from spaces.model.nest.splits import resolved_tails
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Partition, Split, Tail
 from spaces.model.schedules.levels import LevelError, Levels, Path
@@ -42,7 +41,7 @@ class CanonicalForm:
 
     Two schedules of a pipeline have equal forms exactly if they differ at most in the names of
     loops that directives made, in the order of directives for different loops, and in defaults
-    written out.
+    written out. Tails count as written: what ``TailStrategy::Auto`` means depends on factors.
 
     Attributes:
         derivations: the derivations, as text, in order.
@@ -142,7 +141,7 @@ class _Reader:
             parts.update(self._call(entry))
             for index, order in enumerate(entry.stages):
                 name = str(StageOf(function.name, index))
-                parts.update(_order(name, function, index, order))
+                parts.update(order_parts(name, function, index, order))
                 origins = self.origins[StageOf(function.name, index)]
                 loops[name] = tuple(origins[n] for n in order.names)
             parts.update(_cases(function, entry))
@@ -168,8 +167,10 @@ class _Reader:
             yield f"{name} bound storage {bound.dimension}", bound.extent
         for number, order in enumerate(entry.storage_orders):
             yield f"{name} storage order {number}", " ".join(order)
-        for number, record in enumerate(entry.bounds):
-            yield f"{name} bound {number}", _bound_text(record)
+        dimensions: dict[str, int] = {}
+        for record in entry.bounds:
+            number = dimensions[record.dimension] = dimensions.get(record.dimension, -1) + 1
+            yield f"{name} bound {record.dimension} {number}", bound_text(record)
         for stage in entry.atomic:
             yield f"{StageOf(name, stage)} atomic", 1
         for one in entry.companions:
@@ -191,18 +192,17 @@ class _Reader:
         return f"{stage} {self.origins[stage][loop.loop]}"
 
 
-def _order(name: str, function: Function, index: int, order: DomainOrder) -> _Parts:
-    """The splits of a stage, the kinds of its loops and hints."""
+def order_parts(name: str, function: Function, index: int, order: DomainOrder) -> _Parts:
+    """The parts of a stage that is called ``name``: its splits, the kinds of its loops, hints."""
     stage = function.stages[index]
     origins = Origins.of(order, stage.dimensions)
-    tails = _explicit_tails(function, index, order)
-    for record, origin, tail in zip(order.splits, origins.taken, tails, strict=True):
+    for record, origin in zip(order.splits, origins.taken, strict=True):
         if isinstance(record, Fuse):
             yield f"{name} fuse {origin}", 1
         else:
             yield f"{name} factor {origin}", record.factor
-            if tail is not Tail.AUTO:
-                yield f"{name} tail {origin}", str(tail)
+            if record.tail is not Tail.AUTO:
+                yield f"{name} tail {origin}", str(record.tail)
     for loop in order.loops:
         yield f"{name} kind {origins[loop.name]}", str(loop.kind)
         policy = order.partition(loop.name)
@@ -213,23 +213,11 @@ def _order(name: str, function: Function, index: int, order: DomainOrder) -> _Pa
         yield f"{name} prefetch {number}", f"{one.target} {loops} {one.offset} {one.bound}"
 
 
-def _explicit_tails(function: Function, index: int, order: DomainOrder) -> Iterator[Tail]:
-    """The tails of a domain order; ``AUTO`` where it means the tail that is written."""
-    stage = function.stages[index]
-    for number, record in enumerate(order.splits):
-        if isinstance(record, Fuse) or record.tail is Tail.AUTO:
-            yield Tail.AUTO
-            continue
-        automatic = evolve(record, tail=Tail.AUTO)
-        records = (*order.splits[:number], automatic, *order.splits[number + 1 :])
-        meant = resolved_tails(stage, evolve(order, splits=records), index > 0)[number]
-        yield Tail.AUTO if meant is record.tail else record.tail
-
-
-def _bound_text(bound: Bound | Alignment) -> str:
+def bound_text(bound: Bound | Alignment) -> str:
+    """A bound of one dimension as a part of a form."""
     if isinstance(bound, Alignment):
-        return f"align {bound.dimension} {bound.modulus} {bound.remainder}"
-    return f"{bound.dimension} {bound.min} {bound.extent}"
+        return f"align {bound.modulus} {bound.remainder}"
+    return f"bound {bound.min} {bound.extent}"
 
 
 def _cases(function: Function, entry: FuncSchedule) -> _Parts:
@@ -239,7 +227,7 @@ def _cases(function: Function, entry: FuncSchedule) -> _Parts:
         yield f"{name} condition", str(case.condition)
         if case.failure:
             yield f"{name} failure", case.failure
-        yield from _order(name, function, case.stage, case.order)
+        yield from order_parts(name, function, case.stage, case.order)
         origins = Origins.of(case.order, function.stages[case.stage].dimensions)
         yield f"{name} loops", " ".join(origins[n] for n in case.order.names)
 
@@ -269,12 +257,17 @@ class Origins:
             else:
                 inner = loops.pop(record.inner, record.inner)
                 outer = loops.pop(record.outer, record.outer)
-                old = loops[record.fused] = _short(f"({outer}*{inner})")
+                old = loops[record.fused] = fused_origin(outer, inner)
             taken.append(old)
         return Origins(loops, tuple(taken))
 
     def __getitem__(self, loop: str) -> str:
         return self.loops.get(loop, loop)
+
+
+def fused_origin(outer: str, inner: str) -> str:
+    """What the loop that two loops are fused into is made from."""
+    return _short(f"({outer}*{inner})")
 
 
 def _short(text: str) -> str:

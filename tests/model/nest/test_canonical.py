@@ -136,16 +136,13 @@ def test_the_order_of_splits_of_different_loops_does_not_matter() -> None:
     assert not same_schedule(algorithm, first, two.reorder("u", "w", "v", "t").schedule)
 
 
-def test_an_automatic_tail_is_the_tail_that_it_means() -> None:
+def test_tails_count_as_written() -> None:
+    """What an automatic tail means depends on factors, which may be open."""
     algorithm = blur()
     output = schedule(algorithm).func(algorithm.outputs[0])
-    automatic = output.split("x", "x", "xi", 8).schedule
-    assert same_schedule(
-        algorithm, automatic, output.split("x", "x", "xi", 8, Tail.SHIFT_INWARDS).schedule
-    )
-    assert not same_schedule(
-        algorithm, automatic, output.split("x", "x", "xi", 8, Tail.GUARD_WITH_IF).schedule
-    )
+    plans = [output.split("x", "x", "xi", 8, tail).schedule for tail in Tail]
+    assert len({canonical_form(algorithm, plan) for plan in plans}) == len(Tail)
+    assert same_schedule(algorithm, plans[0], output.split("x", "a", "b", 8).schedule)
 
 
 def test_the_distance_counts_decisions() -> None:

@@ -1,0 +1,1 @@
+"""The decision process of a space: which choices make a schedule, and in what order."""

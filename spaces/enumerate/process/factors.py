@@ -1,0 +1,87 @@
+"""Decisions about numbers: the factor of each split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve, frozen
+
+from spaces.constraints.devices.device import CpuDevice
+from spaces.enumerate.process.decision import DecisionOption
+from spaces.enumerate.process.state import ProcessState
+from spaces.model.schedules.domain_order import Split
+from spaces.model.schedules.schedule import StageOf
+
+
+def factor_menu(state: ProcessState, stage: StageOf, dimension: str) -> tuple[int, ...]:
+    """The factors to choose from for a split along a dimension: small numbers, powers of two,
+    multiples of a vector register, divisors of the extent at the estimates, and what divides it
+    into a few equal parts.
+    """
+    extent = state.sizes.extent(stage.func, dimension)
+    largest = state.choices.largest_factor
+    # A tile may be larger than a small Func.
+    most = largest if extent is None else min(max(2 * extent, 64), largest)
+    small = state.choices.small_factors
+    found = {*range(1, small + 1), *range(4, 4 * small + 1, 4)}
+    found |= {1 << power for power in range(1, most.bit_length())}
+    if isinstance(state.device, CpuDevice):
+        bits = max(8, *(type.bits for type in state.function(stage.func).types))
+        natural = max(1, state.device.vector_bits // bits)
+        found |= {natural * multiple for multiple in range(1, 9)}
+    if extent is not None:
+        found |= {n for n in range(2, extent + 1) if extent % n == 0}
+        found |= {-(-extent // parts) for parts in range(2, state.choices.equal_parts + 1)}
+    return tuple(sorted(n for n in found if n <= most))
+
+
+@frozen
+class FactorsTopic:
+    """All numbers, in the order of Funcs and splits."""
+
+    func: str = ""
+    name: str = "factors"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        topics = [
+            FactorTopic(StageOf(entry.name, index), number)
+            for entry in reversed(state.entries)
+            for index, order in enumerate(entry.stages)
+            for number, record in enumerate(order.splits)
+            if isinstance(record, Split) and isinstance(record.factor, str)
+        ]
+        yield DecisionOption("numbers", {}, state.then(*topics))
+
+
+@frozen
+class FactorTopic:
+    """The factor of one split.
+
+    Attributes:
+        stage: the stage.
+        split: the place of the split in its domain order.
+    """
+
+    stage: StageOf
+    split: int
+
+    @property
+    def func(self) -> str:
+        return self.stage.func
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage} factor {self.split}"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        record = state.schedule.of(self.func).stages[self.stage.stage].splits[self.split]
+        origin = state.origins(self.stage).taken[self.split]
+        assert isinstance(record, Split)
+        assert isinstance(record.factor, str)
+        for number in state.menus[record.factor]:
+            numbers = {**state.numbers, record.factor: number}
+            yield DecisionOption(
+                f"{record.factor} = {number}",
+                {f"{self.stage} factor {origin}": number},
+                evolve(state, numbers=numbers),
+            )

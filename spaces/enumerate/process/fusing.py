@@ -1,0 +1,82 @@
+"""Decisions about loops that stages of several Funcs share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve, frozen
+
+from spaces.enumerate.process.decision import DecisionOption
+from spaces.enumerate.process.state import ProcessState
+from spaces.model.schedules.domain_order import DomainOrder
+from spaces.model.schedules.schedule import Companion, FuncSchedule, StageOf
+
+
+@frozen
+class WithTopic:
+    """Whether a Func is computed with one that is decided already, or that one with it."""
+
+    func: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} with"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        if "compute_with" in state.choices.directives and not state.entry.companions:
+            for other in state.entries:
+                if other.compute == state.entry.compute and not other.companions:
+                    yield from _joined(state, state.entry, other)
+                    yield from _joined(state, other, state.entry)
+        # It claims nothing, and comes last: a Func decided later may be computed with this one.
+        yield DecisionOption(f"{self.func} is computed with none of the Funcs before", {}, state)
+
+
+def _joined(
+    state: ProcessState, follower: FuncSchedule, leader: FuncSchedule
+) -> Iterator[DecisionOption]:
+    """The ways in which a stage of ``follower`` is computed with one of ``leader``."""
+    if _reads(state, follower.name, leader.name) or _reads(state, leader.name, follower.name):
+        return
+    for stage, order in enumerate(follower.stages):
+        for other, led in enumerate(leader.stages):
+            for depth in range(1, _shared(order, led) + 1):
+                loop = order.names[depth - 1]
+                companion = Companion(StageOf(leader.name, other), loop, (), stage)
+                changed = evolve(follower, companions=(companion,))
+                part = f"{StageOf(follower.name, stage)} with"
+                yield DecisionOption(
+                    f"{StageOf(follower.name, stage)}.compute_with({companion.other}, {loop})",
+                    {part: f"{companion.other} {depth} "},
+                    _replaced(state, changed),
+                )
+
+
+def _reads(state: ProcessState, reader: str, func: str) -> bool:
+    """Whether ``reader`` reads ``func``, directly or through other Funcs."""
+    open_, seen = [reader], {reader}
+    while open_:
+        for name in state.function(open_.pop()).callees:
+            if name == func:
+                return True
+            if name not in seen and not state.pipeline.is_image.get(name, False):
+                seen.add(name)
+                open_.append(name)
+    return False
+
+
+def _shared(first: DomainOrder, second: DomainOrder) -> int:
+    """How many outermost loops of two stages have the same names and kinds."""
+    count = 0
+    for a, b in zip(first.loops, second.loops, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def _replaced(state: ProcessState, entry: FuncSchedule) -> ProcessState:
+    if entry.name == state.entry.name:
+        return state.with_draft(entry)
+    entries = tuple(entry if one.name == entry.name else one for one in state.entries)
+    return evolve(state, entries=entries)

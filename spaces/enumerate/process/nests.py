@@ -1,0 +1,84 @@
+"""Loops one by one, as experts nest them: far fewer orders than all that can be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import frozen
+
+from spaces.enumerate.process.ordering import LoopsTopic
+from spaces.enumerate.process.state import ProcessState
+from spaces.model.expressions.expr import Const
+from spaces.model.schedules.domain_order import LoopKind, OrderedLoop, Split
+from spaces.model.schedules.extents import reduction_loops
+
+_OUTSIDE = {
+    LoopKind.PARALLEL: (LoopKind.SERIAL, LoopKind.PARALLEL),
+    LoopKind.GPU_BLOCK: (LoopKind.SERIAL, LoopKind.GPU_BLOCK),
+    LoopKind.GPU_THREAD: (LoopKind.SERIAL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD),
+}
+"""The loops that may stand outside a loop of each kind, within one stage."""
+
+
+@frozen
+class NestsTopic(LoopsTopic):
+    """The next loop of a stage, from the outside, and its kind.
+
+    The loop over tiles stands outside the loop inside tiles. Only serial and parallel loops stand
+    outside parallel ones, and only serial loops, blocks and threads outside threads. A loop at root
+    is vectorized or unrolled only if its extent is constant, or short at the estimates. At most one
+    loop is vectorized. Loops over RVars run in parallel only if updates may be atomic.
+    """
+
+    def allowed(self, state: ProcessState) -> Callable[[OrderedLoop], bool]:
+        """Which loops may come next."""
+        order = state.entry.stages[self.stage.stage]
+        outside = [one.kind for one in order.loops]
+        waiting, short = self._waiting(state), self._short(state)
+        is_atomic = "atomic" in state.choices.directives
+        racing = () if is_atomic else reduction_loops(state.stage(self.stage), order)
+
+        def allows(loop: OrderedLoop) -> bool:
+            if loop.name in waiting:
+                return False
+            match loop.kind:
+                case LoopKind.SERIAL:
+                    return True
+                case LoopKind.VECTORIZED:
+                    return loop.name in short and LoopKind.VECTORIZED not in outside
+                case LoopKind.UNROLLED:
+                    return loop.name in short
+                case _:
+                    before = _OUTSIDE[loop.kind]
+                    return loop.name not in racing and all(kind in before for kind in outside)
+
+        return allows
+
+    def _short(self, state: ProcessState) -> set[str]:
+        """The loops that may be vectorized or unrolled. A Func that is computed at a loop may need
+        few values along any of its dimensions.
+        """
+        if not state.entry.compute.is_root:
+            return set(self.remaining)
+        stage = state.stage(self.stage)
+        found = {r.name for r in stage.rvars if isinstance(r.extent, Const)}
+        for name in stage.dimensions:
+            extent = state.sizes.extent(self.func, name)
+            if extent is not None and extent <= state.choices.short:
+                found.add(name)
+        for record in state.entry.stages[self.stage.stage].splits:
+            if all(loop in found for loop in record.taken):
+                found.update(record.made)
+            if isinstance(record, Split):
+                found.add(record.inner)
+        return found
+
+    def _waiting(self, state: ProcessState) -> set[str]:
+        """The loops inside tiles whose loop over tiles has no place yet."""
+        origins = state.origins(self.stage)
+        over = [origins[name][:-2] for name in self.remaining if origins[name].endswith(".0")]
+        return {
+            name
+            for name in self.remaining
+            if any(origins[name].startswith(f"{tiles}.1") for tiles in over)
+        }

@@ -1,0 +1,267 @@
+"""Decisions about the domain order of a stage: its splits and fuses, then loop after loop, the
+outermost first, with its kind.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from attrs import evolve, frozen
+
+from spaces.constraints.devices.device import GpuDevice
+from spaces.enumerate.process.decision import DecisionOption, Topic
+from spaces.enumerate.process.factors import factor_menu
+from spaces.enumerate.process.state import ProcessState
+from spaces.model.nest.canonical import fused_origin
+from spaces.model.schedules.domain_order import (
+    SINGLE_THREAD,
+    DomainOrder,
+    Fuse,
+    LoopKind,
+    OrderedLoop,
+    Split,
+    Tail,
+)
+from spaces.model.schedules.schedule import StageOf
+
+LoopsMaker: TypeAlias = Callable[[StageOf, tuple[str, ...]], Topic]
+"""Makes the topic that gives the loops of a stage, by name, their order and kinds."""
+
+_CPU_KINDS = (LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
+_GPU_KINDS = (*_CPU_KINDS, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
+
+
+def _order(state: ProcessState, stage: StageOf) -> DomainOrder:
+    return state.entry.stages[stage.stage]
+
+
+def _unused(state: ProcessState, stage: StageOf, wanted: str) -> str:
+    """A name for a new loop: ``wanted``, or one like it that no loop has or had."""
+    taken = {*_order(state, stage).all_names, *state.function(stage.func).args}
+    name = wanted.replace(".", "_")
+    while name in taken:
+        name += "_"
+    return name
+
+
+@frozen
+class SplitsTopic:
+    """Which loops of a stage are split.
+
+    Attributes:
+        stage: the stage.
+        order: makes the topic that gives the remaining loops their order and kinds.
+        open: the loops that may still be split, each with the number of splits that it may be
+            part of, and its dimension; None before the first.
+    """
+
+    stage: StageOf
+    order: LoopsMaker
+    open: tuple[tuple[str, int, str], ...] | None = None
+
+    @property
+    def func(self) -> str:
+        return self.stage.func
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage} split {self.open[0][0]}" if self.open else f"{self.stage} splits"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        if self.open is None:
+            levels = state.choices.splits
+            dimensions = state.stage(self.stage).dimensions
+            start = evolve(self, open=tuple((d, levels, d) for d in dimensions))
+            yield DecisionOption("dimension by dimension", {}, state.then(start))
+            return
+        if not self.open:
+            bare = evolve(_order(state, self.stage), loops=())
+            names = tuple(state.origins(self.stage).loops)
+            after = state.with_order(self.stage.stage, bare)
+            yield DecisionOption("fuses", {}, after.then(FusesTopic(self.stage, self.order, names)))
+            return
+        (loop, levels, dimension), *others = self.open
+        rest = evolve(self, open=tuple(others))
+        origin = state.origins(self.stage)[loop]
+        part = f"{self.stage} factor {origin}"
+        yield DecisionOption(f"{self.stage} {loop} whole", {part: None}, state.then(rest))
+        if levels < 1 or "split" not in state.choices.directives:
+            return
+        outer = _unused(state, self.stage, f"{loop}o")
+        inner = _unused(state, self.stage, f"{loop}i")
+        parameter = _parameter(self.stage, inner)
+        open_ = ((outer, levels - 1, dimension), (inner, levels - 1, dimension))
+        further = evolve(self, open=(*open_, *others))
+        menu = factor_menu(state, self.stage, dimension)
+        for tail in state.choices.tails:
+            record = Split(loop, outer, inner, parameter, tail)
+            order = _order(state, self.stage)
+            after = state.with_order(
+                self.stage.stage, evolve(order, splits=(*order.splits, record))
+            ).with_menu(parameter, menu)
+            shown = "" if tail is Tail.AUTO else f", {tail.qualified}"
+            claimed = None if tail is Tail.AUTO else str(tail)
+            yield DecisionOption(
+                f"{self.stage}.split({loop}, {outer}, {inner}, {parameter}{shown})",
+                {part: ..., f"{self.stage} tail {origin}": claimed},
+                after.then(further),
+            )
+
+
+def _parameter(stage: StageOf, inner: str) -> str:
+    update = f"_u{stage.stage}" if stage.stage else ""
+    return f"{stage.func}{update}_{inner}"
+
+
+@frozen
+class FusesTopic:
+    """Which loops of a stage are fused. Fuses that could come in any order come in one.
+
+    Attributes:
+        stage: the stage.
+        order: makes the topic that gives the remaining loops their order and kinds.
+        loops: all loops so far; those that are fused are empty.
+        latest: the places of the loops that were fused last.
+    """
+
+    stage: StageOf
+    order: LoopsMaker
+    loops: tuple[str, ...]
+    latest: tuple[int, int] = (-1, -1)
+
+    @property
+    def func(self) -> str:
+        return self.stage.func
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage} fuse {self.loops.count('') // 2}"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        origins = state.origins(self.stage)
+        parts = {
+            (outer, inner): f"{self.stage} fuse {fused_origin(origins[outer], origins[inner])}"
+            for outer, inner in self._pairs(state)
+        }
+        remaining = tuple(filter(None, self.loops))
+        yield DecisionOption(
+            f"{self.stage} fuses no more",
+            dict.fromkeys(parts.values()),
+            state.then(self.order(self.stage, remaining)),
+        )
+        order = _order(state, self.stage)
+        passed: dict[str, None] = {}
+        for (outer, inner), part in parts.items():
+            fused = _unused(state, self.stage, f"{outer}_{inner}")
+            places = self.loops.index(outer), self.loops.index(inner)
+            loops = (*("" if n in (outer, inner) else n for n in self.loops), fused)
+            record = Fuse(inner, outer, fused)
+            after = state.with_order(
+                self.stage.stage, evolve(order, splits=(*order.splits, record))
+            ).then(evolve(self, loops=loops, latest=places))
+            yield DecisionOption(
+                f"{self.stage}.fuse({inner}, {outer}, {fused})", {**passed, part: 1}, after
+            )
+            passed[part] = None
+
+    def _pairs(self, state: ProcessState) -> Iterator[tuple[str, str]]:
+        """The pairs, (outer, inner), that may be fused next, in the order in which fuses follow."""
+        if "fuse" not in state.choices.directives:
+            return
+        open_ = [(place, loop) for place, loop in enumerate(self.loops) if loop]
+        pairs = [(_rank(i, j), a, b) for (i, a), (j, b) in itertools.permutations(open_, 2)]
+        for rank, outer, inner in sorted(pairs):
+            if rank > _rank(*self.latest):
+                yield outer, inner
+
+
+def _rank(outer: int, inner: int) -> tuple[int, int, int]:
+    """The place of a fuse among those that could be made in any order."""
+    return max(outer, inner), outer, inner
+
+
+@frozen
+class LoopsTopic:
+    """The next loop of a stage, from the outside, and its kind."""
+
+    stage: StageOf
+    remaining: tuple[str, ...]
+
+    @property
+    def func(self) -> str:
+        return self.stage.func
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage} loops, {len(self.remaining)} left"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        order = _order(state, self.stage)
+        on_gpu = isinstance(state.device, GpuDevice)
+        if not self.remaining:
+            end = {f"{self.stage} loop {len(order.loops)}": None}
+            yield DecisionOption("all loops have a place", end, state.then(AtomicTopic(self.stage)))
+        if not order.loops and on_gpu and "gpu_single_thread" in state.choices.directives:
+            yield self._next(state, order, SINGLE_THREAD)
+        kinds = [kind for kind in (_GPU_KINDS if on_gpu else _CPU_KINDS) if kind in KINDS_OF]
+        allowed = self.allowed(state)
+        for name in self.remaining:
+            for kind in kinds:
+                loop = OrderedLoop(name, kind)
+                if KINDS_OF[kind] in ("", *state.choices.directives) and allowed(loop):
+                    yield self._next(state, order, (loop,))
+
+    def allowed(self, state: ProcessState) -> Callable[[OrderedLoop], bool]:
+        """Which loops may come next."""
+        return lambda loop: True
+
+    def _next(
+        self, state: ProcessState, order: DomainOrder, loops: tuple[OrderedLoop, ...]
+    ) -> DecisionOption:
+        names = [loop.name for loop in loops]
+        remaining = tuple(n for n in self.remaining if n not in names)
+        after = state.with_order(
+            self.stage.stage, evolve(order, loops=(*order.loops, *loops))
+        ).then(evolve(self, remaining=remaining))
+        origins = state.origins(self.stage)
+        claims: dict[str, str] = {}
+        for place, loop in enumerate(loops, start=len(order.loops)):
+            origin = origins[loop.name]
+            claims[f"{self.stage} loop {place}"] = origin
+            claims[f"{self.stage} kind {origin}"] = str(loop.kind)
+        shown = ", ".join(f"{loop.kind} loop {loop.name}" for loop in loops)
+        return DecisionOption(f"{self.stage}: {shown}", claims, after)
+
+
+KINDS_OF = {
+    LoopKind.SERIAL: "",
+    LoopKind.PARALLEL: "parallel",
+    LoopKind.VECTORIZED: "vectorize",
+    LoopKind.UNROLLED: "unroll",
+    LoopKind.GPU_BLOCK: "gpu_blocks",
+    LoopKind.GPU_THREAD: "gpu_threads",
+}
+"""The directive that gives a loop a kind; none for serial loops."""
+
+
+@frozen
+class AtomicTopic:
+    """Whether an update changes each element in one step."""
+
+    stage: StageOf
+
+    @property
+    def func(self) -> str:
+        return self.stage.func
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage} atomic"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        yield DecisionOption(f"{self.stage} is not atomic", {self.name: None}, state)
+        if self.stage.stage and "atomic" in state.choices.directives:
+            atomic = evolve(state.entry, atomic=(*state.entry.atomic, self.stage.stage))
+            yield DecisionOption(f"{self.stage}.atomic()", {self.name: 1}, state.with_draft(atomic))

@@ -1,0 +1,92 @@
+"""Decisions about the domain orders of a Func: one of some patterns, or loop by loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from types import EllipsisType
+
+from attrs import evolve, frozen
+
+from spaces.constraints.devices.device import Device
+from spaces.enumerate.frontier import ResidualPath, depth_of
+from spaces.enumerate.menus import FuncMenu, Orders, fits, func_menus
+from spaces.enumerate.options import Options
+from spaces.enumerate.process.decision import Claims, DecisionOption
+from spaces.enumerate.process.nests import NestsTopic
+from spaces.enumerate.process.ordering import LoopsMaker, LoopsTopic, SplitsTopic
+from spaces.enumerate.process.state import ProcessState
+from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.nest.canonical import Origins, order_parts
+from spaces.model.schedules.domain_order import Split
+from spaces.model.schedules.schedule import Schedule, StageOf
+
+_TOPICS: Mapping[str, LoopsMaker] = {"nests": NestsTopic, "loops": LoopsTopic}
+
+
+@frozen
+class OrderTopic:
+    """The domain orders of the stages of a Func whose placement is decided."""
+
+    func: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} order"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        entry = state.entry
+        names = state.choices.root if entry.compute.is_root else state.choices.inner
+        for name in names:
+            if name in _TOPICS:
+                stages = (StageOf(self.func, index) for index in range(len(entry.stages)))
+                topics = (SplitsTopic(stage, _TOPICS[name]) for stage in stages)
+                yield DecisionOption("loop by loop", {}, state.then(*topics))
+                return
+        path = state.frontier.path(self.func)
+        around = path[: depth_of(path, entry.compute)]
+        for name, orders in fitting(state, self.func, around, entry.compute.is_root).items():
+            yield self._pattern(state, name, orders)
+
+    def _pattern(self, state: ProcessState, name: str, orders: Orders) -> DecisionOption:
+        menu = _menu(state, self.func)
+        after = state.with_draft(evolve(state.entry, stages=orders))
+        for order in orders:
+            for record in order.splits:
+                if isinstance(record, Split) and isinstance(record.factor, str):
+                    after = after.with_menu(record.factor, menu.factors[record.factor])
+        return DecisionOption(f"{self.func} in {name}", _claims(menu.function, orders), after)
+
+
+def fitting(
+    state: ProcessState, func: str, around: ResidualPath, at_root: bool
+) -> dict[str, Orders]:
+    """The domain orders of a Func by pattern, at root or inside the loops ``around``."""
+    menu = _menu(state, func)
+    if at_root:
+        return dict(menu.root)
+    return {name: orders for name, orders in menu.inner.items() if fits(orders, around)}
+
+
+def _menu(state: ProcessState, func: str) -> FuncMenu:
+    return _menus(state.pipeline, state.device, state.choices)[func]
+
+
+@lru_cache(maxsize=16)
+def _menus(pipeline: Pipeline, device: Device, options: Options) -> dict[str, FuncMenu]:
+    return func_menus(pipeline, device, options, Schedule(()))
+
+
+def _claims(function: Function, orders: Orders) -> Claims:
+    """The parts of a form that whole domain orders decide; factors come later."""
+    claims: dict[str, str | int | EllipsisType | None] = {}
+    for index, order in enumerate(orders):
+        stage = str(StageOf(function.name, index))
+        origins = Origins.of(order, function.stages[index].dimensions)
+        claims |= {f"{stage} tail {origin}": None for origin in origins.taken}
+        claims |= dict(order_parts(stage, function, index, order))
+        claims |= {f"{stage} factor {origin}": ... for origin in origins.taken}
+        names = [origins[loop] for loop in order.names]
+        claims |= {f"{stage} loop {number}": loop for number, loop in enumerate(names)}
+        claims[f"{stage} loop {len(names)}"] = None
+    return claims

@@ -1,0 +1,166 @@
+"""Partial schedules: what is decided so far, and the next decision."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import TypeAlias
+
+from attrs import evolve, field, frozen
+
+from spaces.constraints.legality.judge import ask_own
+from spaces.constraints.rules.findings import failing
+from spaces.constraints.rules.records import Records
+from spaces.enumerate.process.decision import DecisionOption, DecisionPoint, FormParts, parts_of
+from spaces.enumerate.process.state import ProcessState
+from spaces.model.nest.canonical import canonical_form
+from spaces.model.schedules.schedule import Schedule
+
+Chooser: TypeAlias = Callable[[DecisionPoint], DecisionOption]
+"""Chooses an option of each decision."""
+
+
+@frozen
+class PartialSchedule:
+    """A half-decided schedule of a space: ``ScheduleSpace.start()`` is the first one.
+
+    Attributes:
+        state: what is decided, and what is to be decided.
+        taken: the labels of the options taken, in order. ``ScheduleSpace.resume(taken)`` gives the
+            same partial schedule again.
+
+    >>> partial = ScheduleSpace(pipeline, device("cpu")).start()
+    >>> [option.label for option in partial.options]
+    >>> partial = partial.take(partial.options[0])
+    """
+
+    state: ProcessState = field(repr=False)
+    taken: tuple[str, ...] = ()
+
+    @staticmethod
+    def at(state: ProcessState, taken: tuple[str, ...] = ()) -> PartialSchedule:
+        """The partial schedule at the next decision. A single option is no decision: it is taken
+        without a label.
+        """
+        while state.agenda:
+            options = state.agenda[0].options(_without_topic(state))
+            first, second = next(options), next(options, None)
+            if second is not None:
+                break
+            state = first.after
+        return PartialSchedule(state, taken)
+
+    @cached_property
+    def decision(self) -> DecisionPoint | None:
+        """The next decision; None if the schedule is complete."""
+        if not self.state.agenda:
+            return None
+        topic = self.state.agenda[0]
+        options = tuple(topic.options(_without_topic(self.state)))
+        return DecisionPoint(topic.name, topic.func, options)
+
+    @property
+    def options(self) -> tuple[DecisionOption, ...]:
+        """The options of the next decision, at least two; none if the schedule is complete."""
+        return () if self.decision is None else self.decision.options
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything is decided."""
+        return not self.state.agenda
+
+    @property
+    def schedule(self) -> Schedule:
+        """The entries of the Funcs decided so far; factors without a number are parameters."""
+        return self.state.schedule
+
+    @cached_property
+    def can_be_legal(self) -> bool:
+        """Whether any completion may be legal. False only if none is: a decided Func breaks a rule
+        that depends on its own entry alone, at the estimates.
+        """
+        state = self.state
+        decided = {entry.name: entry for entry in self.schedule.funcs}
+        plain = Schedule.default(state.pipeline).funcs
+        whole = Schedule(tuple(decided.get(e.name, e) for e in plain), state.pipeline.derivations)
+        records = Records(state.pipeline, whole, state.device)
+        checks = (check for name in decided for check in ask_own(records, name))
+        return next(failing(checks, state.pipeline.sizes()), None) is None
+
+    def take(self, option: DecisionOption | str) -> PartialSchedule:
+        """The partial schedule after one more decision.
+
+        Args:
+            option: an option of the next decision, or its label.
+
+        Raises:
+            ValueError: the next decision has no such option, or the schedule is complete.
+        """
+        label = option.label if isinstance(option, DecisionOption) else option
+        for one in self.options:
+            if one.label == label:
+                return PartialSchedule.at(one.after, (*self.taken, label))
+        if self.decision is None:
+            raise ValueError(f"The schedule is complete; {label!r} cannot be taken.")
+        labels = ", ".join(repr(one.label) for one in self.options[:12])
+        more = f" and {len(self.options) - 12} more" if len(self.options) > 12 else ""
+        raise ValueError(
+            f"DecisionPoint {self.decision.name!r} has no option {label!r}; it has {labels}{more}."
+        )
+
+    def completed(self, choose: Chooser) -> PartialSchedule:
+        """The complete schedule that follows if ``choose`` makes all further decisions."""
+        partial = self
+        while (decision := partial.decision) is not None:
+            option = choose(decision)
+            partial = PartialSchedule.at(option.after, (*partial.taken, option.label))
+        return partial
+
+    def at_random(self, chosen: random.Random) -> PartialSchedule:
+        """A random completion: at each decision all options have the same chance, so complete
+        schedules have not.
+        """
+        return self.completed(lambda decision: chosen.choice(decision.options))
+
+    def towards(self, schedule: Schedule) -> Iterator[PartialSchedule]:
+        """The partial schedules on the way to ``schedule``, up to names of loops: this one first,
+        and the complete one last. Ends early where no option leads there.
+        """
+        form = form_of(self.state, schedule)
+        partial: PartialSchedule | None = self
+        while partial is not None:
+            yield partial
+            option = next((option for option in partial.options if option.fits(form)), None)
+            partial = None if option is None else partial.take(option)
+
+
+def form_of(state: ProcessState, schedule: Schedule) -> FormParts:
+    """The parts of a schedule of the pipeline of a space."""
+    return parts_of(canonical_form(state.pipeline, schedule))
+
+
+def like(form: FormParts) -> Chooser:
+    """Chooses options as a schedule of this form does, and where it took none of them, the first of
+    those that claim least of what it has not.
+    """
+
+    def choose(decision: DecisionPoint) -> DecisionOption:
+        return min(decision.options, key=lambda option: option.misfits(form))
+
+    return choose
+
+
+def replayed(start: PartialSchedule, labels: Iterable[str]) -> PartialSchedule:
+    """The partial schedule after the options with these labels.
+
+    Raises:
+        ValueError: a decision has no such option.
+    """
+    for label in labels:
+        start = start.take(label)
+    return start
+
+
+def _without_topic(state: ProcessState) -> ProcessState:
+    return evolve(state, agenda=state.agenda[1:])

@@ -1,0 +1,326 @@
+"""Decisions about the call schedule: where a Func is computed and stored, and how."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from attrs import evolve, frozen
+
+from spaces.enumerate.frontier import ResidualPath, depth_of, open_depths, store_depths
+from spaces.enumerate.process.decision import DecisionOption, Topic
+from spaces.enumerate.process.factors import FactorsTopic
+from spaces.enumerate.process.fusing import WithTopic
+from spaces.enumerate.process.orders import OrderTopic, fitting
+from spaces.enumerate.process.state import ProcessState
+from spaces.model.nest.canonical import bound_text
+from spaces.model.schedules.schedule import (
+    INLINE,
+    ROOT,
+    Alignment,
+    Bound,
+    Fold,
+    FuncSchedule,
+    LoopLevel,
+    MemoryType,
+    Pad,
+)
+
+
+@frozen
+class FuncsTopic:
+    """All Funcs, consumers first, and then all factors."""
+
+    func: str = ""
+    name: str = "funcs"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        names = [function.name for function in reversed(state.pipeline.functions)]
+        yield DecisionOption(
+            "consumers first", {}, state.then(*map(PlaceTopic, names), FactorsTopic())
+        )
+
+
+@frozen
+class PlaceTopic:
+    """Where a Func is computed."""
+
+    func: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} compute"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        for entry in state.given:
+            if entry.name == self.func:
+                yield DecisionOption(f"{self.func} as given", {}, state.with_draft(entry).decided())
+                return
+        function = state.function(self.func)
+        plain = FuncSchedule.default(function, stored=False)
+        is_output = self.func in state.pipeline.outputs
+        placements = state.choices.placements
+        if "inline" in placements and function.is_pure and not is_output:
+            yield DecisionOption(
+                f"{self.func}.compute_inline()",
+                {self.name: str(INLINE)},
+                state.with_draft(plain).decided(),
+            )
+        if "root" in placements or is_output:
+            yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
+        if "at" in placements and not is_output:
+            path = state.frontier.path(self.func)
+            for depth in _levels(state, self.func):
+                loop = path[depth - 1]
+                part = state.level_part(loop)
+                yield self._placed(state, plain, loop.level, loop.level, part, depth)
+
+    def _placed(
+        self,
+        state: ProcessState,
+        plain: FuncSchedule,
+        compute: LoopLevel,
+        store: LoopLevel,
+        part: str,
+        depth: int,
+    ) -> DecisionOption:
+        entry = evolve(plain, compute=compute, store=store)
+        label = (
+            "compute_root()" if compute.is_root else f"compute_at({compute.func}, {compute.loop})"
+        )
+        topics = (OrderTopic(self.func), WithTopic(self.func), StoreTopic(self.func, depth))
+        return DecisionOption(
+            f"{self.func}.{label}",
+            {self.name: part},
+            state.with_draft(entry).then(
+                *topics, *self._storage(state, depth), CloseTopic(self.func)
+            ),
+        )
+
+    def _storage(self, state: ProcessState, depth: int) -> Iterator[Topic]:
+        args = state.function(self.func).args
+        if self.func not in state.pipeline.outputs:
+            yield HoistTopic(self.func, depth)
+            yield MemoryTopic(self.func)
+            yield StorageOrderTopic(self.func)
+            for dimension in args:
+                yield FoldTopic(self.func, dimension)
+                yield PadTopic(self.func, dimension)
+        for dimension in args:
+            yield BoundTopic(self.func, dimension)
+
+
+def _levels(state: ProcessState, func: str) -> Iterator[int]:
+    """The depths of the path of a Func at which it may be computed, other than root."""
+    path, inner = state.frontier.path(func), state.choices.inner
+    if "loops" in inner:
+        yield from _all_depths(path)
+        return
+    for depth in open_depths(path):
+        if "nests" in inner or fitting(state, func, path[:depth], at_root=False):
+            yield depth
+
+
+def _all_depths(path: ResidualPath) -> Iterator[int]:
+    """All depths but those between the loops of a grid of blocks or threads."""
+    for depth, step in enumerate(path, start=1):
+        following = path[depth].kind if depth < len(path) else None
+        if not (step.kind.is_gpu and following is step.kind):
+            yield depth
+
+
+@frozen
+class StoreTopic:
+    """Where a Func that is computed at depth ``depth`` of its path is stored."""
+
+    func: str
+    depth: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} store"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        path = state.frontier.path(self.func)
+        outside = state.choices.storage == "outside"
+        depths = store_depths(path, self.depth) if outside else [self.depth]
+        for depth in depths:
+            level = path[depth - 1].level if depth else ROOT
+            part = state.level_part(path[depth - 1]) if depth else str(ROOT)
+            label = "store_root()" if level.is_root else f"store_at({level.func}, {level.loop})"
+            after = state.with_draft(evolve(state.entry, store=level))
+            yield DecisionOption(f"{self.func}.{label}", {self.name: part}, after)
+
+
+@frozen
+class HoistTopic:
+    """Where the memory of a Func is obtained: where it is stored, or further outside."""
+
+    func: str
+    depth: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} hoist"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        yield DecisionOption(f"memory of {self.func} where it is stored", {self.name: None}, state)
+        if "hoist_storage" not in state.choices.directives:
+            return
+        path = state.frontier.path(self.func)
+        stored = depth_of(path, state.entry.store)
+        for depth in range(stored):
+            level = path[depth - 1].level if depth else ROOT
+            part = state.level_part(path[depth - 1]) if depth else str(ROOT)
+            at = f"hoist_storage({level.func}, {level.loop})"
+            after = state.with_draft(evolve(state.entry, hoist=level))
+            yield DecisionOption(
+                f"{self.func}.{'hoist_storage_root()' if level.is_root else at}",
+                {self.name: part},
+                after,
+            )
+
+
+@frozen
+class FoldTopic:
+    """Whether the storage of a Func is folded along a dimension."""
+
+    func: str
+    dimension: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} fold {self.dimension}"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        yield DecisionOption(
+            f"{self.func} not folded along {self.dimension}", {self.name: None}, state
+        )
+        if "fold_storage" not in state.choices.directives:
+            return
+        for factor in state.choices.folds:
+            fold = Fold(self.dimension, factor)
+            yield DecisionOption(
+                f"{self.func}.fold_storage({self.dimension}, {factor})",
+                {self.name: factor, f"{self.name} backward": None},
+                state.with_draft(evolve(state.entry, folds=(*state.entry.folds, fold))),
+            )
+
+
+@frozen
+class PadTopic:
+    """Whether the storage of a Func is padded along a dimension."""
+
+    func: str
+    dimension: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} align storage {self.dimension}"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        yield DecisionOption(
+            f"{self.func} not padded along {self.dimension}", {self.name: None}, state
+        )
+        if "align_storage" not in state.choices.directives:
+            return
+        for multiple in state.choices.folds:
+            pad = Pad(self.dimension, multiple)
+            yield DecisionOption(
+                f"{self.func}.align_storage({self.dimension}, {multiple})",
+                {self.name: multiple},
+                state.with_draft(evolve(state.entry, pads=(*state.entry.pads, pad))),
+            )
+
+
+@frozen
+class MemoryTopic:
+    """The kind of memory of a Func."""
+
+    func: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} memory"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        yield DecisionOption(f"{self.func} in any memory", {self.name: None}, state)
+        if "store_in" not in state.choices.directives:
+            return
+        for memory in MemoryType:
+            if memory is not MemoryType.AUTO:
+                after = state.with_draft(evolve(state.entry, memory=memory))
+                yield DecisionOption(
+                    f"{self.func}.store_in({memory.qualified})",
+                    {self.name: str(memory)},
+                    after,
+                )
+
+
+@frozen
+class BoundTopic:
+    """Whether a dimension of a Func has an explicit bound: its box at the estimates if it is short,
+    or an alignment.
+    """
+
+    func: str
+    dimension: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} bound {self.dimension}"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        part = f"{self.name} 0"
+        yield DecisionOption(f"no bound of {self.func}, {self.dimension}", {part: None}, state)
+        directives = state.choices.directives
+        records: list[Bound | Alignment] = []
+        box = state.sizes.boxes.get(self.func, {}).get(self.dimension)
+        if "bound" in directives and box is not None and 0 < box[1] <= state.choices.short:
+            records.append(Bound(self.dimension, *box))
+        if "align_bounds" in directives:
+            records += (Alignment(self.dimension, modulus) for modulus in (2, 4, 8))
+        for record in records:
+            after = state.with_draft(evolve(state.entry, bounds=(*state.entry.bounds, record)))
+            text = bound_text(record)
+            yield DecisionOption(f"{self.func} {self.dimension}: {text}", {part: text}, after)
+
+
+@frozen
+class StorageOrderTopic:
+    """The order of dimensions in storage."""
+
+    func: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} storage order"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        part = f"{self.name} 0"
+        args = state.function(self.func).args
+        yield DecisionOption(f"{self.func} stored as written", {part: None}, state)
+        if "reorder_storage" not in state.choices.directives:
+            return
+        for order in itertools.permutations(args):
+            if order != args:
+                after = state.with_draft(evolve(state.entry, storage_orders=(order,)))
+                yield DecisionOption(
+                    f"{self.func}.reorder_storage({', '.join(order)})",
+                    {part: " ".join(order)},
+                    after,
+                )
+
+
+@frozen
+class CloseTopic:
+    """The end of the decisions about a Func."""
+
+    func: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} done"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        yield DecisionOption(f"{self.func} is decided", {}, state.decided())

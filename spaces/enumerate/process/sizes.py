@@ -1,0 +1,63 @@
+"""What spaces know of sizes: the box of each Func at the estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from attrs import evolve, field, frozen
+
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
+from spaces.model.formulas.regions import UnboundedError
+from spaces.model.nest.placement import Bounds
+from spaces.model.schedules.schedule import ROOT, Schedule
+
+
+@frozen
+class EstimatedBoxes:
+    """Boxes at the estimates.
+
+    Attributes:
+        boxes: for each Func, by dimension, its (min, extent) when all Funcs are computed at root.
+            Empty without estimates.
+    """
+
+    boxes: Mapping[str, Mapping[str, tuple[int, int]]] = field(eq=False)
+
+    def extent(self, func: str, dimension: str) -> int | None:
+        """The extent of one dimension of a Func; None if it is unknown."""
+        box = self.boxes.get(func, {}).get(dimension)
+        return None if box is None else box[1]
+
+
+@lru_cache(maxsize=64)
+def sizes_of(pipeline: Pipeline) -> EstimatedBoxes:
+    """The boxes of a pipeline's Funcs and reduction domains at its estimates."""
+    default = Schedule.default(pipeline)
+    outputs = set(pipeline.outputs)
+    read = {f.name for f in pipeline.functions if pipeline.consumers(f.name)} | outputs
+    root = default.with_funcs(
+        evolve(f, compute=ROOT, store=ROOT) if f.name in read else f for f in default.funcs
+    )
+    try:
+        bounds = Bounds(pipeline, root)
+    except UnboundedError:
+        return EstimatedBoxes({})
+    boxes: dict[str, dict[str, tuple[int, int]]] = {}
+    for name, placed in bounds.placements.items():
+        ends = {
+            dimension: (interval.min, bounds.simplify(interval.max - interval.min + 1))
+            for dimension, interval in zip(placed.function.args, placed.required, strict=True)
+            if interval.min is not None and interval.max is not None
+        }
+        for stage in placed.function.stages:
+            ends |= {r.name: (r.min, r.extent) for r in stage.rvars}
+        boxes[name] = {}
+        for dimension, (low, extent) in ends.items():
+            try:
+                box = read_all((low, extent), pipeline.sizes(), INTEGERS)
+            except FormulaError:
+                continue
+            boxes[name][dimension] = (int(box[0]), int(box[1]))
+    return EstimatedBoxes(boxes)

@@ -1,0 +1,111 @@
+"""Half-decided schedules: the state of the decision process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import evolve, field, frozen
+
+from spaces.constraints.devices.device import Device
+from spaces.enumerate.frontier import Frontier, ResidualLoop
+from spaces.enumerate.options import Options
+from spaces.enumerate.process.decision import Topic
+from spaces.enumerate.process.sizes import EstimatedBoxes, sizes_of
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.nest.canonical import Origins
+from spaces.model.schedules.domain_order import DomainOrder
+from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
+
+
+@frozen
+class ProcessState:
+    """A half-decided schedule and what is still to decide.
+
+    Attributes:
+        pipeline: the pipeline, as the derivations chosen so far make it.
+        device: the device.
+        choices: the options of the space.
+        given: the entries that the user has given.
+        entries: the Funcs decided so far, producers first; factors are parameters.
+        draft: the Func that is being decided.
+        frontier: the loops around each open Func.
+        menus: the numbers to choose from, for each parameter that has no number.
+        numbers: the numbers chosen so far, by parameter.
+        agenda: the topics to decide, the next one first.
+    """
+
+    pipeline: Pipeline
+    device: Device
+    choices: Options
+    given: tuple[FuncSchedule, ...] = ()
+    entries: tuple[FuncSchedule, ...] = ()
+    draft: FuncSchedule | None = None
+    frontier: Frontier = field(factory=lambda: Frontier({}))
+    menus: Mapping[str, tuple[int, ...]] = field(factory=dict)
+    numbers: Mapping[str, int] = field(factory=dict)
+    agenda: tuple[Topic, ...] = ()
+
+    @property
+    def schedule(self) -> Schedule:
+        """The entries decided so far; parameters with a number have it."""
+        return bind(Schedule(self.entries, self.pipeline.derivations), self.numbers)
+
+    @property
+    def has_structure(self) -> bool:
+        """Whether at most factors are still to decide: their topics come last."""
+        return self.draft is None and len(self.entries) == len(self.pipeline.functions)
+
+    @property
+    def sizes(self) -> EstimatedBoxes:
+        """What is known of extents at the estimates."""
+        return sizes_of(self.pipeline)
+
+    @property
+    def entry(self) -> FuncSchedule:
+        """The Func that is being decided."""
+        if self.draft is None:
+            raise ValueError("no Func is being decided")
+        return self.draft
+
+    def function(self, name: str) -> Function:
+        """A Func of the pipeline."""
+        return self.pipeline.function(name)
+
+    def stage(self, stage: StageOf) -> Stage:
+        """A stage of the pipeline."""
+        return self.function(stage.func).stages[stage.stage]
+
+    def origins(self, stage: StageOf) -> Origins:
+        """What the loops of a stage are made from, decided or being decided."""
+        entries = (*self.entries, *(() if self.draft is None else (self.draft,)))
+        (order,) = (e.stages[stage.stage] for e in entries if e.name == stage.func)
+        return Origins.of(order, self.stage(stage).dimensions)
+
+    def level_part(self, loop: ResidualLoop) -> str:
+        """The level inside a loop, as canonical forms write it."""
+        stage = StageOf(loop.func, loop.stage)
+        return f"{stage} {self.origins(stage)[loop.loop]}"
+
+    def then(self, *topics: Topic) -> ProcessState:
+        """The state in which these topics come first."""
+        return evolve(self, agenda=(*topics, *self.agenda))
+
+    def with_draft(self, draft: FuncSchedule) -> ProcessState:
+        """The state in which the Func that is being decided has another entry."""
+        return evolve(self, draft=draft)
+
+    def with_order(self, stage: int, order: DomainOrder) -> ProcessState:
+        """The state in which a stage of this Func has another domain order."""
+        stages = (*self.entry.stages[:stage], order, *self.entry.stages[stage + 1 :])
+        return self.with_draft(evolve(self.entry, stages=stages))
+
+    def with_menu(self, parameter: str, menu: Iterable[int]) -> ProcessState:
+        """The state with one more parameter."""
+        return evolve(self, menus={**self.menus, parameter: tuple(menu)})
+
+    def decided(self) -> ProcessState:
+        """The state after the Func that is being decided."""
+        entry = self.entry
+        frontier = self.frontier.after(self.function(entry.name), entry)
+        return evolve(self, entries=(entry, *self.entries), draft=None, frontier=frontier)

@@ -1,0 +1,70 @@
+"""Schedules near others."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import spaces
+from spaces import Options, ScheduleSpace, canonical_form, distance
+from tests.enumerate.pipelines import blur
+
+CPU = spaces.device("cpu")
+BLUR = blur()
+EXPERT = ScheduleSpace(BLUR, CPU, Options.expert(CPU))
+TILED = spaces.parse_schedule(
+    "blur_y.tile(x, y, xi, yi, 64, 32).vectorize(xi, 16).parallel(y)\n"
+    "blur_x.compute_at(blur_y, x).vectorize(x, 16)",
+    BLUR,
+)
+
+
+def apart(first: spaces.Schedule, second: spaces.Schedule) -> int:
+    return distance(canonical_form(BLUR, first), canonical_form(BLUR, second))
+
+
+def test_neighbours_differ_from_a_schedule_and_from_each_other() -> None:
+    near = list(spaces.neighbours(EXPERT, TILED))
+    forms = [canonical_form(BLUR, one) for one in near]
+    assert canonical_form(BLUR, TILED) not in forms
+    assert len(set(forms)) > 100
+    assert min(apart(TILED, one) for one in near) == 1
+
+
+def test_every_other_option_of_every_decision_gives_a_neighbour() -> None:
+    options = Options(root=("strips",), row_tiles=(64,), tiles=(8, 16), lanes=(1,))
+    space = ScheduleSpace(BLUR, CPU, options)
+    one = next(iter(space))
+    way = space.way_to(one)
+    expected = sum(len(partial.options) - 1 for partial in way[:-1])
+    assert len(list(spaces.neighbours(space, one))) == expected > 2
+
+
+def test_mutations_are_neighbours() -> None:
+    chosen = random.Random(5)
+    near = [spaces.mutated(EXPERT, TILED, chosen) for _ in range(30)]
+    all_near = {canonical_form(BLUR, one) for one in spaces.neighbours(EXPERT, TILED)}
+    assert all(canonical_form(BLUR, one) in all_near for one in near)
+    assert len({canonical_form(BLUR, one) for one in near}) > 10
+
+
+def test_a_space_of_one_schedule_has_no_mutation() -> None:
+    alone = Options(root=("vectors",), lanes=(1,), placements=("inline",))
+    space = ScheduleSpace(BLUR, CPU, alone)
+    with pytest.raises(ValueError, match="has one schedule only"):
+        spaces.mutated(space, next(iter(space)), random.Random(0))
+
+
+def test_a_cross_takes_each_func_from_a_parent() -> None:
+    other = spaces.parse_schedule("blur_y.parallel(y)\nblur_x.compute_root().unroll(x, 2)", BLUR)
+    chosen = random.Random(2)
+    crossed = [spaces.crossed(EXPERT, TILED, other, chosen) for _ in range(12)]
+    assert {apart(one, TILED) for one in crossed} >= {0}
+    assert {apart(one, other) for one in crossed} >= {0}
+    mixed = [one for one in crossed if apart(one, TILED) and apart(one, other)]
+    assert mixed
+    for one in mixed:
+        texts = {name: str(one.of(name)) for name in ("blur_x", "blur_y")}
+        parents = ({name: str(p.of(name)) for name in texts} for p in (TILED, other))
+        assert texts not in parents

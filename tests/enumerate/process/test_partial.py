@@ -1,0 +1,158 @@
+"""Partial schedules: decisions one after another."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spaces
+from apps.catalog import APPS
+from spaces import Options, PartialSchedule, ScheduleSpace
+from tests.enumerate.pipelines import blur
+
+CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
+
+
+def space_of(name: str, preset: str, device: spaces.Device) -> ScheduleSpace:
+    pipeline = blur() if name == "blur" else APPS[name].pipeline()
+    return ScheduleSpace(pipeline, device, getattr(Options, preset)(device))
+
+
+def leaves(partial: PartialSchedule) -> list[PartialSchedule]:
+    if partial.is_complete:
+        return [partial]
+    return [leaf for option in partial.options for leaf in leaves(partial.take(option))]
+
+
+SPACES = [
+    ("blur", "expert", CPU),
+    ("blur", "everything", CPU),
+    ("blur", "expert", SM80),
+    ("harris", "expert", CPU),
+    ("sgemm", "everything", CPU),
+    ("sgemm", "expert", SM80),
+    ("conv_layer", "small", CPU),
+    ("toy_sum", "everything", SM80),
+]
+
+
+@pytest.mark.parametrize(("name", "preset", "device"), SPACES)
+@settings(max_examples=12)
+@given(seed=st.integers(0, 1 << 32))
+def test_what_decisions_made_they_find_again(
+    name: str, preset: str, device: spaces.Device, seed: int
+) -> None:
+    """Names of loops do not count: the way back follows canonical forms."""
+    space = space_of(name, preset, device)
+    made = space.start().at_random(random.Random(seed))
+    way = space.way_to(made.schedule)
+    assert way[-1].taken == made.taken
+    assert way[-1].schedule == made.schedule
+    assert [len(p.taken) for p in way] == list(range(len(way)))
+
+
+@pytest.mark.parametrize("device", [CPU, SM80], ids=lambda device: device.name)
+@pytest.mark.parametrize("name", ["toy_sum", "toy_blur"])
+def test_leaves_are_the_candidates(name: str, device: spaces.Device) -> None:
+    space = space_of(name, "small", device)
+    found = [leaf.schedule for leaf in leaves(space.start())]
+    assert set(found) == {space.candidate(i) for i in range(space.candidates)}
+    assert len(found) == space.candidates
+
+
+@pytest.mark.parametrize(
+    ("splits", "directives"),
+    [(1, ("split", "vectorize")), (1, ("fuse", "parallel")), (0, ("unroll", "bound", "store_in"))],
+)
+def test_no_two_leaves_are_the_same_schedule(splits: int, directives: tuple[str, ...]) -> None:
+    pipeline = blur()
+    options = Options(
+        root=("loops",),
+        inner=("loops",),
+        splits=splits,
+        directives=directives,
+        small_factors=2,
+        equal_parts=1,
+        largest_factor=2,
+        placements=("root",),
+    )
+    some = itertools.islice(_walk(ScheduleSpace(pipeline, CPU, options).start()), 3000)
+    forms = [spaces.canonical_form(pipeline, leaf.schedule) for leaf in some]
+    assert len(forms) == len(set(forms)) > 30
+
+
+def _walk(start: PartialSchedule):
+    stack = [start]
+    while stack:
+        partial = stack.pop()
+        if partial.is_complete:
+            yield partial
+        stack += [partial.take(option) for option in partial.options]
+
+
+@pytest.mark.parametrize(("name", "preset", "device"), SPACES)
+def test_labels_of_a_decision_differ(name: str, preset: str, device: spaces.Device) -> None:
+    partial = space_of(name, preset, device).start()
+    chosen = random.Random(1)
+    while not partial.is_complete:
+        labels = [option.label for option in partial.options]
+        assert len(set(labels)) == len(labels) > 1
+        partial = partial.take(chosen.choice(labels))
+
+
+def test_a_partial_schedule_resumes_and_travels() -> None:
+    space = space_of("harris", "expert", CPU)
+    made = space.start().at_random(random.Random(3))
+    half = space.resume(made.taken[: len(made.taken) // 2])
+    assert half.taken == made.taken[: len(half.taken)]
+    travelled = pickle.loads(pickle.dumps(half))
+    assert travelled == half
+    assert [o.label for o in travelled.options] == [o.label for o in half.options]
+    assert space.resume(made.taken).schedule == made.schedule
+
+
+def test_an_option_that_is_not_there() -> None:
+    start = space_of("blur", "small", CPU).start()
+    with pytest.raises(ValueError, match=r"has no option 'blur_y\.inline'; it has 'blur_y in "):
+        start.take("blur_y.inline")
+    with pytest.raises(ValueError, match="The schedule is complete"):
+        start.at_random(random.Random(0)).take("more")
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 1 << 32))
+def test_what_cannot_be_legal_is_not(seed: int) -> None:
+    space = space_of("blur", "everything", CPU)
+    made = space.start().at_random(random.Random(seed))
+    way = space.way_to(made.schedule)
+    if not all(partial.can_be_legal for partial in way):
+        assert not spaces.verify(space.pipeline, made.schedule, CPU)
+
+
+def test_some_decisions_leave_nothing_legal() -> None:
+    space = space_of("blur", "everything", CPU)
+    draws = (space.start().at_random(random.Random(seed)) for seed in range(40))
+    assert any(not partial.can_be_legal for partial in draws)
+
+
+def test_given_entries_are_no_decision() -> None:
+    pipeline = blur()
+    fixed = spaces.open_funcs(spaces.schedule(pipeline).parallel("y").schedule, "blur_x")
+    space = ScheduleSpace(pipeline, CPU, Options.expert(CPU), fixed)
+    made = space.start().at_random(random.Random(0)).schedule
+    assert made.of("blur_y") == fixed.of("blur_y")
+
+
+def test_a_schedule_that_the_space_lacks() -> None:
+    pipeline = blur()
+    strips = ScheduleSpace(pipeline, CPU, Options(root=("strips",), placements=("root",)))
+    with pytest.raises(ValueError, match="no such schedule: decision 'blur_y factor 0' offers"):
+        strips.way_to(spaces.Schedule.default(pipeline))
+    serial = ScheduleSpace(pipeline, CPU, Options(root=("serial",), placements=("root",)))
+    with pytest.raises(ValueError, match="'blur_x compute' is root and not inline"):
+        serial.way_to(spaces.Schedule.default(pipeline))

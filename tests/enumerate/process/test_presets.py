@@ -1,0 +1,58 @@
+"""The presets of options hold what experts write."""
+
+from __future__ import annotations
+
+import pytest
+
+import spaces
+from apps.catalog import APPS
+from spaces import Options, ScheduleSpace
+
+HAND = [
+    (app, kind) for app in APPS for kind in APPS[app].schedules if kind.startswith(("cpu", "gpu"))
+]
+
+NOT_EXPERT = {
+    ("bgu", "gpu"): "a dimension of unknown extent is unrolled at root",
+    ("depthwise_conv", "gpu"): "the loop over tiles stands inside the loop inside tiles",
+    ("lens_blur", "cpu"): "a Func is computed at a vectorized loop",
+}
+
+
+def hand(app: str, kind: str) -> tuple[spaces.Pipeline, spaces.Schedule, spaces.Device]:
+    pipeline = APPS[app].pipeline()
+    text = APPS[app].schedules[kind].read_text()
+    device = spaces.device("cpu" if kind.startswith("cpu") else "sm_80")
+    return pipeline, spaces.parse_schedule(text, pipeline), device
+
+
+@pytest.mark.parametrize(("app", "kind"), HAND)
+def test_everything_has_each_hand_schedule(app: str, kind: str) -> None:
+    pipeline, schedule, device = hand(app, kind)
+    way = ScheduleSpace(pipeline, device, Options.everything(device)).way_to(schedule)
+    assert spaces.same_schedule(pipeline, way[-1].schedule, schedule)
+
+
+@pytest.mark.parametrize(("app", "kind"), HAND)
+def test_expert_has_nearly_each_hand_schedule(app: str, kind: str) -> None:
+    pipeline, schedule, device = hand(app, kind)
+    space = ScheduleSpace(pipeline, device, Options.expert(device))
+    if (app, kind) in NOT_EXPERT:
+        with pytest.raises(ValueError, match="has no such schedule: decision"):
+            space.way_to(schedule)
+    else:
+        assert space.way_to(schedule)[-1].is_complete
+
+
+@pytest.mark.parametrize(("app", "kind"), [("blur", "cpu"), ("unsharp", "cpu"), ("blur", "gpu")])
+def test_a_legal_hand_schedule_is_in_its_space(app: str, kind: str) -> None:
+    pipeline, schedule, device = hand(app, kind)
+    assert schedule in ScheduleSpace(pipeline, device, Options.expert(device))
+
+
+def test_an_illegal_schedule_is_in_no_space() -> None:
+    pipeline, schedule, device = hand("blur", "cpu")
+    text = spaces.format_schedule(schedule, pipeline).replace("blur_y.", "blur_y.vectorize(y).", 1)
+    illegal = spaces.parse_schedule(text, pipeline)
+    assert not spaces.verify(pipeline, illegal, device)
+    assert illegal not in ScheduleSpace(pipeline, device, Options.everything(device))
