@@ -12,7 +12,7 @@ from apps.command_line.collected import Collected
 from apps.command_line.console import complain, line
 from apps.command_line.options import AppName, DeviceName, read_partial
 from apps.command_line.program import AsJson, command
-from apps.command_line.space import Limit, space_of
+from apps.command_line.space import Limit, OptionsName, Preset, space_of
 from apps.errors import CommandError, WrongUsage
 from spaces.enumerate.complete import Completions
 from spaces.enumerate.emptiness import explain_empty
@@ -42,6 +42,7 @@ def complete(
     app: AppName,
     schedule: Partial,
     device: DeviceName = "cpu",
+    options: OptionsName = Preset.SMALL,
     limit: Limit = 10,
     seconds: Seconds = 60.0,
     as_json: AsJson = False,
@@ -50,7 +51,7 @@ def complete(
     found = find(app)
     partial = read_partial(found, found.pipeline(), schedule)
     try:
-        space = space_of(found, device, partial)
+        space = space_of(found, device, options, partial)
     except ValueError as error:
         raise WrongUsage(str(error)) from None
     completions = Completions(space, limit or None, seconds)
