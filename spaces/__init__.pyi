@@ -351,6 +351,8 @@ from spaces.enumerate.space import (
     Structure as Structure,
     EmptySpaceError as EmptySpaceError,
 )
+from spaces.enumerate.estimate import CountEstimate as CountEstimate
+from spaces.enumerate.events import Counted as Counted
 from spaces.enumerate.options import (
     Options as Options,
     default_options as default_options,

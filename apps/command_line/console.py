@@ -1,4 +1,4 @@
-"""Output for people: rich tables and progress bars on a terminal, plain aligned text in a pipe."""
+"""Output for people: rich tables on a terminal, plain aligned text in a pipe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -79,18 +78,3 @@ def _shown(cell: object) -> str:
     if isinstance(cell, int) and not isinstance(cell, bool):
         return f"{cell:,}"
     return str(cell)
-
-
-def progress() -> Progress:
-    """A progress display on the error stream; it shows nothing if the stream is not a terminal."""
-    console = Console(stderr=True)
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[status]}"),
-        TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )

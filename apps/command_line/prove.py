@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from attrs import define, field
 
 from apps.catalog import find
 from apps.command_line.checking import faultless, refusal
@@ -21,6 +23,7 @@ from apps.command_line.options import (
     given_schedule,
 )
 from apps.command_line.program import AsJson, command
+from apps.command_line.progress import Reporter
 from apps.command_line.proving import Findings, all_obligations, prove_schedule
 from apps.errors import CommandError, WrongUsage
 from apps.files import make_folder
@@ -92,7 +95,9 @@ def prove(
         raise typer.Exit(_check_again(recheck, asked, as_json))
     if certificates is not None:
         make_folder(certificates)  # proofs may take long
-    findings = prove_schedule(pipeline, chosen, target, seconds, exact=exact)
+    with Reporter(seconds) as reporter:
+        watch = _Watch(reporter).see
+        findings = prove_schedule(pipeline, chosen, target, seconds, exact=exact, watch=watch)
     if certificates is not None and findings.report is not None:
         _write(findings.report, certificates)
     if as_json:
@@ -100,6 +105,20 @@ def prove(
     else:
         _tell(findings, target, given.written)
     raise typer.Exit(_status(findings))
+
+
+@define
+class _Watch:
+    """Counts proofs by their outcome, and shows the counts."""
+
+    reporter: Reporter
+    decided: Counter[str] = field(factory=Counter)
+
+    def see(self, proof: Proof) -> None:
+        """Counts one proof."""
+        self.decided[_word(proof.outcome)] += 1
+        funnel = {"obligations considered": self.decided.total(), **self.decided}
+        self.reporter.show(f"proving {proof.obligation.kind} of {proof.obligation.func}", funnel)
 
 
 def _status(findings: Findings) -> int:

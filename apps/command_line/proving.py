@@ -5,19 +5,21 @@ each proof that fails.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator
 
 from attrs import frozen
 
 from backend.ir.host import GpuProgram
 from backend.lowering.gpu.errors import GpuLoweringError
 from backend.lowering.gpu.passes import lower_gpu
-from backend.proofs import barrier_obligations, prove_barriers, shapes
+from backend.proofs import barrier_obligations, barrier_proofs, shapes
 from backend.replay import Replay, replay_kernels, replay_nest
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.in_time import LISTING, unlisted
-from spaces.constraints.proofs.prove import obligations, prove
+from spaces.constraints.proofs.prove import obligations
+from spaces.constraints.proofs.prove import proofs as proofs_of
 from spaces.constraints.proofs.records import Obligation, Proof, ProofReport, Refuted
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
@@ -92,10 +94,11 @@ def prove_schedule(
     seconds: float,
     *,
     exact: bool = False,
+    watch: Callable[[Proof], object] = lambda proof: None,
 ) -> Findings:
     """Proves the loop nests of a schedule, legal or not, case by case, and runs the
-    counterexamples; passes ``exact`` to ``verify``. The verdict is complete also if it takes longer
-    than ``seconds``.
+    counterexamples; passes ``exact`` to ``verify``, and each proof to ``watch`` as soon as it is
+    there. The verdict is complete also if it takes longer than ``seconds``.
     """
     deadline = Deadline.after(seconds)
     verdict = verify(pipeline, schedule, device, exact=exact)
@@ -109,7 +112,10 @@ def prove_schedule(
             if not found:
                 return Findings(verdict)
             for case in found:
-                proven = _proven(case, deadline)
+                proven: list[Proof] = []
+                for proof in _proofs(case, deadline):
+                    proven.append(proof)
+                    watch(proof)
                 proofs += proven
                 replays += _replays(case, proven)
     except OutOfTime:
@@ -119,15 +125,14 @@ def prove_schedule(
     return Findings(verdict, report, tuple(replays), why)
 
 
-def _proven(case: _Case, deadline: Deadline) -> tuple[Proof, ...]:
-    """All proofs about one case."""
-    proofs = prove(case.proposed, seconds=deadline.left).proofs
-    if case.program is None:
-        return proofs
-    return (*proofs, *prove_barriers(case.nest, case.program, seconds=deadline.left))
+def _proofs(case: _Case, deadline: Deadline) -> Iterator[Proof]:
+    """All proofs about one case, one by one."""
+    yield from proofs_of(case.proposed, deadline=deadline)
+    if case.program is not None:
+        yield from barrier_proofs(case.nest, case.program, deadline=deadline)
 
 
-def _replays(case: _Case, proofs: tuple[Proof, ...]) -> tuple[Replay, ...]:
+def _replays(case: _Case, proofs: Iterable[Proof]) -> tuple[Replay, ...]:
     """Runs one case at the sizes of each counterexample."""
     replays: dict[tuple[bool, tuple[tuple[str, int], ...]], Replay] = {}
     for proof in proofs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from apps.app import App
 from apps.catalog import find
 from apps.command_line.collected import Collected
-from apps.command_line.console import complain, line, progress, table
+from apps.command_line.console import complain, line, table
 from apps.command_line.options import AppName, DeviceName, Seed, find_device
 from apps.command_line.program import AsJson, command
+from apps.command_line.progress import Reporter
 from apps.errors import CommandError, Interrupted, WrongUsage
 from apps.loading import brief, is_function_name, load_function
 from spaces.constraints.devices.device import GpuDevice
@@ -26,12 +28,13 @@ from spaces.cost.model import CostFunction
 from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.emptiness import explain_empty
-from spaces.enumerate.events import Done, Event, Expanded, Found, Improved, Scored
+from spaces.enumerate.events import Counted, Done, Event, Expanded, Found, Improved, Scored
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import NOTHING_FIXED, EmptySpaceError, ScheduleSpace
 from spaces.enumerate.strategies import UnknownStrategyError
 from spaces.enumerate.strategies import search as search_space
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 
@@ -73,6 +76,11 @@ Seconds = Annotated[
 ]
 
 
+Most = Annotated[
+    float, typer.Option("--seconds", min=0, help="Give up, or estimate, after this time.")
+]
+
+
 @command(
     "enumerate",
     "Print legal schedules, always in the same order.",
@@ -109,32 +117,59 @@ def enumerate_schedules(
     "count",
     "Count the legal schedules, or estimate their number.",
     "count toy_sum",
-    "count unsharp --device sm_80",
+    "count unsharp --device sm_80 --seconds 10",
 )
-def count(app: AppName, device: DeviceName = "cpu", as_json: AsJson = False) -> None:
+def count(
+    app: AppName, device: DeviceName = "cpu", seconds: Most = 60.0, as_json: AsJson = False
+) -> None:
     """Count the legal schedules; estimate their number in a large space."""
     space = space_of(find(app), device)
-    exact = space.candidates <= EXACT_UP_TO
+    deadline = Deadline.after(seconds)
+    try:
+        candidates = _candidates(space, deadline)
+        exact = candidates <= EXACT_UP_TO
+        if exact:
+            legal = _counted(space, deadline)
+        else:
+            estimate = space.estimate(SAMPLES, seconds=deadline.left)
+    except (TimeoutError, OutOfTime) as error:
+        said = str(error) or f"Counting the candidates takes longer than {seconds:g} s."
+        raise CommandError(said) from None
     if as_json:
-        legal, error = (space.count(), 0.0) if exact else space.estimate(SAMPLES)
-        number = {
-            "candidates": space.candidates,
-            "exact": exact,
-            "legal": round(legal),
-            "error": round(error),
-        }
-        line(json.dumps({"app": app, "device": device, **number}, indent=2))
+        number = (
+            {"legal": legal, "low": legal, "high": legal}
+            if exact
+            else {
+                "legal": round(estimate.mean),
+                "low": round(estimate.low),
+                "high": round(estimate.high),
+            }
+        )
+        report = {"app": app, "device": device, "candidates": candidates, "exact": exact}
+        line(json.dumps(report | number, indent=2))
         return
-    line(f"{_about(space.candidates)} candidates")
-    if exact:
-        legal = space.count()
-        line(f"{legal:,} legal schedules")
-        if not legal:
-            line(str(explain_empty(space)))
-    else:
-        about, error = space.estimate(SAMPLES)
-        shown = f"about {_about(about)} legal schedules ± {_about(error)}"
-        line(f"{shown} (standard error, {SAMPLES} samples)")
+    line(f"{_about(candidates)} candidates")
+    if not exact:
+        line(f"legal schedules: {estimate}")
+        return
+    line(f"{legal:,} legal schedules")
+    if not legal:
+        line(str(explain_empty(space, seconds=deadline.left)))
+
+
+def _candidates(space: ScheduleSpace, deadline: Deadline) -> int:
+    with deadline.kept():
+        return space.candidates
+
+
+def _counted(space: ScheduleSpace, deadline: Deadline) -> int:
+    """The exact count, with progress."""
+    last = Counted()
+    with Reporter(deadline.left) as reporter:
+        for last in space.counting(seconds=deadline.left):
+            funnel = {"choices considered": last.considered, "legal": last.legal}
+            reporter.show(f"counting structure {last.structures:,}", funnel)
+    return last.legal
 
 
 @command(
@@ -165,15 +200,19 @@ def search(
         raise WrongUsage(str(error)) from None
     try:
         events = Collected(search_space(space, chosen, strategy, limits))
-        done = follow(events)
+        done = follow(events, seconds)
     except UnknownStrategyError as error:
         raise WrongUsage(str(error)) from None
     except BatchError as error:
         raise CommandError(str(error)) from None
     except EmptySpaceError as error:
-        raise CommandError(f"{error}\n{explain_empty(space)}") from None
+        why = "" if seconds is not None else f"\n{explain_empty(space)}"
+        raise CommandError(f"{error}{why}") from None
     if as_json:
-        found = [{"cost": f.cost, "schedule": _text(f.schedule, space.pipeline)} for f in done.best]
+        found = [
+            {"cost": _json_cost(f.cost), "schedule": _text(f.schedule, space.pipeline)}
+            for f in done.best
+        ]
         report = {
             "app": app, "device": device, "cost": cost, "strategy": strategy, "seed": seed,
             "structures": done.structures, "choices": done.choices, "complete": done.complete,
@@ -183,6 +222,11 @@ def search(
     else:
         show_found(done, space.pipeline)
     events.stop()
+
+
+def _json_cost(cost: float) -> float | None:
+    """JSON has no infinity: null for a schedule without a cost."""
+    return cost if math.isfinite(cost) else None
 
 
 def _own_model(name: str) -> CostFunction:
@@ -200,34 +244,42 @@ def _own_model(name: str) -> CostFunction:
     return cost
 
 
-def follow(events: Iterable[Event]) -> Done:
-    """Watches a search, with a progress bar on a terminal. Returns its last event; after Ctrl-C,
-    the best schedule until then.
+def follow(events: Iterable[Event], seconds: float | None = None) -> Done:
+    """Watches a search with this time limit and shows its progress. Returns its last event; after
+    Ctrl-C, the best schedule until then.
 
     Raises:
         Interrupted: Ctrl-C came before the first schedule.
     """
-    best, scored = "", Scored(0, 0)
+    scored, step = Scored(0, 0), Expanded(0, 0, "searching")
     found: Found | None = None
-    with progress() as bars:
-        task = bars.add_task("searching", total=None, status="")
+    with Reporter(seconds) as reporter:
         for event in events:
             match event:
                 case Expanded():
-                    total = event.steps or None
-                    bars.update(task, completed=event.step, total=total, description=event.what)
+                    step = event
                 case Improved(best=found):
-                    best = f"best {found.cost:.4g}"
-                    bars.update(task, status=best)
+                    pass
                 case Scored():
                     scored = event
                 case Done():
                     return event
+            funnel = {
+                "structures considered": scored.considered,
+                "legal": scored.legal,
+                "scored": scored.structures,
+            }
+            best = "" if found is None else f"best {_cost(found)}"
+            reporter.show(step.what, funnel, step=(step.step, step.steps), best=best)
     if not (isinstance(events, Collected) and events.interrupted):
         raise CommandError("The search ended without a result; a strategy ends with Done.")
     if found is None:
         raise Interrupted
     return Done((found,), scored.structures, scored.choices, complete=False)
+
+
+def _cost(found: Found) -> str:
+    return f"{found.cost:.4g}" if math.isfinite(found.cost) else "not priced in time"
 
 
 def show_found(done: Done, pipeline: Pipeline) -> None:
@@ -240,7 +292,11 @@ def show_found(done: Done, pipeline: Pipeline) -> None:
 def show_ranking(done: Done, pipeline: Pipeline) -> None:
     """Prints the schedules that a search found, as a table, best first."""
     rows = [
-        (rank, found.cost, _text(found.schedule, pipeline))
+        (
+            rank,
+            found.cost if math.isfinite(found.cost) else _cost(found),
+            _text(found.schedule, pipeline),
+        )
         for rank, found in enumerate(done.best, start=1)
     ]
     table(("rank", "cost", "schedule"), rows)

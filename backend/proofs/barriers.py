@@ -87,6 +87,14 @@ def prove_barriers(
         timeout_ms: the time limit of the solver for one obligation.
         seconds: the time limit for all obligations; those left then are ``unknown``.
     """
+    deadline = Deadline.after(seconds)
+    return tuple(barrier_proofs(nest, program, timeout_ms=timeout_ms, deadline=deadline))
+
+
+def barrier_proofs(
+    nest: LoopNest, program: GpuProgram, *, deadline: Deadline, timeout_ms: int = TIMEOUT_MS
+) -> Iterator[Proof]:
+    """The proofs of :func:`prove_barriers`, one by one."""
     decider = Decider(timeout_ms)
 
     def outcome(obligation: Obligation) -> Outcome:
@@ -96,7 +104,7 @@ def prove_barriers(
         return found
 
     asked = _obligations(program, lambda: shapes(nest))
-    return proofs_in_time(asked, outcome, decider, Deadline.after(seconds))
+    return proofs_in_time(asked, outcome, decider, deadline)
 
 
 def _confirmed(nest: LoopNest, program: GpuProgram, suspected: Refuted) -> Outcome:

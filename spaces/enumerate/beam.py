@@ -16,8 +16,10 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded, Found
+from spaces.enumerate.ladder import PRICING, incumbents
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import OutOfTime
 from spaces.model.directives.transformers import CPU_KINDS, Move, SplitLoop, moves
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.domain_order import LoopKind
@@ -34,10 +36,12 @@ _GPU_KINDS = (LoopKind.SERIAL, LoopKind.UNROLLED, LoopKind.GPU_BLOCK, LoopKind.G
 class Beam:
     """Beam search over moves; the defaults are the published ones ([TOY], Evaluation).
 
-    The search starts at the default schedule and ignores the patterns and placements of the space,
-    so it may find schedules outside the space. A move that splits a loop keeps its factor as a
-    parameter, so the search scores all factors at once. It leaves out schedules that combine floats
-    in another order than the algorithm.
+    The search starts at the default schedule; where that is illegal, takes too long to judge or has
+    placements that the space excludes, at the cheapest schedules of the ladder. It keeps the
+    placements and the storage that the options of the space allow, and the entries that the space
+    fixes. It ignores the patterns of loops, so it may find schedules outside the space. A move that
+    splits a loop keeps its factor as a parameter, so the search scores all factors at once. It
+    leaves out schedules that combine floats in another order than the algorithm.
 
     Attributes:
         depth: the number of moves from the default schedule.
@@ -51,28 +55,42 @@ class Beam:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
-        start = Schedule.default(space.pipeline)
-        seen = {start}
-        states = [Found(float(board.score(model, Batch.of(space.pipeline, start))), start)]
-        verdict = verify(space.pipeline, start, space.device)
+        yield from incumbents(space, model, board)
+        checked = _plain_start(space, board)
+        states = board.best if checked is None else _priced(space, model, board, checked.schedule)
+        for found in states:
+            yield from board.offer(found.schedule, found)
         # If the pipeline itself changes the rounding, as partial sums do, no move is the cause.
-        exact = not isinstance(verdict, CheckedSchedule) or verdict.is_exact
-        if verdict:
-            yield from board.offer(start, states[0])
+        exact = checked is None or checked.is_exact
+        seen = {found.schedule for found in states}
+        complete = True
         for step in range(1, self.depth + 1):
+            if not states or not complete:
+                break
             yield Expanded(step, self.depth, "move")
             neighbours: list[Found] = []
-            for state in states:
-                if not board.out_of_time:
-                    neighbours += self._neighbours(space, model, board, state.schedule, seen)
+            try:
+                with board.deadline.kept():
+                    for state in states:
+                        # One by one: those before the end of the time count, too.
+                        for found in self._neighbours(space, model, board, state.schedule, seen):
+                            neighbours.append(found)
+            except OutOfTime:
+                complete = False
             yield board.scored
-            width = limits.top if board.out_of_time else self.width
-            states = _cheapest(space, neighbours, width, exact)
+            states = []
+            try:
+                with board.deadline.later(0.0 if complete else PRICING).kept():
+                    for found in _cheapest(space, neighbours, exact):
+                        board.legal += 1
+                        states.append(found)
+                        if len(states) == (self.width if complete else limits.top):
+                            break
+            except OutOfTime:
+                complete = False
             for found in states:
                 yield from board.offer(found.schedule, found)
-            if board.out_of_time or not states:
-                break
-        yield board.done(space, complete=not board.out_of_time)
+        yield board.done(space, complete and not board.deadline.is_past)
 
     def _neighbours(
         self,
@@ -87,6 +105,9 @@ class Beam:
         for move in moves(pipeline, schedule, self.factors[:1], _kinds(space.device)):
             structure = _family(pipeline, schedule, move)
             is_family = isinstance(move, SplitLoop)
+            board.considered += 1
+            if not allows(space, structure):
+                continue
             menu = self.factors if is_family else (0,)
             bound = [bind(structure, {FACTOR: n}) if is_family else structure for n in menu]
             fresh = [i for i, s in enumerate(bound) if s not in seen]
@@ -108,18 +129,62 @@ def _family(pipeline: Pipeline, schedule: Schedule, move: Move) -> Schedule:
     return opened.apply(pipeline, schedule)
 
 
-def _cheapest(space: ScheduleSpace, found: list[Found], width: int, exact: bool) -> list[Found]:
-    """The ``width`` cheapest legal schedules, cheapest first; with ``exact`` only those whose
-    results are the algorithm's bit for bit.
+def _plain_start(space: ScheduleSpace, board: Board) -> CheckedSchedule | None:
+    """The default schedule with the entries that the space fixes, if the space allows it and it is
+    legal; None also if the time does not suffice to tell.
+    """
+    start = Schedule.default(space.pipeline)
+    for entry in space.fixed.funcs:
+        start = start.replace(entry)
+    if not allows(space, start):
+        return None
+    try:
+        with board.deadline.kept():
+            verdict = verify(space.pipeline, start, space.device)
+    except OutOfTime:
+        return None
+    return verdict if isinstance(verdict, CheckedSchedule) else None
+
+
+def _priced(space: ScheduleSpace, model: CostModel, board: Board, start: Schedule) -> list[Found]:
+    """The start with its cost, as a list; empty if there is no time to price it."""
+    try:
+        with board.deadline.kept():
+            cost = float(board.score(model, Batch.of(space.pipeline, start)))
+    except OutOfTime:
+        return []
+    return [Found(cost, start)]
+
+
+def allows(space: ScheduleSpace, schedule: Schedule) -> bool:
+    """Whether the options of a space allow the placements and the storage of a schedule, and the
+    schedule keeps the entries that the space fixes.
+    """
+    fixed = {entry.name: entry for entry in space.fixed.funcs}
+    for entry in schedule.funcs:
+        if entry.name in fixed:
+            if entry != fixed[entry.name]:
+                return False
+            continue
+        level = entry.compute
+        placement = "inline" if level.is_inline else "root" if level.is_root else "at"
+        if placement not in space.options.placements and entry.name not in space.pipeline.outputs:
+            return False
+        if space.options.storage == "compute" and entry.store != level:
+            return False
+    return True
+
+
+def _cheapest(space: ScheduleSpace, found: list[Found], exact: bool) -> Iterator[Found]:
+    """The legal schedules, cheapest first; with ``exact`` only those whose results are the
+    algorithm's bit for bit.
     """
     order = [(f.cost, i) for i, f in enumerate(found) if np.isfinite(f.cost)]
     heapq.heapify(order)
-    kept: list[Found] = []
-    while order and len(kept) < width:
+    while order:
         _, index = heapq.heappop(order)
         if verify(space.pipeline, found[index].schedule, space.device, exact=exact):
-            kept.append(found[index])
-    return kept
+            yield found[index]
 
 
 def _kinds(device: Device) -> tuple[LoopKind, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias, TypeGuard
 
@@ -15,6 +14,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.events import Done, Event, Found, Improved, Scored
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given, shown_number
 from spaces.model.schedules.schedule import Schedule
 
@@ -68,20 +68,40 @@ Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Even
 
 @define
 class Board:
-    """The best schedules of a running search, and the number of scored structures and choices."""
+    """The best schedules of a running search, and its funnel.
+
+    Attributes:
+        limits: when the search ends.
+        considered: the number of structures that the search has looked at.
+        legal: the number of structures with a legal choice, among those judged.
+        structures: the number of structures with a cost.
+        choices: the number of choices of tile sizes with a cost.
+        deadline: the end of the time limit, which begins with the board.
+        held: a legal schedule that has no cost yet.
+    """
 
     limits: Limits
+    considered: int = 0
+    legal: int = 0
     structures: int = 0
     choices: int = 0
+    deadline: Deadline = field(init=False)
+    held: Schedule | None = field(init=False, default=None)
     _is_priced: bool = field(init=False, default=False)
     _best: dict[Schedule, Found] = field(init=False, factory=dict)
-    _began: float = field(init=False, factory=time.monotonic)
+
+    def __attrs_post_init__(self) -> None:
+        self.deadline = Deadline.after(self.limits.seconds)
+
+    def until(self, share: float) -> Deadline:
+        """The moment at which this share of the time limit is used."""
+        seconds = self.limits.seconds
+        return self.deadline if seconds is None else self.deadline.later((share - 1) * seconds)
 
     @property
-    def out_of_time(self) -> bool:
-        """Whether the search has used its time."""
-        seconds = self.limits.seconds
-        return seconds is not None and time.monotonic() - self._began >= seconds
+    def has_schedule(self) -> bool:
+        """Whether there is a legal schedule to hand over."""
+        return bool(self._best) or self.held is not None
 
     def score(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
         """The costs of a batch; counts the batch.
@@ -89,17 +109,32 @@ class Board:
         Raises:
             BatchError: the model does not give a number for each choice.
         """
-        costs = batch.full(model.cost(batch))
-        costs[np.isnan(costs)] = np.inf  # a choice without a cost is useless
+        costs = self.price(model, batch)
         self._is_priced |= bool(np.isfinite(costs).any())
         self.structures += 1
         self.choices += costs.size
         return costs
 
+    def price(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
+        """The costs of a batch outside the funnel of the search.
+
+        Raises:
+            BatchError: the model does not give a number for each choice.
+        """
+        costs = batch.full(model.cost(batch))
+        costs[np.isnan(costs)] = np.inf  # a choice without a cost is useless
+        return costs
+
     @property
     def scored(self) -> Scored:
-        """An event with the number of scored structures and choices."""
-        return Scored(self.structures, self.choices)
+        """An event with the funnel."""
+        return Scored(self.structures, self.choices, self.considered, self.legal)
+
+    def hold(self, schedule: Schedule) -> Iterator[Event]:
+        """Takes a legal schedule that there is no time to price, if there is no other."""
+        if not self.has_schedule:
+            self.held = schedule
+            yield Improved(Found(np.inf, schedule))
 
     def offer(self, structure: Schedule, found: Found) -> Iterator[Event]:
         """Takes a legal schedule of a structure into the best, if it is good enough."""
@@ -114,12 +149,20 @@ class Board:
         if found.cost < lead:
             yield Improved(found)
 
+    @property
+    def best(self) -> list[Found]:
+        """The best schedules so far, cheapest first."""
+        return heapq.nsmallest(self.limits.top, self._best.values(), key=lambda f: f.cost)
+
     def done(self, space: ScheduleSpace, complete: bool) -> Done:
         """The last event.
 
         Raises:
             EmptySpaceError: the search found no legal schedule, or none has a finite cost.
         """
+        if self.held is not None and not self._best:
+            unpriced = (Found(np.inf, self.held),)
+            return Done(unpriced, self.structures, self.choices, complete)
         if not self._best and self.choices and not self._is_priced:
             raise EmptySpaceError(
                 f"The cost model gives no finite cost to any of {self.choices} choices of "
@@ -128,10 +171,10 @@ class Board:
             )
         if not self._best:
             raise EmptySpaceError(
-                f"The search found no legal schedule of {space.pipeline.name} for "
-                f"{space.device.name} among {self.choices} choices of {self.structures} structures"
+                "No simple schedule is legal, and the search found no legal schedule of "
+                f"{space.pipeline.name} for {space.device.name} among {self.choices} choices of "
+                f"{self.structures} structures"
                 + ("" if complete else " within its time")
                 + "; widen the options (explain_empty says which), or give the search more time."
             )
-        best = heapq.nsmallest(self.limits.top, self._best.values(), key=lambda f: f.cost)
-        return Done(tuple(best), self.structures, self.choices, complete)
+        return Done(tuple(self.best), self.structures, self.choices, complete)

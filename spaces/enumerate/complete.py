@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import itertools
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-import numpy as np
 from attrs import define, field
 
 from spaces.constraints.devices.device import Device
@@ -14,6 +13,7 @@ from spaces.constraints.legality.given import check_given
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -41,19 +41,22 @@ class Completions:
     def __iter__(self) -> Iterator[Schedule]:
         """The completions; each call starts again."""
         self.end = None
-        deadline = time.monotonic() + self.seconds
-        given = 0
-        for structure in self.space.structures():
-            if time.monotonic() > deadline:
+        deadline = Deadline.after(self.seconds)
+        found = iter(self.space)
+        for given in itertools.count():
+            try:
+                with deadline.kept():
+                    schedule = next(found, None)
+            except OutOfTime:
                 self.end = "unknown"
                 return
-            for index in np.flatnonzero(self.space.legal(structure)):
-                if given == self.limit:
-                    self.end = "limit"
-                    return
-                given += 1
-                yield structure.at(int(index))
-        self.end = "all"
+            if schedule is None:
+                self.end = "all"
+                return
+            if given == self.limit:
+                self.end = "limit"
+                return
+            yield schedule
 
 
 def complete(

@@ -14,7 +14,8 @@ class Found:
     """A legal schedule and its cost.
 
     Attributes:
-        cost: the cost by the cost model, in the model's own unit; lower is better.
+        cost: the cost by the cost model, in the model's own unit; lower is better. Infinity if the
+            time was up before the model gave one.
         schedule: the schedule with numbers for all factors, ready to verify, print and compile.
     """
 
@@ -39,15 +40,19 @@ class Expanded:
 
 @frozen
 class Scored:
-    """The search has scored more structures.
+    """The funnel of the search so far, from the structures that it looked at to those with a cost.
 
     Attributes:
         structures: the number of loop structures with a cost so far.
         choices: the number of choices of tile sizes with a cost, over all these structures.
+        considered: the number of structures that the search looked at, with a cost or not.
+        legal: the number of structures with a legal choice, among those judged.
     """
 
     structures: int
     choices: int
+    considered: int = 0
+    legal: int = 0
 
 
 @frozen
@@ -76,6 +81,21 @@ class Done:
     structures: int
     choices: int
     complete: bool
+
+
+@frozen
+class Counted:
+    """The totals of a running count.
+
+    Attributes:
+        structures: the number of structures judged.
+        considered: the number of choices judged, over all these structures.
+        legal: the number of legal choices among them.
+    """
+
+    structures: int = 0
+    considered: int = 0
+    legal: int = 0
 
 
 Event: TypeAlias = Expanded | Scored | Improved | Done

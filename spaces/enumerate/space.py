@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -21,6 +21,8 @@ from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Columns
 from spaces.enumerate.census import Census, entry_parameters
+from spaces.enumerate.estimate import CountEstimate
+from spaces.enumerate.events import Counted
 from spaces.enumerate.menus import FuncMenu, func_menus
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.patterns import LOOP_BY_LOOP
@@ -29,15 +31,21 @@ from spaces.enumerate.process.deriving import DeriveTopic, derivations
 from spaces.enumerate.process.partial import PartialSchedule, replayed
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline, OutOfTime, ask_clock
+from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
-LARGEST_LATTICE = 1 << 22
-"""Lattices of up to so many choices are judged as arrays; choices of larger ones one by one."""
-
 NOTHING_FIXED = Schedule(())
 """A schedule without entries."""
+
+
+PART = 1 << 16
+"""The most choices of a structure that are judged or scored at once."""
+
+_MOST_AXES = 32
+"""The most parameters of a structure that are axes of one array; NumPy has up to 64."""
 
 
 class EmptySpaceError(ValueError):
@@ -65,6 +73,25 @@ class Structure:
     def size(self) -> int:
         """The number of all choices."""
         return math.prod(self.shape)
+
+    def parts(self, most: int = PART) -> Iterator[Structure]:
+        """The structure as structures of at most ``most`` choices, each with numbers for some
+        parameters; together they have the same choices in the same order.
+        """
+        names = list(self.menus)
+        size, first = 1, len(names)
+        while first and len(names) - first < _MOST_AXES:
+            size *= len(self.menus[names[first - 1]])
+            if size > most:
+                break
+            first -= 1
+        if not first:
+            yield self
+            return
+        rest = {name: self.menus[name] for name in names[first:]}
+        for numbers in itertools.product(*(self.menus[name] for name in names[:first])):
+            chosen = dict(zip(names[:first], numbers, strict=True))
+            yield Structure(bind(self.schedule, chosen), rest)
 
     @property
     def columns(self) -> Columns:
@@ -189,6 +216,7 @@ class ScheduleSpace:
         """The structures after those partial schedules that are kept."""
         stack = [iter((self.start(),))]
         while stack:
+            ask_clock()
             partial = next(stack[-1], None)
             if partial is None:
                 stack.pop()
@@ -216,24 +244,48 @@ class ScheduleSpace:
     def __iter__(self) -> Iterator[Schedule]:
         """Every legal schedule, lazily and always in the same order."""
         for structure in self._structures(_may_be_legal):
-            yield from self._legal_choices(structure)
+            for part in structure.parts():
+                for index in np.flatnonzero(self.legal(part)):
+                    yield part.at(int(index))
 
-    def _legal_choices(self, structure: Structure) -> Iterator[Schedule]:
-        if structure.size <= LARGEST_LATTICE:
-            yield from (structure.at(int(i)) for i in np.flatnonzero(self.legal(structure)))
-            return
-        for index in range(structure.size):
-            schedule = structure.at(index)
-            if verify(self.pipeline, schedule, self.device):
-                yield schedule
-
-    def count(self) -> int:
+    def count(self, *, seconds: float = math.inf) -> int:
         """The number of legal schedules.
 
         It judges each structure once, so it suits spaces of thousands of structures, not of
         millions: see :meth:`candidates` and :meth:`estimate`.
+
+        Raises:
+            TimeoutError: the count takes longer than ``seconds``.
         """
-        return sum(int(self.legal(structure).sum()) for structure in self.structures())
+        last = Counted()
+        for totals in self.counting(seconds=seconds):
+            last = totals
+        return last.legal
+
+    def counting(self, *, seconds: float = math.inf) -> Iterator[Counted]:
+        """The running totals of :meth:`count`; the last ones are exact.
+
+        Raises:
+            TimeoutError: the count takes longer than ``seconds``.
+        """
+        deadline = Deadline.after(seconds_given("count(seconds)", seconds))
+        parts = ((i, p) for i, s in enumerate(self.structures(), start=1) for p in s.parts())
+        totals = Counted()
+        try:
+            while True:
+                with deadline.kept():
+                    number, part = next(parts, (0, None))
+                    if part is None:
+                        return
+                    legal = int(self.legal(part).sum())
+                totals = Counted(number, totals.considered + part.size, totals.legal + legal)
+                yield totals
+        except OutOfTime:
+            raise TimeoutError(
+                f"The count did not end in {seconds:g} s: {totals.legal:,} of "
+                f"{totals.considered:,} choices of {totals.structures:,} structures are legal so "
+                "far; estimate() draws random candidates instead."
+            ) from None
 
     @property
     def candidates(self) -> int:
@@ -252,13 +304,33 @@ class ScheduleSpace:
         entries, numbers = self._census.candidate(index)
         return bind(self.schedule(entries), numbers)
 
-    def estimate(self, samples: int = 200, seed: int = 0) -> tuple[float, float]:
-        """An estimate of :meth:`count` and its standard error, from random candidates."""
+    def estimate(
+        self, samples: int = 200, seed: int = 0, *, seconds: float = math.inf
+    ) -> CountEstimate:
+        """An estimate of :meth:`count` from random candidates: at most ``samples``, fewer if the
+        time ends before.
+
+        Raises:
+            ValueError: ``samples`` is less than 1.
+            TimeoutError: the time does not suffice for one candidate.
+        """
+        if samples < 1:
+            raise ValueError(f"estimate(samples) takes an integer of at least 1, not {samples}.")
+        deadline = Deadline.after(seconds_given("estimate(seconds)", seconds))
         chosen = random.Random(seed)
-        hits = sum(self._draw(chosen).legal for _ in range(samples))
-        share = hits / samples
-        error = math.sqrt(share * (1 - share) / samples)
-        return self.candidates * share, self.candidates * error
+        drawn, hits = 0, 0
+        try:
+            with deadline.kept():
+                while drawn < samples:
+                    hits += self._draw(chosen).legal
+                    drawn += 1
+        except OutOfTime:
+            if not drawn:
+                raise TimeoutError(
+                    f"Counting the candidates of {self.pipeline.name} and drawing one takes longer "
+                    f"than {seconds:g} s; give estimate more seconds."
+                ) from None
+        return CountEstimate(self.candidates, drawn, hits)
 
     def sample(
         self, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
@@ -269,27 +341,37 @@ class ScheduleSpace:
             count: the number of schedules.
             seed: the same seed gives the same schedules.
             attempts: the largest number of candidates for each schedule.
-            seconds: the longest time without a legal candidate.
+            seconds: the time limit for all of them.
 
         Raises:
             ValueError: ``count`` is negative.
             EmptySpaceError: hardly any candidate is legal.
+            TimeoutError: the time does not suffice, though many candidates are legal.
         """
         if count < 0:
             raise ValueError(f"sample(count) takes an integer of at least 0, not {count}.")
+        deadline = Deadline.after(seconds_given("sample(seconds)", seconds))
         chosen = random.Random(seed)
         drawn: list[Schedule] = []
         broken: Counter[str] = Counter()
-        tries, latest = 0, time.monotonic()
-        while len(drawn) < count:
-            if tries == count * attempts or time.monotonic() - latest > seconds:
-                raise EmptySpaceError(self._hardly_any(tries, len(drawn), broken))
-            tries += 1
-            verdict = self._draw(chosen)
-            if isinstance(verdict, CheckedSchedule):
-                drawn.append(verdict.schedule)
-                latest = time.monotonic()
-            broken.update({violation.rule for violation in verdict.violations})
+        tries = 0
+        try:
+            with deadline.kept():
+                while len(drawn) < count:
+                    if tries == count * attempts:
+                        raise EmptySpaceError(self._hardly_any(tries, len(drawn), broken))
+                    verdict = self._draw(chosen)
+                    tries += 1
+                    if isinstance(verdict, CheckedSchedule):
+                        drawn.append(verdict.schedule)
+                    broken.update({violation.rule for violation in verdict.violations})
+        except OutOfTime:
+            if tries and not drawn:
+                raise EmptySpaceError(self._hardly_any(tries, 0, broken)) from None
+            raise TimeoutError(
+                f"Of {tries} candidates drawn in {seconds:g} s {len(drawn)} are legal, and sample "
+                f"was asked for {count}; give it more seconds."
+            ) from None
         return drawn
 
     def _hardly_any(self, tries: int, legal: int, broken: Counter[str]) -> str:

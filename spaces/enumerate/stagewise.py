@@ -17,6 +17,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.legality.lattice import legal_mask
+from spaces.constraints.legality.verify import verify
 from spaces.cost.accesses import Course, stage_work
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
@@ -24,9 +25,11 @@ from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.census import entry_parameters
 from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.frontier import Frontier, ResidualPath, depth_of, store_depths
+from spaces.enumerate.ladder import RUNGS, filled, incumbents, priced
 from spaces.enumerate.menus import FuncMenu
 from spaces.enumerate.space import ScheduleSpace, Structure
 from spaces.model.algorithm.pipeline import Function, Image, Pipeline
+from spaces.model.deadline import OutOfTime
 from spaces.model.expressions.expr import Call, Expr
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.formulas.regions import UnboundedError
@@ -34,6 +37,9 @@ from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.inlining import inlined_functions
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
+
+COMPLETING = 0.125
+"""The share of the time limit that is left to complete half-decided schedules."""
 
 
 @frozen
@@ -83,23 +89,35 @@ class Stagewise:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
+        yield from incumbents(space, model, board)
         task = _Task(space, model, board, self.lattice)
-        steps = len(space.menus) + 1
         states = [_State((), Frontier({}), {}, 0.0)]
-        for step, (name, menu) in enumerate(space.menus.items(), start=1):
-            yield Expanded(step, steps, name)
-            part = _part(space.pipeline, set(list(space.menus)[:step]))
-            candidates = list(task.candidates(part, states, menu))
-            yield board.scored
-            states = task.cheapest(part, candidates, max(self.width, limits.top))
+        steps = len(space.menus) + 1
+        try:
+            for step, (name, menu) in enumerate(space.menus.items(), start=1):
+                yield Expanded(step, steps, name)
+                with board.until(1 - COMPLETING).kept():
+                    states = task.decided(states, menu, max(self.width, limits.top))
+                yield board.scored
+        except OutOfTime:
+            yield from task.completions(states)
+            yield board.done(space, complete=False)
+            return
         yield Expanded(steps, steps, "numbers")
-        for state in states[: max(self.polished, limits.top)]:
-            for _ in range(self.rounds):
-                state = task.polished(state)
-            schedule = space.schedule(state.entries)
-            yield from board.offer(schedule, Found(state.cost, bind(schedule, state.numbers)))
+        polished = states[: max(self.polished, limits.top)]
+        for state in polished:
+            yield from task.offered(state)
+        try:
+            for state in polished:
+                for _ in range(self.rounds):
+                    with board.deadline.kept():
+                        state = task.polished(state)
+                yield from task.offered(state)
+        except OutOfTime:
+            yield board.done(space, complete=False)
+            return
         yield board.scored
-        yield board.done(space, complete=not board.out_of_time)
+        yield board.done(space, complete=True)
 
 
 @frozen
@@ -111,18 +129,43 @@ class _Task:
     board: Board
     lattice: int
 
+    def decided(self, states: list[_State], menu: FuncMenu, width: int) -> list[_State]:
+        """The ``width`` cheapest legal states after one more Func is decided."""
+        if not states:
+            return []
+        decided = {entry.name for entry in states[0].entries}
+        part = _part(self.space.pipeline, {*decided, menu.function.name})
+        return self.cheapest(part, list(self.candidates(part, states, menu)), width)
+
+    def completions(self, states: list[_State]) -> Iterator[Event]:
+        """Offers half-decided schedules, with the Funcs that are left as the ladder has them."""
+        space, board = self.space, self.board
+        for state in states if states and states[0].entries else ():
+            for rung in RUNGS:
+                try:
+                    with board.deadline.kept():
+                        structure, schedule = filled(space, state.entries, state.numbers, rung)
+                        if not verify(space.pipeline, schedule, space.device):
+                            continue
+                        cost = priced(space, self.model, board, schedule)
+                except OutOfTime:
+                    return
+                yield from board.offer(structure, Found(cost, schedule))
+
+    def offered(self, state: _State) -> Iterator[Event]:
+        """Offers a schedule in which every Func is decided."""
+        schedule = self.space.schedule(state.entries)
+        found = Found(state.cost, bind(schedule, state.numbers))
+        yield from self.board.offer(schedule, found)
+
     def candidates(
         self, part: Pipeline, states: list[_State], menu: FuncMenu
     ) -> Iterator[_Candidate]:
-        """Every undominated decision about a Func, for each state; after the time limit, only the
-        first.
-        """
-        found = False
+        """Every undominated decision about a Func, for each state."""
         for state in states:
             path = state.frontier.path(menu.function.name)
             for entry in self._entries(state, menu, path):
-                if found and self.board.out_of_time:
-                    return
+                self.board.considered += 1
                 after = _State(
                     (entry, *state.entries),
                     state.frontier.after(menu.function, entry),
@@ -131,7 +174,6 @@ class _Task:
                 )
                 candidate = self._scored(part, after, self._free(after, entry, path))
                 if candidate is not None:
-                    found = True
                     yield candidate
 
     def _entries(self, state: _State, menu: FuncMenu, path: ResidualPath) -> Iterator[FuncSchedule]:
@@ -186,6 +228,7 @@ class _Task:
                 states.append(candidates[i].chosen)
             else:
                 candidates[i] = self._legal(part, candidates[i])
+                self.board.legal += bool(np.isfinite(candidates[i].costs).any())
                 heapq.heappush(queue, (float(candidates[i].costs.min()), i))
         return states
 
@@ -193,7 +236,7 @@ class _Task:
         """The complete state with the numbers of each Func chosen again, while others are fixed."""
         for entry in state.entries:
             free = entry_parameters(entry)
-            if free and not self.board.out_of_time:
+            if free:
                 candidate = self._scored(self.space.pipeline, state, free)
                 if candidate is not None:
                     better = self._legal(self.space.pipeline, candidate).chosen

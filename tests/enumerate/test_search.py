@@ -106,19 +106,6 @@ def test_the_same_search_tells_the_same(space: ScheduleSpace, strategy) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("name", ["stagewise", "beam"])
-def test_time_runs_out(space: ScheduleSpace, name: str) -> None:
-    """A search without time still gives an answer: the first schedule."""
-    done = best(search(space, "reuse", STRATEGIES[name], Limits(seconds=0.0)))
-    assert not done.complete
-    assert verify(space.pipeline, done.best[0].schedule, FOUR_CORES)
-
-
-def test_time_runs_out_before_anything_was_found(space: ScheduleSpace) -> None:
-    with pytest.raises(EmptySpaceError, match=r"among 0 choices .* within its time"):
-        best(search(space, "reuse", "exhaustive", Limits(seconds=0.0)))
-
-
 def test_a_user_s_function_decides(space: ScheduleSpace) -> None:
     """Minus the allocated bytes: the schedule that keeps the most bytes wins."""
 
@@ -153,10 +140,12 @@ def test_beams_keep_what_is_legal() -> None:
         return batch.features.func("f").stages[0].loops[0].runs * 1.0
 
     done = best(
-        search(ScheduleSpace(line(), FOUR_CORES), tiles_are_dear, Beam(depth=1, factors=(8, 8192)))
+        search(
+            ScheduleSpace(line(), FOUR_CORES), tiles_are_dear, Beam(depth=1, factors=(512, 8192))
+        )
     )
     (order,) = done.best[0].schedule.of("f").stages
-    assert order.splits[0].factor == 8
+    assert order.splits[0].factor == 512
 
 
 def test_exhaustive_search_finds_the_minimum(space: ScheduleSpace) -> None:

@@ -25,21 +25,10 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.smt import answer, new_context
 from spaces.model.recursion import deeper
 from spaces.model.schedules.schedule import Schedule
+from tests.clocks import Clock
 from tests.enumerate.pipelines import blur, chain
 
 CPU = device("cpu")
-
-
-class Clock:
-    """A clock that stands still, or moves on by ``step`` whenever somebody looks at it."""
-
-    def __init__(self) -> None:
-        self.now, self.step, self.looks = 0.0, 0.0, 0
-
-    def __call__(self) -> float:
-        self.looks += 1
-        self.now += self.step
-        return self.now
 
 
 @pytest.fixture

@@ -22,17 +22,18 @@ def proofs_in_time(
     outcome: Callable[[Obligation], Outcome],
     decider: Decider,
     deadline: Deadline,
-) -> tuple[Proof, ...]:
-    """One proof for each obligation. Those that are not decided by ``deadline`` are unknown; if
-    there is no time to list them, one obligation stands for the rest.
+) -> Iterator[Proof]:
+    """One proof for each obligation, as soon as it is decided. Those that are not decided by
+    ``deadline`` are unknown; if there is no time to list them, one obligation stands for the rest.
     """
-    proofs: list[Proof] = []
+    listed = 0
     try:
         while True:
             with deadline.later(LISTING).kept():
                 obligation = next(obligations, None)
             if obligation is None:
-                return tuple(proofs)
+                return
+            listed += 1
             start, before = time.perf_counter(), decider.solver_seconds
             try:
                 with deadline.kept():
@@ -40,9 +41,9 @@ def proofs_in_time(
             except OutOfTime:
                 found = TIME_WAS_UP
             seconds = time.perf_counter() - start
-            proofs.append(Proof(obligation, found, seconds, decider.solver_seconds - before))
+            yield Proof(obligation, found, seconds, decider.solver_seconds - before)
     except OutOfTime:
-        return (*proofs, unlisted(len(proofs)))
+        yield unlisted(listed)
 
 
 def unlisted(listed: int = 0) -> Proof:

@@ -83,15 +83,21 @@ def prove(
     """
     start = time.perf_counter()
     deadline = Deadline.after(seconds_given("prove(seconds)", seconds))
+    found = tuple(proofs(proposed, timeout_ms=timeout_ms, deadline=deadline))
+    return ProofReport(found, time.perf_counter() - start)
+
+
+def proofs(
+    proposed: LoopNest | CheckedSchedule, *, deadline: Deadline, timeout_ms: int = TIMEOUT_MS
+) -> Iterator[Proof]:
+    """The proofs of :func:`prove`, one by one."""
     if isinstance(proposed, CheckedSchedule) and proposed.cases:
-        found: list[Proof] = []
         for case in proposed.cases:
-            found += prove(case, timeout_ms=timeout_ms, seconds=deadline.left).proofs
-        return ProofReport(tuple(found), time.perf_counter() - start)
+            yield from proofs(case, timeout_ms=timeout_ms, deadline=deadline)
+        return
     decider = Decider(timeout_ms)
     session = _Session(proposed, decider)
-    proofs = proofs_in_time(session.obligations(), session.outcome, decider, deadline)
-    return ProofReport(proofs, time.perf_counter() - start)
+    yield from proofs_in_time(session.obligations(), session.outcome, decider, deadline)
 
 
 def _subject(proposed: LoopNest | CheckedSchedule) -> Subject:

@@ -1,0 +1,66 @@
+"""Progress of long commands outside a terminal: lines on the error stream."""
+
+from __future__ import annotations
+
+import pytest
+
+from apps.command_line import progress
+from apps.command_line.progress import Reporter
+from apps.command_line.space import follow
+from spaces.enumerate.events import Done, Expanded, Found, Improved, Scored
+from spaces.model.schedules.schedule import Schedule
+from tests.apps.command_line import spaces
+from tests.clocks import Clock
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(progress, "monotonic", made)
+    return made
+
+
+def test_a_line_every_few_seconds(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    with Reporter(20.0) as reporter:
+        for clock.now in range(12):
+            reporter.show("counting", {"considered": 300 * clock.now, "legal": 7}, step=(3, 9))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "5 s: counting (3 of 9), 1,500 considered, 7 legal, 300 a second, 15 s left\n"
+        "10 s: counting (3 of 9), 3,000 considered, 7 legal, 300 a second, 10 s left\n"
+    )
+
+
+def test_a_search_shows_its_phase_its_funnel_and_its_best(clock: Clock, capsys) -> None:
+    def events():
+        yield Expanded(1, 2, "blur_x")
+        yield Improved(Found(42.0, Schedule(())))
+        clock.now = 6.0
+        yield Scored(8, 100, considered=12, legal=5)
+        yield Done((Found(42.0, Schedule(())),), 8, 100, True)
+
+    follow(events())
+    assert capsys.readouterr().err == (
+        "6 s: blur_x (1 of 2), 12 structures considered, 5 legal, 8 scored, 2 a second, best 42\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "phase"),
+    [
+        (("count", "toy_sum", "--device", "sm_80"), "counting structure 1, "),
+        (("prove", "blur", "--schedule", "cpu"), "proving "),
+    ],
+)
+def test_counts_and_proofs_show_progress(monkeypatch, arguments, phase) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    _, err = spaces(*arguments)
+    first, *_ = err.splitlines()
+    assert phase in first
+    assert "considered, " in first
+    assert " s left" in first
+
+
+def test_short_commands_show_none() -> None:
+    assert spaces("count", "toy_sum", "--device", "sm_80")[1] == ""
