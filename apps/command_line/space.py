@@ -70,6 +70,14 @@ class Preset(StrEnum):
 OptionsName = Annotated[
     Preset, typer.Option("--options", help="What the space contains: a preset of options.")
 ]
+Apart = Annotated[
+    int,
+    typer.Option(
+        "--apart",
+        min=1,
+        help="Any two of them differ in this many decisions, split factors aside.",
+    ),
+]
 Seconds = Annotated[
     float | None,
     typer.Option("--seconds", min=0, help="Stop after this time with the best so far."),
@@ -186,6 +194,7 @@ def search(
     strategy: StrategyName = "stagewise",
     seed: Seed = 0,
     top: Top = 5,
+    apart: Apart = 1,
     seconds: Seconds = None,
     as_json: AsJson = False,
 ) -> None:
@@ -193,7 +202,7 @@ def search(
     space = space_of(find(app), device)
     cost = cost or ("occupancy" if isinstance(space.device, GpuDevice) else "reuse")
     model: str | CostFunction = _own_model(cost) if is_function_name(cost) else cost
-    limits = Limits(top=top, seconds=seconds, seed=seed)
+    limits = Limits(top=top, apart=apart, seconds=seconds, seed=seed)
     try:
         chosen = cost_model(model, space.device)
     except ValueError as error:

@@ -59,7 +59,7 @@ class Beam:
         checked = _plain_start(space, board)
         states = board.best if checked is None else _priced(space, model, board, checked.schedule)
         for found in states:
-            yield from board.offer(found.schedule, found)
+            yield from board.offer(found)
         # If the pipeline itself changes the rounding, as partial sums do, no move is the cause.
         exact = checked is None or checked.is_exact
         seen = {found.schedule for found in states}
@@ -89,7 +89,7 @@ class Beam:
             except OutOfTime:
                 complete = False
             for found in states:
-                yield from board.offer(found.schedule, found)
+                yield from board.offer(found)
         yield board.done(space, complete and not board.deadline.is_past)
 
     def _neighbours(

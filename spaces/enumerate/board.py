@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import Attribute, define, field, frozen
 from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
+from spaces.enumerate.apart import apart, bare
 from spaces.enumerate.events import Done, Event, Found, Improved, Scored
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
 from spaces.model.deadline import Deadline
@@ -28,26 +29,31 @@ class Limits:
     """When a search ends, and how many schedules it returns.
 
     Attributes:
-        top: the number of schedules to find; no two have the same structure.
+        top: the number of schedules to find.
+        apart: the least number of decisions, split factors aside, in which any two of them differ;
+            with 1, no two have the same structure.
         seconds: the search ends after this time with the best so far; None for no limit. With a
             limit, the result depends on the machine; without a limit, a seed always gives the same
             stream.
         seed: the seed of all random choices of a strategy.
 
     Raises:
-        ValueError: ``top`` is not a positive integer, ``seconds`` is not a time, or ``seed`` is not
-            an integer from 0.
+        ValueError: ``top`` or ``apart`` is not a positive integer, ``seconds`` is not a time, or
+            ``seed`` is not an integer from 0.
     """
 
     top: int = field(default=1)
+    apart: int = field(default=1)
     seconds: float | None = field(default=None, converter=_seconds)
     seed: int = field(default=0)
 
     @top.validator
-    def _is_count(self, _: Any, top: object) -> None:
-        if not _is_whole(top) or top < 1:
+    @apart.validator
+    def _is_count(self, attribute: Attribute[int], count: object) -> None:
+        if not _is_whole(count) or count < 1:
             raise ValueError(
-                f"Limits.top is {shown_number(top)}; it must be an integer of at least 1."
+                f"Limits.{attribute.name} is {shown_number(count)}; it must be an integer of at "
+                "least 1."
             )
 
     @seed.validator
@@ -136,17 +142,24 @@ class Board:
             self.held = schedule
             yield Improved(Found(np.inf, schedule))
 
-    def offer(self, structure: Schedule, found: Found) -> Iterator[Event]:
-        """Takes a legal schedule of a structure into the best, if it is good enough."""
-        if not np.isfinite(found.cost):
+    def offer(self, found: Found) -> Iterator[Event]:
+        """Takes a legal schedule into the best, if it is good enough: the cheaper of two whose
+        structures are nearer to each other than ``limits.apart``.
+        """
+        costs = sorted(known.cost for known in self._best.values())
+        full = len(costs) == self.limits.top
+        if not np.isfinite(found.cost) or (full and found.cost > costs[-1]):
             return
-        lead = min((f.cost for f in self._best.values()), default=np.inf)
-        known = self._best.get(structure)
-        if known is None or found.cost < known.cost:
-            self._best[structure] = found
-            if len(self._best) > self.limits.top:
-                del self._best[max(self._best, key=lambda s: self._best[s].cost)]
-        if found.cost < lead:
+        structure = bare(found.schedule)
+        near = [s for s in self._best if apart(s, structure) < self.limits.apart]
+        if any(self._best[s].cost <= found.cost for s in near):
+            return
+        for one in near:
+            del self._best[one]
+        self._best[structure] = found
+        if len(self._best) > self.limits.top:
+            del self._best[max(self._best, key=lambda s: self._best[s].cost)]
+        if not costs or found.cost < costs[0]:
             yield Improved(found)
 
     @property

@@ -71,7 +71,7 @@ class Done:
     """The end of a search.
 
     Attributes:
-        best: the best schedules, best first, no two with the same structure.
+        best: the best schedules, best first, any two as far apart as the limits ask.
         structures: the number of structures with a cost.
         choices: the number of choices of tile sizes with a cost.
         complete: whether the search finished before its time limit.

@@ -40,7 +40,7 @@ def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterat
                     board.legal += not is_legal
                     is_legal = True
                     yield board.scored
-                    yield from board.offer(structure.schedule, found)
+                    yield from board.offer(found)
     except OutOfTime:
         yield board.done(space, complete=False)
         return

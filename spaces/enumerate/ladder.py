@@ -75,9 +75,9 @@ def filled(
     entries: tuple[FuncSchedule, ...],
     numbers: Mapping[str, int],
     rung: Rung,
-) -> tuple[Schedule, Schedule]:
-    """A structure and the schedule that it is with numbers. Both keep the entries of the first
-    Funcs (consumers before producers), with their numbers; the rung decides the others.
+) -> Schedule:
+    """A schedule that keeps the entries of the first Funcs (consumers before producers), with their
+    numbers; the rung decides the others.
     """
     chosen = dict(numbers)
     decided = {entry.name: entry for entry in entries}
@@ -89,7 +89,7 @@ def filled(
             chosen |= rung.numbers(menu, entry)
         frontier = frontier.after(menu.function, decided[name])
     structure = space.schedule(tuple(decided[name] for name in reversed(space.menus)))
-    return structure, bind(structure, chosen)
+    return bind(structure, chosen)
 
 
 def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
@@ -102,17 +102,17 @@ def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
         limit = board.until(SHARE) if board.has_schedule else NO_DEADLINE
         try:
             with limit.kept():
-                structure, schedule = filled(space, (), {}, rung)
+                schedule = filled(space, (), {}, rung)
                 if schedule in seen or not verify(space.pipeline, schedule, space.device):
                     continue
                 seen.add(schedule)
         except OutOfTime:
             return
-        yield from offered(space, model, board, structure, schedule)
+        yield from offered(space, model, board, schedule)
 
 
 def offered(
-    space: ScheduleSpace, model: CostModel, board: Board, structure: Schedule, schedule: Schedule
+    space: ScheduleSpace, model: CostModel, board: Board, schedule: Schedule
 ) -> Iterator[Event]:
     """Offers a legal schedule, with a cost if there is time to price it."""
     try:
@@ -121,7 +121,7 @@ def offered(
     except OutOfTime:
         yield from board.hold(schedule)
     else:
-        yield from board.offer(structure, Found(cost, schedule))
+        yield from board.offer(Found(cost, schedule))
 
 
 def priced(space: ScheduleSpace, model: CostModel, board: Board, schedule: Schedule) -> float:

@@ -144,19 +144,19 @@ class _Task:
             for rung in RUNGS:
                 try:
                     with board.deadline.kept():
-                        structure, schedule = filled(space, state.entries, state.numbers, rung)
+                        schedule = filled(space, state.entries, state.numbers, rung)
                         if not verify(space.pipeline, schedule, space.device):
                             continue
                         cost = priced(space, self.model, board, schedule)
                 except OutOfTime:
                     return
-                yield from board.offer(structure, Found(cost, schedule))
+                yield from board.offer(Found(cost, schedule))
 
     def offered(self, state: _State) -> Iterator[Event]:
         """Offers a schedule in which every Func is decided."""
         schedule = self.space.schedule(state.entries)
         found = Found(state.cost, bind(schedule, state.numbers))
-        yield from self.board.offer(schedule, found)
+        yield from self.board.offer(found)
 
     def candidates(
         self, part: Pipeline, states: list[_State], menu: FuncMenu

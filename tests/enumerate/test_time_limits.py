@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
+from spaces.enumerate.apart import apart, bare
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits
 from spaces.enumerate.complete import complete
@@ -19,6 +22,7 @@ from spaces.enumerate.options import Options
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
 from spaces.enumerate.strategies import best, search
 from spaces.model import deadline
+from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.clocks import Clock
@@ -83,8 +87,8 @@ def test_without_time_to_price_it_a_schedule_has_an_infinite_cost(clock: Clock) 
 
 def test_the_ladder_has_blocks_of_threads_on_a_gpu() -> None:
     space = ScheduleSpace(chain(), GPU)
-    _, schedule = filled(space, (), {}, RUNGS[0])
-    for entry in schedule.funcs:
+    filling = filled(space, (), {}, RUNGS[0])
+    for entry in filling.funcs:
         kinds = {loop.kind for loop in entry.stages[0].loops}
         assert {LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD} <= kinds
 
@@ -92,13 +96,13 @@ def test_the_ladder_has_blocks_of_threads_on_a_gpu() -> None:
 def test_the_ladder_keeps_options_and_fixed_entries() -> None:
     inlined = ScheduleSpace(chain(), FOUR_CORES, Options(placements=("inline",)))
     for rung in RUNGS:
-        _, schedule = filled(inlined, (), {}, rung)
-        assert schedule.of("a").compute.is_inline
-        assert schedule in inlined
-    _, other = filled(ScheduleSpace(chain(), FOUR_CORES), (), {}, RUNGS[0])
+        filling = filled(inlined, (), {}, rung)
+        assert filling.of("a").compute.is_inline
+        assert filling in inlined
+    other = filled(ScheduleSpace(chain(), FOUR_CORES), (), {}, RUNGS[0])
     fixed = Schedule((other.of("b"),))
-    _, schedule = filled(ScheduleSpace(chain(), FOUR_CORES, fixed=fixed), (), {}, RUNGS[1])
-    assert schedule.of("b") == other.of("b")
+    filling = filled(ScheduleSpace(chain(), FOUR_CORES, fixed=fixed), (), {}, RUNGS[1])
+    assert filling.of("b") == other.of("b")
 
 
 def test_a_stagewise_search_completes_what_it_has_decided_when_its_time_ends(clock: Clock) -> None:
@@ -116,9 +120,9 @@ def test_a_stagewise_search_completes_what_it_has_decided_when_its_time_ends(clo
 
 
 def _price(space: ScheduleSpace, rung) -> float:
-    _, schedule = filled(space, (), {}, rung)
+    filling = filled(space, (), {}, rung)
     model = cost_model("reuse", space.device)
-    return float(model.cost(Batch.of(space.pipeline, schedule)))
+    return float(model.cost(Batch.of(space.pipeline, filling)))
 
 
 # Beams and the options of their space
@@ -144,11 +148,36 @@ def test_beams_keep_the_placements_and_the_storage_of_the_space() -> None:
 
 
 def test_beams_keep_fixed_entries() -> None:
-    _, other = filled(ScheduleSpace(chain(), FOUR_CORES), (), {}, RUNGS[0])
+    other = filled(ScheduleSpace(chain(), FOUR_CORES), (), {}, RUNGS[0])
     fixed = Schedule((other.of("b"),))
     space = ScheduleSpace(chain(), FOUR_CORES, fixed=fixed)
     done = best(search(space, "reuse", Beam(depth=2, width=5), Limits(top=3)))
     assert all(found.schedule.of("b") == other.of("b") for found in done.best)
+
+
+# The best schedules differ
+
+
+@pytest.mark.parametrize("strategy", ["stagewise", "exhaustive", Beam(depth=3, width=8)])
+def test_the_best_schedules_differ_in_their_structure_or_more(strategy) -> None:
+    options = Options(root=("strips", "tiles"), row_tiles=(64,), tiles=(8, 32), lanes=(1, 2))
+    space = ScheduleSpace(blur(), FOUR_CORES, options)
+    for least in (1, 4):
+        done = best(search(space, "reuse", strategy, Limits(top=3, apart=least)))
+        found = [bare(f.schedule) for f in done.best]
+        assert len(found) > 1
+        pairs = list(itertools.combinations(found, 2))
+        assert all(one != other for one, other in pairs)
+        assert all(apart(one, other) >= least for one, other in pairs)
+
+
+def test_structures_differ_in_decisions_and_not_in_factors() -> None:
+    pipe = blur()
+    one = schedule(pipe).func("blur_x").compute_root().split("x", "x", "xi", 8).schedule
+    wider = schedule(pipe).func("blur_x").compute_root().split("x", "x", "xi", 32).schedule
+    fast = schedule(pipe).func("blur_x").compute_root().split("x", "x", "xi", 8).vectorize("xi")
+    assert apart(bare(one), bare(wider)) == 0
+    assert apart(bare(one), bare(fast.parallel("y").schedule)) == 2
 
 
 # Counts, samples and completions

@@ -28,7 +28,7 @@ MOST_EDITS = 6
 """The largest number of edits whose sets are all tried, time permitting."""
 
 
-STARTING_OVER = 0.3
+STARTING_OVER = 0.4
 """Seconds after the time limit in which to find out whether the default schedule repairs at least
 the wrong Funcs.
 """
