@@ -8,11 +8,22 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from backend.halide.errors import DirectiveError
 from backend.halide.peer import hl, peer_type
 from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, expanded
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
 from spaces.model.expressions.intrinsics import INTRINSICS
 from spaces.model.expressions.operators import INFIX
+
+
+def peer_function(name: str) -> Callable[..., Any]:
+    """Halide's function of that name; one that refuses its operands if Halide has none."""
+
+    def refuse(*operands: Any) -> Any:
+        raise DirectiveError(f"Halide has no function {name}; write it with other functions.")
+
+    return getattr(hl, name, refuse)
+
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
     **{name: one.applied for name, one in INFIX.items()},
@@ -28,7 +39,7 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     ),
     "mux": lambda index, *values: hl.mux(index, list(values)),
     **{
-        name: getattr(hl, name)
+        name: peer_function(name)
         for name in (
             *INTRINSICS, "absd",
             "widening_add", "widening_sub", "widening_mul", "widen_right_add", "widen_right_sub",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
+from backend.halide.errors import DirectiveError
 from backend.halide.source import halide_source
 from backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
@@ -174,3 +176,9 @@ def test_scalars_of_every_type_are_handed_over_whole() -> None:
     for type, value in values.items():
         name = f"f_{type}"
         assert theirs[name].tolist() == ours[name].tolist() == [type.dtype.type(0)] * 4 + [value]
+
+
+def test_a_function_that_halide_lacks_is_refused_where_it_is_used() -> None:
+    function = pytest.importorskip("backend.halide.expressions").peer_function("cube_of")
+    with pytest.raises(DirectiveError, match="Halide has no function cube_of"):
+        function(1.0)
