@@ -152,8 +152,8 @@ def _machine() -> str:
     info = _load("against_plain")["machine"]
     halide = info["packages"]["halide"]
     return (
-        f"{info['processor']} ({info['llvm_cpu']}), {info['cores']} cores, {info['date']}; medians "
-        f"of runs in turns, the ratio taken in each round; Halide {halide}, same threads."
+        f"{info['processor']} ({info['llvm_cpu']}), {info['cores']} cores, {info['date']}; "
+        f"contenders run in turns; times are medians, ratios are taken in each round; Halide {halide}, same threads."
     )
 
 

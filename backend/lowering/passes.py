@@ -20,7 +20,8 @@ class Pass:
     """A step from program to program.
 
     Attributes:
-        name: the name of the program after it, unique among the passes for one target.
+        name: the name of the pass and of the program after it, unique among the passes for one
+        target.
         transform: gives the program after it.
     """
 

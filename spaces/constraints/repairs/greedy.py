@@ -1,4 +1,6 @@
-"""Finds a legal schedule quickly: each edit mends one violation and leaves the fewest."""
+"""Finds a legal schedule quickly: each step takes the edit that mends one violation and leaves the
+fewest others.
+"""
 
 from __future__ import annotations
 

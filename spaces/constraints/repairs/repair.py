@@ -25,12 +25,12 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 MOST_EDITS = 6
-"""The largest number of edits whose sets are all tried, time permitting."""
+"""All sets of up to this many edits are tried, time permitting."""
 
 
 STARTING_OVER = 0.4
-"""Seconds after the time limit in which to find out whether the default schedule repairs at least
-the wrong Funcs.
+"""Seconds after the time limit for one last try: to give only the wrong Funcs their default
+schedule.
 """
 
 

@@ -1,4 +1,4 @@
-"""What a kernel whose shared memory does not fit can do about it."""
+"""Advice for a kernel whose shared memory does not fit."""
 
 from __future__ import annotations
 
