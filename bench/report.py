@@ -153,7 +153,8 @@ def _machine() -> str:
     halide = info["packages"]["halide"]
     return (
         f"{info['processor']} ({info['llvm_cpu']}), {info['cores']} cores, {info['date']}; "
-        f"contenders run in turns; times are medians, ratios are taken in each round; Halide {halide}, same threads."
+        f"contenders run in turns; times are medians, ratios are taken in each round; "
+        f"Halide {halide}, same threads."
     )
 
 
