@@ -57,8 +57,15 @@ class PartialSchedule:
         if not self.state.agenda:
             return None
         topic = self.state.agenda[0]
-        options = tuple(topic.options(_without_topic(self.state)))
-        return DecisionPoint(topic.name, topic.func, options)
+        return DecisionPoint(topic.name, topic.func, tuple(self._offered()))
+
+    def _offered(self) -> Iterator[DecisionOption]:
+        """The options one by one: each is made only if somebody asks."""
+        if self.state.agenda:
+            yield from self.state.agenda[0].options(_without_topic(self.state))
+
+    def _after(self, option: DecisionOption) -> PartialSchedule:
+        return PartialSchedule.at(option.after, (*self.taken, option.label))
 
     @property
     def options(self) -> tuple[DecisionOption, ...]:
@@ -100,7 +107,7 @@ class PartialSchedule:
         label = option.label if isinstance(option, DecisionOption) else option
         for one in self.options:
             if one.label == label:
-                return PartialSchedule.at(one.after, (*self.taken, label))
+                return self._after(one)
         if self.decision is None:
             raise ValueError(f"The schedule is complete; {label!r} cannot be taken.")
         labels = ", ".join(repr(one.label) for one in self.options[:12])
@@ -113,8 +120,7 @@ class PartialSchedule:
         """The complete schedule that follows if ``choose`` makes all further decisions."""
         partial = self
         while (decision := partial.decision) is not None:
-            option = choose(decision)
-            partial = PartialSchedule.at(option.after, (*partial.taken, option.label))
+            partial = partial._after(choose(decision))
         return partial
 
     def at_random(self, chosen: random.Random) -> PartialSchedule:
@@ -131,8 +137,8 @@ class PartialSchedule:
         partial: PartialSchedule | None = self
         while partial is not None:
             yield partial
-            option = next((option for option in partial.options if option.fits(form)), None)
-            partial = None if option is None else partial.take(option)
+            option = next((one for one in partial._offered() if one.fits(form)), None)
+            partial = None if option is None else partial._after(option)
 
 
 def form_of(state: ProcessState, schedule: Schedule) -> FormParts:
