@@ -25,6 +25,7 @@ from spaces.constraints.legality.judge import (
 )
 from spaces.constraints.legality.lattice import is_violated
 from spaces.constraints.rules.findings import Asked
+from spaces.constraints.rules.inlining import inline_size
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.constraints.solver.universe import Universe
@@ -41,6 +42,9 @@ StructuralChoice: TypeAlias = tuple[tuple[str, str], ...]
 
 _Key: TypeAlias = tuple[str, str, StructuralChoice]
 _Ask: TypeAlias = Callable[[Records, str], Iterable[Asked]]
+
+ROOT = "root"
+"""The option of computing a Func at root."""
 
 CLOSED = "universe.closed"
 """The label of clauses that tie a decision without effect to its first option."""
@@ -105,6 +109,11 @@ class _Clauses:
             extended = (*case, *chosen)
             relevant = self._relevant(func, extended)
             structure = self._structure(extended)
+            matching = ask_matching(self.universe.pipeline, structure)
+            large = tuple(item for item in matching if item.rule is inline_size)
+            if large:  # too large to build, whatever is chosen for the other Funcs
+                yield from self._clauses(large, extended)
+                continue
             records = Records(self.universe.pipeline, structure, self.device)
             yield from self._new(("own", func, chosen), ask_own, records)
             yield from self._new(("calls", func, relevant), ask_calls, records)
@@ -126,12 +135,16 @@ class _Clauses:
             yield tuple((d.name, str(n)) for d, n in zip(decisions, names, strict=True))
 
     def _structure(self, case: StructuralChoice) -> Schedule:
-        """The structure of a case; open decisions take their first options."""
-        first = {d.name: d.options[0] for d in self.universe.structural}
+        """The structure of a case. Open decisions take their first options; but a Func is at root
+        where it may be, because inlined Funcs multiply those that they read.
+        """
+        options = {d.name: d.options for d in self.universe.structural}
+        first = {name: ROOT if ROOT in menu else menu[0] for name, menu in options.items()}
         schedule = self.universe.structure({**first, **dict(case)})
         numeric = {d.name for d in self.universe.numeric}
         for item in ask_matching(self.universe.pipeline, schedule):
-            if item.rule is not open_parameter or item.check.loop not in numeric:
+            is_open = item.rule is open_parameter and item.check.loop in numeric
+            if not is_open and item.rule is not inline_size:
                 raise ValueError(
                     f"A structure of the universe does not fit its pipeline: {item.rule.id}."
                 )

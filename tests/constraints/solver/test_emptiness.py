@@ -120,3 +120,13 @@ def test_what_is_not_known_in_time_is_unknown():
     found = explain_empty(ScheduleSpace(long_chain(8), CPU), seconds=0.3)
     assert found.answer == "unknown"
     assert "the time was up" in str(found)
+
+
+def test_copies_of_inlined_funcs_that_are_too_many_exclude_a_schedule():
+    """Each of 24 stages reads the one before twice: the first one would have 2**23 copies."""
+    inlined = ScheduleSpace(long_chain(24), CPU, Options(placements=("inline",)))
+    found = explain_empty(inlined, seconds=60)
+    assert found.answer == "empty"
+    assert {label.rule for label in found.rules} == {"call.inline-size"}
+    both = ScheduleSpace(long_chain(24), CPU)
+    assert explain_empty(both, seconds=0.2).answer == "unknown"

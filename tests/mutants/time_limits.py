@@ -1,0 +1,59 @@
+"""Bugs in time limits, and in the first and the best schedules of a search."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_DEADLINES = ("test_deadline.py",)
+_SEARCHES = ("test_time_limits.py",)
+
+MUTANTS = (
+    Mutant(
+        "inner-deadlines-replace-outer-ones",
+        "deadline:Deadline.kept",
+        "min(self.at, _kept.get())",
+        "self.at",
+        "A later deadline inside an earlier one lets work go on.",
+        _DEADLINES,
+    ),
+    Mutant(
+        "unlisted-obligations-are-lost",
+        "proofs_in_time",
+        "yield unlisted(listed)",
+        "return",
+        "A report without time to list all obligations looks complete.",
+        _DEADLINES,
+    ),
+    Mutant(
+        "ladders-need-no-verdict",
+        "incumbents",
+        "schedule in seen or not verify(space.pipeline, schedule, space.device)",
+        "schedule in seen",
+        "The first schedule of a search may be illegal.",
+        _SEARCHES,
+    ),
+    Mutant(
+        "half-decided-schedules-are-dropped",
+        "Stagewise.__call__",
+        "yield from task.completions(states)",
+        "pass",
+        "A stage-by-stage search forgets what it has decided when its time ends.",
+        _SEARCHES,
+    ),
+    Mutant(
+        "near-copies-among-the-best",
+        "Board.offer",
+        "apart(s, structure) < self.limits.apart",
+        "s == structure",
+        "Two of the best schedules differ in fewer decisions than the limits ask.",
+        _SEARCHES,
+    ),
+    Mutant(
+        "estimates-without-a-width",
+        "CountEstimate._reach",
+        "extra / 4",
+        "0.0",
+        "The interval of an estimate has no width if every draw is legal.",
+        _SEARCHES,
+    ),
+)
