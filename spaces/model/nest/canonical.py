@@ -18,7 +18,8 @@ from attrs import frozen
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Partition, Split, Tail
-from spaces.model.schedules.levels import LevelError, Levels, Path
+from spaces.model.schedules.levels import LevelError, Path
+from spaces.model.schedules.named_levels import NamedLevels
 from spaces.model.schedules.schedule import (
     Alignment,
     Bound,
@@ -123,7 +124,7 @@ class _Reader:
     def __init__(self, pipeline: Pipeline, schedule: Schedule) -> None:
         self.pipeline = pipeline
         self.schedule = schedule
-        self.levels = Levels(pipeline, schedule)
+        self.levels = NamedLevels(pipeline, schedule)
         self.origins = {
             StageOf(function.name, index): Origins.of(order, stage.dimensions)
             for function in pipeline.functions
@@ -186,9 +187,12 @@ class _Reader:
             return str(level)
         try:
             *_, loop = path(func)
+            stage = StageOf(loop.func, loop.stage)
         except (LevelError, KeyError, ValueError):
-            return str(level)  # an illegal level means no loop
-        stage = StageOf(loop.func, loop.stage)
+            # No loop around all uses: the first that has the name, if any has it.
+            named = (s for s in self.origins if s.func == level.func)
+            found = next((s for s in named if level.loop in self.origins[s].loops), None)
+            return str(level) if found is None else f"{found} {self.origins[found][level.loop]}"
         return f"{stage} {self.origins[stage][loop.loop]}"
 
 

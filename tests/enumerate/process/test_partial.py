@@ -42,7 +42,7 @@ SPACES = [
 
 
 @pytest.mark.parametrize(("name", "preset", "device"), SPACES)
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 1 << 32))
 def test_what_decisions_made_they_find_again(
     name: str, preset: str, device: spaces.Device, seed: int
@@ -124,7 +124,7 @@ def test_an_option_that_is_not_there() -> None:
         start.at_random(random.Random(0)).take("more")
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 1 << 32))
 def test_what_cannot_be_legal_is_not(seed: int) -> None:
     space = space_of("blur", "everything", CPU)

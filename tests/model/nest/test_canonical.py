@@ -175,3 +175,10 @@ def test_forms_are_keys_and_the_digest_is_the_same_in_every_process() -> None:
         canonical_form(algorithm, plan.with_funcs(reversed(entries)))
     }
     assert len(canonical_form(algorithm, plan).digest) == 32
+
+
+def test_forms_do_not_write_inlined_definitions_out() -> None:
+    """In the default schedule of local Laplacian one value reads some 10^10 others."""
+    algorithm = APPS["local_laplacian"].pipeline()
+    form = canonical_form(algorithm, Schedule.default(algorithm))
+    assert form.parts["output compute"] == "root"

@@ -1,0 +1,85 @@
+"""Bugs in canonical forms, and in the decisions that spaces are made of."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_FORMS = ("model/nest/test_canonical.py", "process/test_partial.py", "process/test_presets.py")
+_PARTIAL = ("process/test_partial.py",)
+_PRESETS = ("process/test_presets.py",)
+_MOVES = ("process/test_moves.py",)
+
+DECISIONS = (
+    Mutant(
+        "fused-either-way",
+        "fused_origin",
+        "f'({outer}*{inner})'",
+        "'({}*{})'.format(*sorted((outer, inner)))",
+        "Which of two fused loops was the outer one does not count.",
+        _FORMS,
+    ),
+    Mutant(
+        "tails-do-not-count",
+        "order_parts",
+        "record.tail is not Tail.AUTO",
+        "False",
+        "Schedules with unlike tails are the same.",
+        _FORMS,
+    ),
+    Mutant(
+        "passed-fuses-are-forgotten",
+        "FusesTopic.options",
+        "{**passed, part: 1}",
+        "{part: 1}",
+        "The way to a schedule makes a later fuse first, and then cannot make the earlier one.",
+        _PARTIAL,
+    ),
+    Mutant(
+        "fuses-in-any-order",
+        "FusesTopic._pairs",
+        "rank > _rank(*self.latest)",
+        "True",
+        "Two fuses in either order are two schedules of a space.",
+        _PARTIAL,
+    ),
+    Mutant(
+        "factors-stand-for-any-split",
+        "DecisionOption.misfits",
+        "name not in form",
+        "False",
+        "A loop that is whole is taken for one that is split.",
+        (*_PRESETS, *_PARTIAL),
+    ),
+    Mutant(
+        "open-funcs-are-judged",
+        "PartialSchedule.can_be_legal",
+        "(check for name in decided for check in ask_own(records, name))",
+        "(check for entry in plain for check in ask_own(records, entry.name))",
+        "What is not decided yet can make a partial schedule hopeless.",
+        _PARTIAL,
+    ),
+    Mutant(
+        "tiles-inside-tiles",
+        "NestsTopic._waiting",
+        "origins[name].endswith('.0')",
+        "origins[name].endswith('.1')",
+        "Experts' loops over tiles must stand inside the tiles.",
+        _PRESETS,
+    ),
+    Mutant(
+        "one-parent-only",
+        "crossed",
+        "chosen.choice(choices)",
+        "choices[0]",
+        "A cross is its first parent.",
+        _MOVES,
+    ),
+    Mutant(
+        "neighbours-include-the-schedule",
+        "neighbours",
+        "option.label != taken",
+        "True",
+        "A schedule is its own neighbor.",
+        _MOVES,
+    ),
+)
