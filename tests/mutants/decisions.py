@@ -57,6 +57,7 @@ DECISIONS = (
         "(check for entry in plain for check in ask_own(records, entry.name))",
         "What is not decided yet can make a partial schedule hopeless.",
         _PARTIAL,
+        equivalent="the default schedule of a Func breaks no rule about one Func alone",
     ),
     Mutant(
         "tiles-inside-tiles",

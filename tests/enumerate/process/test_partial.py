@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import spaces
 from apps.catalog import APPS
 from spaces import Options, PartialSchedule, ScheduleSpace
+from spaces.enumerate.process.partial import form_of
 from tests.enumerate.pipelines import blur
 
 CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
@@ -54,6 +55,27 @@ def test_what_decisions_made_they_find_again(
     assert way[-1].taken == made.taken
     assert way[-1].schedule == made.schedule
     assert [len(p.taken) for p in way] == list(range(len(way)))
+
+
+def test_several_fuses_are_found_in_their_order() -> None:
+    space = space_of("blur", "expert", CPU)
+    fused = 0
+    for seed in range(40):
+        made = space.start().at_random(random.Random(seed))
+        fuses = [label for label in made.taken if ".fuse(" in label]
+        if len(fuses) > 1:
+            fused += 1
+            assert space.way_to(made.schedule)[-1].taken == made.taken
+    assert fused > 5
+
+
+def test_an_option_that_splits_fits_no_loop_that_is_whole() -> None:
+    space = space_of("blur", "expert", CPU)
+    partial = space.resume(["no blur_x.in()", "no input.in()"])
+    whole, *splits = partial.options
+    form = form_of(partial.state, spaces.Schedule.default(space.pipeline))
+    assert whole.fits(form)
+    assert [option.misfits(form) for option in splits] == [1, 2, 2]
 
 
 @pytest.mark.parametrize("device", [CPU, SM80], ids=lambda device: device.name)
