@@ -152,7 +152,6 @@ class FusesTopic:
             state.then(self.order(self.stage, remaining)),
         )
         order = _order(state, self.stage)
-        passed: dict[str, None] = {}
         for (outer, inner), part in parts.items():
             fused = _unused(state, self.stage, f"{outer}_{inner}")
             places = self.loops.index(outer), self.loops.index(inner)
@@ -161,10 +160,7 @@ class FusesTopic:
             after = state.with_order(
                 self.stage.stage, evolve(order, splits=(*order.splits, record))
             ).then(evolve(self, loops=loops, latest=places))
-            yield DecisionOption(
-                f"{self.stage}.fuse({inner}, {outer}, {fused})", {**passed, part: 1}, after
-            )
-            passed[part] = None
+            yield DecisionOption(f"{self.stage}.fuse({inner}, {outer}, {fused})", {part: 1}, after)
 
     def _pairs(self, state: ProcessState) -> Iterator[tuple[str, str]]:
         """The pairs, (outer, inner), that may be fused next, in the order in which fuses follow."""
