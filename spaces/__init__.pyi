@@ -362,6 +362,10 @@ from spaces.enumerate.process.decision import (
     DecisionPoint as DecisionPoint,
     DecisionOption as DecisionOption,
 )
+from spaces.enumerate.process.encoding import (
+    encoded as encoded,
+    decoded as decoded,
+)
 from spaces.enumerate.process.moves import (
     neighbours as neighbours,
     mutated as mutated,

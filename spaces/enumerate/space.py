@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 import random
@@ -36,6 +37,7 @@ from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.writing.serialize import to_json
 
 NOTHING_FIXED = Schedule(())
 """A schedule without entries."""
@@ -173,6 +175,13 @@ class ScheduleSpace:
     @cached_property
     def _census(self) -> Census:
         return Census(self.menus)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A text of 32 hexadecimal digits, the same on every machine. It is equal for spaces of
+        equal pipelines, devices, options and fixed entries, where labels mean the same.
+        """
+        return hashlib.blake2b(to_json(self).encode(), digest_size=16).hexdigest()
 
     def start(self) -> PartialSchedule:
         """The partial schedule in which nothing is decided but the entries in ``fixed``."""
