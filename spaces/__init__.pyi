@@ -394,6 +394,7 @@ from spaces.enumerate.strategies import (
     UnknownStrategyError as UnknownStrategyError,
 )
 from spaces.enumerate.board import Limits as Limits
+from spaces.enumerate.annealing import Annealing as Annealing
 from spaces.enumerate.beam import Beam as Beam
 from spaces.enumerate.stagewise import Stagewise as Stagewise
 from spaces.enumerate.events import (

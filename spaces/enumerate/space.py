@@ -155,6 +155,12 @@ class ScheduleSpace:
         for mistake in _misfits(self.pipeline, self.fixed):
             raise ValueError(mistake)
 
+    @property
+    def decides_loops(self) -> bool:
+        """Whether the options decide the loops of Funcs one by one."""
+        names = (*self.options.root, *self.options.inner)
+        return any(name in LOOP_BY_LOOP for name in names)
+
     @cached_property
     def menus(self) -> dict[str, FuncMenu]:
         """The menu of each Func, consumers first.
@@ -162,14 +168,14 @@ class ScheduleSpace:
         Raises:
             ValueError: the options decide the loops of Funcs one by one.
         """
-        for name in (*self.options.root, *self.options.inner):
-            if name in LOOP_BY_LOOP:
-                raise ValueError(
-                    f"Pattern {name} decides the loops of {self.pipeline.name} one by one, so its "
-                    "Funcs have no menus of whole domain orders. Counts, samples and strategies "
-                    "need other patterns, as in Options.small(device); start(), iteration, "
-                    "membership and neighbours do not."
-                )
+        if self.decides_loops:
+            raise ValueError(
+                f"The options decide the loops of {self.pipeline.name} one by one (patterns "
+                f"{self.options.root[0]}, {self.options.inner[0]}), so its Funcs have no menus of "
+                "whole domain orders. Counts, samples and the strategies stagewise, exhaustive and "
+                "beam need other patterns, as in Options.small(device); start(), iteration, "
+                "membership, neighbours and the strategy annealing do not."
+            )
         return func_menus(self.pipeline, self.device, self.options, self.fixed)
 
     @cached_property

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from spaces.cost.model import CostFunction, CostModel
 from spaces.cost.registry import cost_model
+from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits, Strategy
 from spaces.enumerate.events import Done, Event
@@ -15,6 +16,7 @@ from spaces.enumerate.stagewise import Stagewise
 from spaces.model.suggestions import suggestion
 
 _strategies: dict[str, Strategy] = {
+    "annealing": Annealing(),
     "beam": Beam(),
     "exhaustive": exhaustive,
     "stagewise": Stagewise(),

@@ -11,6 +11,7 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Weighted
+from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits
 from spaces.enumerate.events import Done, Expanded, Improved, Scored
@@ -56,6 +57,7 @@ REGISTERED = strategy_names()
 """The strategies of the library, before any test registers one."""
 
 STRATEGIES = {
+    "annealing": Annealing(steps=60),
     "exhaustive": "exhaustive",
     "stagewise": "stagewise",
     "beam": Beam(depth=2, width=3, factors=(8, 32)),

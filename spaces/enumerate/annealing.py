@@ -1,0 +1,129 @@
+"""Simulated annealing over single decisions, also in spaces that decide loop by loop."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+
+from attrs import frozen
+
+from spaces.constraints.legality.verify import verify
+from spaces.cost.model import CostModel
+from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.events import Event, Expanded, Found
+from spaces.enumerate.ladder import incumbents, offered, priced
+from spaces.enumerate.options import Options
+from spaces.enumerate.process.partial import Chooser, PartialSchedule, form_of, like
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.deadline import OutOfTime
+from spaces.model.schedules.schedule import Schedule
+
+PART = 50
+"""Steps between two events of progress."""
+
+
+@frozen(kw_only=True)
+class Annealing:
+    """Changes one random decision at a time, and keeps what is cheaper, or not much dearer.
+
+    The search starts at ``start``, such as a schedule by hand, or at the cheapest schedule of a
+    ladder of simple ones. A schedule that costs ``r`` times as much as the current one takes its
+    place with a chance of ``r ** (-1 / heat)``; the heat falls evenly to 0 over the steps. Other
+    decisions stay as they are, as far as their options are still there.
+
+    Attributes:
+        start: a legal schedule of the space to start at.
+        steps: the number of random changes.
+        heat: the heat at the first step: at 0.3 twice the cost is taken one time in ten.
+    """
+
+    start: Schedule | None = None
+    steps: int = 1000
+    heat: float = 0.3
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        board = Board(limits)
+        if self.start is None:
+            yield from incumbents(_simple(space), model, board)
+        else:
+            yield from offered(space, model, board, self.start)
+        if not board.best:
+            yield board.done(space, complete=False)
+            return
+        chosen = random.Random(limits.seed)
+        complete = True
+        current = board.best[0]
+        try:
+            with board.deadline.kept():
+                place = _Place.of(space, current.schedule)
+                steps = self.steps if place.way else 0  # a space may have a single schedule
+                for step in range(steps):
+                    if step % PART == 0:
+                        yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
+                        yield board.scored
+                    found = _scored(space, model, board, place.changed(chosen))
+                    if found is None:
+                        continue
+                    yield from board.offer(found)
+                    heat = self.heat * (1 - step / steps)
+                    if is_taken(current.cost, found.cost, heat, chosen.random()):
+                        current, place = found, _Place.of(space, found.schedule)
+        except OutOfTime:
+            complete = False
+        yield board.scored
+        yield board.done(space, complete)
+
+
+@frozen
+class _Place:
+    """A schedule of a space with the decisions on its way.
+
+    Attributes:
+        way: the partial schedule before each decision, with the label of the option taken.
+        rest: decides as the schedule does.
+    """
+
+    way: tuple[tuple[PartialSchedule, str], ...]
+    rest: Chooser
+
+    @staticmethod
+    def of(space: ScheduleSpace, schedule: Schedule) -> _Place:
+        way = space.way_to(schedule)
+        steps = tuple((partial, after.taken[-1]) for partial, after in pairwise(way))
+        return _Place(steps, like(form_of(way[0].state, schedule)))
+
+    def changed(self, chosen: random.Random) -> Schedule:
+        """The schedule with another option of one random decision."""
+        partial, taken = chosen.choice(self.way)
+        option = chosen.choice([one for one in partial.options if one.label != taken])
+        return partial.take(option).completed(self.rest).schedule
+
+
+def _simple(space: ScheduleSpace) -> ScheduleSpace:
+    """The space if it has whole patterns, or else the small space of its pipeline."""
+    if not space.decides_loops:
+        return space
+    small = Options.small(space.device)
+    return ScheduleSpace(space.pipeline, space.device, small, space.fixed)
+
+
+def _scored(
+    space: ScheduleSpace, model: CostModel, board: Board, schedule: Schedule
+) -> Found | None:
+    """A schedule with its cost if it is legal."""
+    board.considered += 1
+    if not verify(space.pipeline, schedule, space.device):
+        return None
+    board.legal += 1
+    board.structures += 1
+    board.choices += 1
+    return Found(priced(space, model, board, schedule), schedule)
+
+
+def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:
+    """Whether a schedule takes the current one's place; ``draw`` is a random number below 1."""
+    if cost <= current:
+        return True
+    return heat > 0 and math.isfinite(cost) and draw < (cost / current) ** (-1 / heat)

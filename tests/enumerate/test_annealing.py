@@ -1,0 +1,52 @@
+"""Annealing in spaces that decide loop by loop."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import spaces
+from spaces import Annealing, Limits, Options, ScheduleSpace
+from spaces.enumerate.annealing import is_taken
+from tests.enumerate.pipelines import blur
+
+BLUR = blur()
+CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
+
+
+@pytest.mark.parametrize("device", [CPU, SM80], ids=lambda device: device.name)
+def test_what_it_finds_is_in_the_space(device: spaces.Device) -> None:
+    space = ScheduleSpace(BLUR, device, Options.expert(device))
+    model = "occupancy" if device is SM80 else "reuse"
+    events = list(spaces.search(space, model, Annealing(steps=40), Limits(top=3)))
+    costs = [event.best.cost for event in events if isinstance(event, spaces.Improved)]
+    assert costs == sorted(costs, reverse=True)
+    done = spaces.best(iter(events))
+    assert done.structures > 10
+    assert all(found.schedule in space for found in done.best)
+
+
+def test_it_improves_the_schedule_that_it_starts_at() -> None:
+    space = ScheduleSpace(BLUR, CPU, Options.expert(CPU))
+    slow = spaces.parse_schedule("blur_y.unroll(x, 2)\nblur_x.compute_at(blur_y, x)", BLUR)
+    events = list(spaces.search(space, "reuse", Annealing(start=slow, steps=60)))
+    first, *_, last = [event.best for event in events if isinstance(event, spaces.Improved)]
+    assert first.schedule == slow
+    assert last.cost < first.cost / 2
+    assert last.schedule in space
+
+
+def test_a_start_outside_the_space() -> None:
+    space = ScheduleSpace(BLUR, CPU, Options(root=("strips",)))
+    start = spaces.parse_schedule("blur_y.unroll(x, 2)", BLUR)
+    with pytest.raises(ValueError, match="The space of blur_y has no such schedule"):
+        list(spaces.search(space, "reuse", Annealing(start=start, steps=2)))
+
+
+def test_heat_takes_dearer_schedules_and_no_heat_does_not() -> None:
+    assert is_taken(1.0, 0.9, 0.0, 0.99)
+    assert not is_taken(1.0, 1.1, 0.0, 0.0)
+    assert is_taken(1.0, 2.0, 0.3, 0.09)
+    assert not is_taken(1.0, 2.0, 0.3, 0.11)
+    assert not is_taken(1.0, math.inf, 0.3, 0.0)
