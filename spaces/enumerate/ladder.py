@@ -16,10 +16,9 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
-from spaces.enumerate.census import entry_parameters
 from spaces.enumerate.events import Event, Found
 from spaces.enumerate.frontier import Frontier, ResidualPath
-from spaces.enumerate.menus import FuncMenu
+from spaces.enumerate.menus import FuncMenu, entry_parameters
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import NO_DEADLINE, OutOfTime
 from spaces.model.formulas.regions import UnboundedError

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.counting import features
+from spaces.enumerate.census import CandidateBlock, NestLoops, NestWays
 from spaces.enumerate.frontier import ResidualPath, open_depths, store_depths
 from spaces.enumerate.options import Options
+from spaces.enumerate.path_form import PathForm
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, Maker, Pattern, Shape, made_by
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import FormulaError
-from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
+from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
 
 Orders = tuple[DomainOrder, ...]
@@ -35,6 +40,7 @@ class FuncMenu:
         root: domain orders at root, by the name of their pattern.
         inner: domain orders at a loop, by the name of their pattern.
         factors: the menu of each parameter of these orders.
+        named: the levels that given entries name.
     """
 
     function: Function
@@ -45,6 +51,75 @@ class FuncMenu:
     root: Mapping[str, Orders] = field(eq=False)
     inner: Mapping[str, Orders] = field(eq=False)
     factors: Mapping[str, tuple[int, ...]] = field(eq=False)
+    named: frozenset[LoopLevel] = field(kw_only=True, default=frozenset())
+
+    def levels(self, path: PathForm) -> Iterator[PathForm | None]:
+        """The levels where the Func may be computed, but for those of the path of its uses; None if
+        it is inlined.
+        """
+        if self.may_inline:
+            yield None
+        if self.may_root:
+            yield path.root
+
+    def ways(self, at: PathForm) -> Iterator[NestWays]:
+        """The orders of the Func at a level, one a pattern."""
+        if at.outer is None:
+            yield from self._root_ways.values()
+        else:
+            for name, ways in self._inner_ways.items():
+                if fits(self.inner[name], at.kinds):
+                    yield ways
+
+    def stores(self, at: PathForm) -> int:
+        """The number of levels where the Func may be stored if it is computed at a level."""
+        return at.stores if self.stores_outside and at.outer is not None else 1
+
+    def chosen(
+        self, path: ResidualPath, block: CandidateBlock
+    ) -> tuple[FuncSchedule, dict[str, int], int]:
+        """The entry of a candidate, the numbers of its parameters, and the index that remains.
+
+        Args:
+            path: the loops around the uses of the Func.
+            block: the block of the candidate.
+        """
+        if block.at is None or block.ways is None:
+            return self.inlined, {}, block.index
+        depth, index, numbers = block.at.depth, block.index, {}
+        orders = (self.inner if depth else self.root)[block.ways.name]
+        index, place = divmod(index, self.stores(block.at))
+        store = store_depths(path, depth)[place]
+        entry = self._entry(orders, _level(path, depth), _level(path, store))
+        for parameter in entry_parameters(entry):
+            index, place = divmod(index, len(self.factors[parameter]))
+            numbers[parameter] = self.factors[parameter][place]
+        return entry, numbers, index
+
+    @cached_property
+    def _root_ways(self) -> dict[str, NestWays]:
+        return {name: self._ways(name, orders) for name, orders in self.root.items()}
+
+    @cached_property
+    def _inner_ways(self) -> dict[str, NestWays]:
+        return {name: self._ways(name, orders) for name, orders in self.inner.items()}
+
+    def _ways(self, name: str, orders: Orders) -> NestWays:
+        return NestWays(name, tuple(self._stage_ways(order) for order in orders))
+
+    def _stage_ways(self, order: DomainOrder) -> dict[NestLoops, int]:
+        """The loops of a stage, with the number of choices of its parameters."""
+        factors = (s.factor for s in order.splits if isinstance(s, Split))
+        times = math.prod(len(self.factors[f]) for f in factors if isinstance(f, str))
+        return {self.loops(order): times}
+
+    def loops(self, order: DomainOrder) -> NestLoops:
+        """The loops of a stage, as forms of paths have them."""
+        levels = (LoopLevel(self.function.name, loop.name) for loop in order.loops)
+        return tuple(
+            (loop.kind, level if level in self.named else None)
+            for loop, level in zip(order.loops, levels, strict=True)
+        )
 
     def entries(self, path: ResidualPath) -> Iterator[FuncSchedule]:
         """Every schedule of the Func, given the loops that enclose its uses.
@@ -59,7 +134,7 @@ class FuncMenu:
             for compute in open_depths(path):
                 stores = store_depths(path, compute) if self.stores_outside else [compute]
                 for store, orders in itertools.product(stores, self.inner.values()):
-                    if fits(orders, path[:compute]):
+                    if fits(orders, {step.kind for step in path[:compute]}):
                         yield self._entry(orders, _level(path, compute), _level(path, store))
 
     @property
@@ -97,6 +172,24 @@ class FixedMenu(FuncMenu):
         """The given schedule."""
         yield self.entry
 
+    def levels(self, path: PathForm) -> Iterator[PathForm | None]:
+        """The given compute level, or root if no loop of the path is it; None if it is inlined."""
+        compute = self.entry.compute
+        if compute.is_inline:
+            yield None
+        else:
+            yield next((at for at in path.levels if at.level == compute), path.root)
+
+    def chosen(
+        self, path: ResidualPath, block: CandidateBlock
+    ) -> tuple[FuncSchedule, dict[str, int], int]:
+        """The given entry."""
+        return self.entry, {}, block.index
+
+    def ways(self, at: PathForm) -> Iterator[NestWays]:
+        """The given domain orders."""
+        yield self._ways("given", self.entry.stages)
+
 
 def func_menus(
     pipeline: Pipeline, device: Device, options: Options, fixed: Schedule
@@ -104,12 +197,14 @@ def func_menus(
     """The menu of each Func, consumers first; a Func of ``fixed`` has only its entry."""
     extents = _extents(pipeline)
     given = {entry.name: entry for entry in fixed.funcs}
-    return {
+    named = frozenset(entry.compute for entry in fixed.funcs)
+    menus = {
         function.name: FixedMenu.of(function, given[function.name])
         if function.name in given
         else _func_menu(pipeline, function, device, options, extents[function.name])
         for function in reversed(pipeline.functions)
     }
+    return {name: evolve(menu, named=named) for name, menu in menus.items()}
 
 
 def _func_menu(
@@ -216,12 +311,21 @@ def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
     return {f.name: dict(zip(f.args, f.required, strict=True)) for f in found.funcs}
 
 
-def fits(orders: Orders, around: ResidualPath) -> bool:
-    """Whether thread loops would be inside a block and outside other thread loops."""
-    kinds = {step.kind for step in around}
+def fits(orders: Orders, kinds: Collection[LoopKind]) -> bool:
+    """Whether thread loops would be inside a block and outside other thread loops.
+
+    Args:
+        orders: domain orders of a Func.
+        kinds: the kinds of the loops around it.
+    """
     if any(loop.kind is LoopKind.GPU_THREAD for order in orders for loop in order.loops):
         return LoopKind.GPU_BLOCK in kinds and LoopKind.GPU_THREAD not in kinds
     return True
+
+
+def entry_parameters(entry: FuncSchedule) -> tuple[str, ...]:
+    """The parameters of the entry of one Func."""
+    return parameters(Schedule((entry,)))
 
 
 def _level(path: ResidualPath, depth: int) -> LoopLevel:

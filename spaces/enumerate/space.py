@@ -21,10 +21,11 @@ from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Columns
-from spaces.enumerate.census import Census, entry_parameters
+from spaces.enumerate.candidates import candidate
+from spaces.enumerate.census import Census
 from spaces.enumerate.estimate import CountEstimate
 from spaces.enumerate.events import Counted
-from spaces.enumerate.menus import FuncMenu, func_menus
+from spaces.enumerate.menus import FuncMenu, entry_parameters, func_menus
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.patterns import LOOP_BY_LOOP
 from spaces.enumerate.process.decision import FormParts, parts_of
@@ -304,11 +305,13 @@ class ScheduleSpace:
 
     @property
     def candidates(self) -> int:
-        """The number of schedules, legal or not: an upper limit of :meth:`count`.
+        """The number of candidates, an upper limit of :meth:`count`. A candidate is a schedule of
+        the options, legal or not, in which a Func with several readers is placed as the reader that
+        is decided first allows.
 
         It is exact, and immediate also for an astronomic space.
         """
-        return self._census.total()
+        return self._census.total
 
     def candidate(self, index: int) -> Schedule:
         """The candidate of an index below :attr:`candidates`, legal or not.
@@ -316,8 +319,9 @@ class ScheduleSpace:
         Raises:
             IndexError: the index is not below :attr:`candidates`.
         """
-        entries, numbers = self._census.candidate(index)
-        return bind(self.schedule(entries), numbers)
+        entries, numbers = candidate(self._census, self.menus, index)
+        ordered = tuple(entries[function.name] for function in self.pipeline.functions)
+        return bind(self.schedule(ordered), numbers)
 
     def estimate(
         self, samples: int = 200, seed: int = 0, *, seconds: float = math.inf

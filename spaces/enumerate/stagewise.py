@@ -22,11 +22,10 @@ from spaces.cost.accesses import Course, stage_work
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
-from spaces.enumerate.census import entry_parameters
 from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.frontier import Frontier, ResidualPath, depth_of, store_depths
 from spaces.enumerate.ladder import RUNGS, filled, incumbents, priced
-from spaces.enumerate.menus import FuncMenu
+from spaces.enumerate.menus import FuncMenu, entry_parameters
 from spaces.enumerate.space import ScheduleSpace, Structure
 from spaces.model.algorithm.pipeline import Function, Image, Pipeline
 from spaces.model.deadline import OutOfTime

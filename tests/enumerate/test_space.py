@@ -126,7 +126,7 @@ def test_kinds_of_loops_tell_states_apart() -> None:
     )
     producer = attrs.evolve(producer, inner={"serial": (rows,)})
     census = Census({"blur_y": consumer, "blur_x": producer})
-    assert census.total() == (2 + 3) + (1 + 2)
+    assert census.total == (2 + 3) + (1 + 2)
 
 
 def test_numbers_multiply_structures() -> None:
@@ -205,10 +205,12 @@ def test_samples_reach_everything() -> None:
 
 
 def test_estimates_agree_with_counts() -> None:
+    """Of twenty intervals of 95 % at least sixteen hold the count, but for one time in 300."""
     space = ScheduleSpace(blur(), FOUR_CORES, TILES)
-    estimate = space.estimate(samples=150, seed=5)
-    assert 0 < estimate.low < estimate.mean < estimate.high < space.candidates
-    assert estimate.low < space.count() < estimate.high
+    estimates = [space.estimate(samples=60, seed=seed) for seed in range(20)]
+    for estimate in estimates:
+        assert 0 < estimate.low < estimate.mean < estimate.high < space.candidates
+    assert sum(e.low < space.count() < e.high for e in estimates) >= 16
 
 
 def test_astronomic_spaces_are_counted_at_once() -> None:

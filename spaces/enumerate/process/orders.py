@@ -65,7 +65,8 @@ def fitting(
     menu = _menu(state, func)
     if at_root:
         return dict(menu.root)
-    return {name: orders for name, orders in menu.inner.items() if fits(orders, around)}
+    kinds = {step.kind for step in around}
+    return {name: orders for name, orders in menu.inner.items() if fits(orders, kinds)}
 
 
 def _menu(state: ProcessState, func: str) -> FuncMenu:
