@@ -109,9 +109,12 @@ class FuncMenu:
 
     def _stage_ways(self, order: DomainOrder) -> dict[NestLoops, int]:
         """The loops of a stage, with the number of choices of its parameters."""
-        factors = (s.factor for s in order.splits if isinstance(s, Split))
-        times = math.prod(len(self.factors[f]) for f in factors if isinstance(f, str))
-        return {self.loops(order): times}
+        return {self.loops(order): self.choices((order,))}
+
+    def choices(self, orders: Orders) -> int:
+        """The number of choices of the parameters of some stages."""
+        factors = (s.factor for order in orders for s in order.splits if isinstance(s, Split))
+        return math.prod(len(self.factors[f]) for f in factors if isinstance(f, str))
 
     def loops(self, order: DomainOrder) -> NestLoops:
         """The loops of a stage, as forms of paths have them."""

@@ -30,6 +30,7 @@ from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.patterns import LOOP_BY_LOOP
 from spaces.enumerate.process.decision import FormParts, parts_of
 from spaces.enumerate.process.deriving import DeriveTopic, derivations
+from spaces.enumerate.process.limits import upper_limit
 from spaces.enumerate.process.partial import PartialSchedule, replayed
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Pipeline
@@ -192,8 +193,12 @@ class ScheduleSpace:
 
     def start(self) -> PartialSchedule:
         """The partial schedule in which nothing is decided but the entries in ``fixed``."""
-        state = ProcessState(self.pipeline, self.device, self.options, self.fixed.funcs)
+        state = self._first
         return PartialSchedule.at(state.then(DeriveTopic(derivations(state))))
+
+    @property
+    def _first(self) -> ProcessState:
+        return ProcessState(self.pipeline, self.device, self.options, self.fixed.funcs)
 
     def resume(self, taken: Iterable[str]) -> PartialSchedule:
         """The partial schedule after the options with these labels, as in
@@ -311,6 +316,8 @@ class ScheduleSpace:
 
         It is exact, and immediate also for an astronomic space.
         """
+        if self.decides_loops:
+            return upper_limit(self._first)
         return self._census.total
 
     def candidate(self, index: int) -> Schedule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
@@ -18,6 +18,13 @@ _OUTSIDE = {
     LoopKind.GPU_THREAD: (LoopKind.SERIAL, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD),
 }
 """The loops that may stand outside a loop of each kind, within one stage."""
+
+
+def may_follow(kind: LoopKind, outside: Iterable[LoopKind]) -> bool:
+    """Whether a loop of this kind may stand inside loops of other kinds, within one stage."""
+    if kind is LoopKind.VECTORIZED:
+        return LoopKind.VECTORIZED not in outside
+    return kind not in _OUTSIDE or all(one in _OUTSIDE[kind] for one in outside)
 
 
 @frozen
@@ -44,13 +51,10 @@ class NestsTopic(LoopsTopic):
             match loop.kind:
                 case LoopKind.SERIAL:
                     return True
-                case LoopKind.VECTORIZED:
-                    return loop.name in short and LoopKind.VECTORIZED not in outside
-                case LoopKind.UNROLLED:
-                    return loop.name in short
+                case LoopKind.VECTORIZED | LoopKind.UNROLLED:
+                    return loop.name in short and may_follow(loop.kind, outside)
                 case _:
-                    before = _OUTSIDE[loop.kind]
-                    return loop.name not in racing and all(kind in before for kind in outside)
+                    return loop.name not in racing and may_follow(loop.kind, outside)
 
         return allows
 

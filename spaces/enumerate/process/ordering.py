@@ -195,18 +195,16 @@ class LoopsTopic:
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         order = _order(state, self.stage)
-        on_gpu = isinstance(state.device, GpuDevice)
         if not self.remaining:
             end = {f"{self.stage} loop {len(order.loops)}": None}
             yield DecisionOption("all loops have a place", end, state.then(AtomicTopic(self.stage)))
-        if not order.loops and on_gpu and "gpu_single_thread" in state.choices.directives:
+        if not order.loops and has_single_threads(state):
             yield self._next(state, order, SINGLE_THREAD)
-        kinds = [kind for kind in (_GPU_KINDS if on_gpu else _CPU_KINDS) if kind in KINDS_OF]
         allowed = self.allowed(state)
         for name in self.remaining:
-            for kind in kinds:
+            for kind in loop_kinds(state):
                 loop = OrderedLoop(name, kind)
-                if KINDS_OF[kind] in ("", *state.choices.directives) and allowed(loop):
+                if allowed(loop):
                     yield self._next(state, order, (loop,))
 
     def allowed(self, state: ProcessState) -> Callable[[OrderedLoop], bool]:
@@ -240,6 +238,18 @@ KINDS_OF = {
     LoopKind.GPU_THREAD: "gpu_threads",
 }
 """The directive that gives a loop a kind; none for serial loops."""
+
+
+def loop_kinds(state: ProcessState) -> list[LoopKind]:
+    """The kinds that a loop may have in a space."""
+    kinds = _GPU_KINDS if isinstance(state.device, GpuDevice) else _CPU_KINDS
+    return [kind for kind in kinds if KINDS_OF[kind] in ("", *state.choices.directives)]
+
+
+def has_single_threads(state: ProcessState) -> bool:
+    """Whether a stage may be a kernel of one thread."""
+    on_gpu = isinstance(state.device, GpuDevice)
+    return on_gpu and "gpu_single_thread" in state.choices.directives
 
 
 @frozen

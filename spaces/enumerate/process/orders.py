@@ -49,7 +49,7 @@ class OrderTopic:
             yield self._pattern(state, name, orders)
 
     def _pattern(self, state: ProcessState, name: str, orders: Orders) -> DecisionOption:
-        menu = _menu(state, self.func)
+        menu = menu_of(state, self.func)
         after = state.with_draft(evolve(state.entry, stages=orders))
         for order in orders:
             for record in order.splits:
@@ -62,14 +62,15 @@ def fitting(
     state: ProcessState, func: str, around: ResidualPath, at_root: bool
 ) -> dict[str, Orders]:
     """The domain orders of a Func by pattern, at root or inside the loops ``around``."""
-    menu = _menu(state, func)
+    menu = menu_of(state, func)
     if at_root:
         return dict(menu.root)
     kinds = {step.kind for step in around}
     return {name: orders for name, orders in menu.inner.items() if fits(orders, kinds)}
 
 
-def _menu(state: ProcessState, func: str) -> FuncMenu:
+def menu_of(state: ProcessState, func: str) -> FuncMenu:
+    """The patterns of a Func."""
     return _menus(state.pipeline, state.device, state.choices)[func]
 
 

@@ -89,25 +89,26 @@ class PlaceTopic:
             "compute_root()" if compute.is_root else f"compute_at({compute.func}, {compute.loop})"
         )
         topics = (OrderTopic(self.func), WithTopic(self.func), StoreTopic(self.func, depth))
+        hoist = () if self.func in state.pipeline.outputs else (HoistTopic(self.func, depth),)
+        storage = storage_topics(state, self.func)
         return DecisionOption(
             f"{self.func}.{label}",
             {self.name: part},
-            state.with_draft(entry).then(
-                *topics, *self._storage(state, depth), CloseTopic(self.func)
-            ),
+            state.with_draft(entry).then(*topics, *hoist, *storage, CloseTopic(self.func)),
         )
 
-    def _storage(self, state: ProcessState, depth: int) -> Iterator[Topic]:
-        args = state.function(self.func).args
-        if self.func not in state.pipeline.outputs:
-            yield HoistTopic(self.func, depth)
-            yield MemoryTopic(self.func)
-            yield StorageOrderTopic(self.func)
-            for dimension in args:
-                yield FoldTopic(self.func, dimension)
-                yield PadTopic(self.func, dimension)
+
+def storage_topics(state: ProcessState, func: str) -> Iterator[Topic]:
+    """What is decided about the storage and bounds of a Func wherever it is computed."""
+    args = state.function(func).args
+    if func not in state.pipeline.outputs:
+        yield MemoryTopic(func)
+        yield StorageOrderTopic(func)
         for dimension in args:
-            yield BoundTopic(self.func, dimension)
+            yield FoldTopic(func, dimension)
+            yield PadTopic(func, dimension)
+    for dimension in args:
+        yield BoundTopic(func, dimension)
 
 
 def _levels(state: ProcessState, func: str) -> Iterator[int]:

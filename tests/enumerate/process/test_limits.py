@@ -1,0 +1,79 @@
+"""Upper limits of loop-by-loop spaces against all schedules that the process lists."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaces.constraints.devices.device import Device, device
+from spaces.enumerate.options import Options
+from spaces.enumerate.process.order_counts import fuses
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.domain_order import Tail
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur, line, row_sums
+
+GPU = device("sm_80")
+
+
+def options(pattern: str, splits: int, *directives: str, tails: tuple[Tail, ...] = (Tail.AUTO,)):
+    """Loop by loop, with a menu of two factors."""
+    return Options(
+        root=(pattern,),
+        inner=(pattern,),
+        directives=directives,
+        splits=splits,
+        tails=tails,
+        small_factors=1,
+        equal_parts=1,
+        largest_factor=2,
+    )
+
+
+def listed(space: ScheduleSpace) -> int:
+    """The number of schedules that the process lists, legal or not."""
+    return sum(structure.size for structure in space.structures())
+
+
+TAILS = (Tail.AUTO, Tail.ROUND_UP, Tail.GUARD_WITH_IF)
+EXACT = {
+    "splits of splits": (line(), FOUR_CORES, options("loops", 2, "split")),
+    "kinds": (line(), FOUR_CORES, options("loops", 1, "split", "parallel", "unroll", tails=TAILS)),
+    "fuses": (line(), FOUR_CORES, options("loops", 2, "split", "fuse")),
+    "storage": (line(16), FOUR_CORES, options("loops", 0, "bound", "align_bounds")),
+    "blocks": (line(), GPU, options("loops", 1, "split", "gpu_blocks", "gpu_single_thread")),
+    "nests": (line(), FOUR_CORES, options("nests", 2, "split", "parallel")),
+    "nests on a GPU": (line(), GPU, options("nests", 1, "split", "gpu_blocks", "gpu_threads")),
+}
+
+
+@pytest.mark.parametrize("case", EXACT.values(), ids=EXACT)
+def test_the_limit_of_one_stage_is_its_number(case: tuple[Pipeline, Device, Options]) -> None:
+    space = ScheduleSpace(*case)
+    assert space.candidates == listed(space)
+
+
+LIMITED = {
+    "storage": (blur(), FOUR_CORES, options("loops", 0, "hoist_storage", "store_in", "vectorize")),
+    "wrappers": (line(), FOUR_CORES, options("loops", 0, "in_", "parallel", "unroll")),
+    "wrapped stages": (blur(), FOUR_CORES, options("loops", 0, "in_")),
+    "together": (blur(), FOUR_CORES, options("loops", 0, "compute_with", "parallel")),
+    "updates": (row_sums(), FOUR_CORES, options("loops", 0, "atomic", "parallel", "fuse")),
+    "nests": (blur(), FOUR_CORES, options("nests", 1, "split")),
+    "patterns at loops": (
+        blur(),
+        FOUR_CORES,
+        Options(root=("loops",), splits=0, row_tiles=(8,), tiles=(8,), directives=("unroll",)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LIMITED.values(), ids=LIMITED)
+def test_limits_of_several_stages_hold(case: tuple[Pipeline, Device, Options]) -> None:
+    space = ScheduleSpace(*case)
+    assert 0 < listed(space) <= space.candidates
+
+
+def test_fuses_of_three_loops() -> None:
+    """Three loops: a pair of six, then the rest with it on either side."""
+    assert [fuses(3, loops) for loops in (2, 1)] == [6, 12]
