@@ -348,10 +348,10 @@ from spaces.cost.measurer import (
 # Spaces of schedules
 from spaces.enumerate.space import (
     ScheduleSpace as ScheduleSpace,
-    Structure as Structure,
     EmptySpaceError as EmptySpaceError,
 )
-from spaces.enumerate.estimate import CountEstimate as CountEstimate
+from spaces.enumerate.structure import Structure as Structure
+from spaces.enumerate.estimate import CountBounds as CountBounds, CountEstimate as CountEstimate
 from spaces.enumerate.events import Counted as Counted
 from spaces.enumerate.options import (
     Options as Options,

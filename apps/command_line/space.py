@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
@@ -28,6 +29,7 @@ from spaces.cost.model import CostFunction
 from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.emptiness import explain_empty
+from spaces.enumerate.estimate import CountBounds, CountEstimate, about
 from spaces.enumerate.events import Counted, Done, Event, Expanded, Found, Improved, Scored
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import NOTHING_FIXED, EmptySpaceError, ScheduleSpace
@@ -128,41 +130,49 @@ def enumerate_schedules(
     "count unsharp --device sm_80 --seconds 10",
 )
 def count(
-    app: AppName, device: DeviceName = "cpu", seconds: Most = 60.0, as_json: AsJson = False
+    app: AppName,
+    device: DeviceName = "cpu",
+    options: OptionsName = Preset.SMALL,
+    seconds: Most = 60.0,
+    as_json: AsJson = False,
 ) -> None:
-    """Count the legal schedules; estimate their number in a large space."""
-    space = space_of(find(app), device)
+    """Count the legal schedules. For a large space, estimate their number, or give bounds if loops
+    are decided one by one.
+    """
+    space = space_of(find(app), device, options)
     deadline = Deadline.after(seconds)
     try:
         candidates = _candidates(space, deadline)
-        exact = candidates <= EXACT_UP_TO
-        if exact:
-            legal = _counted(space, deadline)
+        if candidates <= EXACT_UP_TO:
+            found: CountBounds | CountEstimate = _counted(space, deadline)
+        elif space.decides_loops:
+            found = space.bounds(seconds=deadline.left)
         else:
-            estimate = space.estimate(SAMPLES, seconds=deadline.left)
+            found = space.estimate(SAMPLES, seconds=deadline.left)
     except (TimeoutError, OutOfTime) as error:
         said = str(error) or f"Counting the candidates takes longer than {seconds:g} s."
         raise CommandError(said) from None
     if as_json:
-        number = (
-            {"legal": legal, "low": legal, "high": legal}
-            if exact
-            else {
-                "legal": round(estimate.mean),
-                "low": round(estimate.low),
-                "high": round(estimate.high),
-            }
-        )
+        sys.set_int_max_str_digits(0)  # numbers of candidates have thousands of digits
+        exact = isinstance(found, CountBounds) and found.is_exact
         report = {"app": app, "device": device, "candidates": candidates, "exact": exact}
-        line(json.dumps(report | number, indent=2))
+        line(json.dumps(report | _numbers(found), indent=2))
         return
-    line(f"{_about(candidates)} candidates")
-    if not exact:
-        line(f"legal schedules: {estimate}")
-        return
-    line(f"{legal:,} legal schedules")
-    if not legal:
-        line(str(explain_empty(space, seconds=deadline.left)))
+    line(f"{about(candidates)} candidates")
+    if isinstance(found, CountBounds) and found.is_exact:
+        line(f"{found.low:,} legal schedules")
+        if not found.low:
+            line(str(explain_empty(space, seconds=deadline.left)))
+    else:
+        line(f"legal schedules: {found}")
+
+
+def _numbers(found: CountBounds | CountEstimate) -> dict[str, int]:
+    """The numbers of a count; ``legal`` only if it is known or estimated."""
+    numbers = {"low": math.floor(found.low), "high": math.ceil(found.high)}
+    if isinstance(found, CountEstimate):
+        return {"legal": round(found.mean), **numbers}
+    return {"legal": found.low, **numbers} if found.is_exact else numbers
 
 
 def _candidates(space: ScheduleSpace, deadline: Deadline) -> int:
@@ -170,14 +180,14 @@ def _candidates(space: ScheduleSpace, deadline: Deadline) -> int:
         return space.candidates
 
 
-def _counted(space: ScheduleSpace, deadline: Deadline) -> int:
+def _counted(space: ScheduleSpace, deadline: Deadline) -> CountBounds:
     """The exact count, with progress."""
     last = Counted()
     with Reporter(deadline.left) as reporter:
         for last in space.counting(seconds=deadline.left):
             funnel = {"choices considered": last.considered, "legal": last.legal}
             reporter.show(f"counting structure {last.structures:,}", funnel)
-    return last.legal
+    return CountBounds(last.legal, last.legal)
 
 
 @command(
@@ -336,7 +346,3 @@ def space_of(
 
 def _text(schedule: Schedule, pipeline: Pipeline) -> str:
     return format_schedule(schedule, pipeline)
-
-
-def _about(count: float) -> str:
-    return f"{count:,.0f}" if count < 1e6 else f"{count:.3g}"

@@ -1,4 +1,4 @@
-"""Estimates of the number of legal schedules, from random candidates."""
+"""The number of legal schedules: certain bounds, and estimates from random candidates."""
 
 from __future__ import annotations
 
@@ -8,6 +8,30 @@ from attrs import frozen
 
 _DEVIATIONS = 1.959964
 """Standard deviations around the mean of a normal distribution that hold 95 % of it."""
+
+
+@frozen
+class CountBounds:
+    """Certain bounds of a number of legal schedules.
+
+    Attributes:
+        low: the number is not less than this.
+        high: the number is not greater than this.
+    """
+
+    low: int
+    high: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the number is known."""
+        return self.low == self.high
+
+    def __str__(self) -> str:
+        """``435``, or ``at least 120 and at most about 1.5e+3``."""
+        if self.is_exact:
+            return about(self.low)
+        return f"at least {about(self.low)} and at most {about(self.high)}"
 
 
 @frozen
@@ -55,9 +79,20 @@ class CountEstimate:
 
     def __str__(self) -> str:
         """``about 1.9e+21 (1.85e+21 to 1.93e+21 with 95 % confidence, 200 samples)``."""
-        mean, low, high = (f"{n:,.0f}" if n < 1e6 else f"{n:.3g}" for n in self._numbers)
+        mean, low, high = map(about, self._numbers)
         return f"about {mean} ({low} to {high} with 95 % confidence, {self.samples} samples)"
 
     @property
     def _numbers(self) -> tuple[float, float, float]:
         return self.mean, self.low, self.high
+
+
+def about(number: float) -> str:
+    """A number in few digits: ``1,234`` or ``1.23e+22340``, also beyond the range of floats."""
+    if number < 1e6:
+        return f"{number:,.0f}"
+    if not isinstance(number, int) or number.bit_length() < 1000:
+        return f"{number:.3g}"
+    exponent = math.floor(math.log10(number) + 0.002)  # 9.995 is shown as the next power
+    leading = 10 ** (math.log10(number) - exponent)
+    return f"{leading:.2f}e+{exponent}"

@@ -12,7 +12,8 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.ladder import incumbents
-from spaces.enumerate.space import ScheduleSpace, Structure
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.structure import Structure
 from spaces.model.deadline import OutOfTime
 
 

@@ -6,9 +6,11 @@ import hashlib
 import itertools
 import math
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 from attrs import Factory, field, frozen
@@ -20,19 +22,20 @@ from spaces.constraints.legality.judge import pipeline_faults
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
-from spaces.cost.batch import Columns
 from spaces.enumerate.candidates import candidate
 from spaces.enumerate.census import Census
-from spaces.enumerate.estimate import CountEstimate
+from spaces.enumerate.estimate import CountBounds, CountEstimate
 from spaces.enumerate.events import Counted
 from spaces.enumerate.menus import FuncMenu, entry_parameters, func_menus
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.patterns import LOOP_BY_LOOP
+from spaces.enumerate.positions import Positions
 from spaces.enumerate.process.decision import FormParts, parts_of
 from spaces.enumerate.process.deriving import DeriveTopic, derivations
 from spaces.enumerate.process.limits import upper_limit
 from spaces.enumerate.process.partial import PartialSchedule, replayed
 from spaces.enumerate.process.state import ProcessState
+from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock
 from spaces.model.expressions.numbers import seconds_given
@@ -45,75 +48,8 @@ NOTHING_FIXED = Schedule(())
 """A schedule without entries."""
 
 
-PART = 1 << 16
-"""The most choices of a structure that are judged or scored at once."""
-
-_MOST_AXES = 32
-"""The most parameters of a structure that are axes of one array; NumPy has up to 64."""
-
-
 class EmptySpaceError(ValueError):
     """No schedule of a space is legal, or a search found none."""
-
-
-@frozen
-class Structure:
-    """One structure of a space with its tile lattice.
-
-    Attributes:
-        schedule: the structure, with parameters as factors.
-        menus: the factors to choose from, for each parameter.
-    """
-
-    schedule: Schedule
-    menus: dict[str, tuple[int, ...]] = field(eq=False)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of choices of each parameter; ``()`` without parameters."""
-        return tuple(len(menu) for menu in self.menus.values())
-
-    @property
-    def size(self) -> int:
-        """The number of all choices."""
-        return math.prod(self.shape)
-
-    def parts(self, most: int = PART) -> Iterator[Structure]:
-        """The structure as structures of at most ``most`` choices, each with numbers for some
-        parameters; together they have the same choices in the same order.
-        """
-        names = list(self.menus)
-        size, first = 1, len(names)
-        while first and len(names) - first < _MOST_AXES:
-            size *= len(self.menus[names[first - 1]])
-            if size > most:
-                break
-            first -= 1
-        if not first:
-            yield self
-            return
-        rest = {name: self.menus[name] for name in names[first:]}
-        for numbers in itertools.product(*(self.menus[name] for name in names[:first])):
-            chosen = dict(zip(names[:first], numbers, strict=True))
-            yield Structure(bind(self.schedule, chosen), rest)
-
-    @property
-    def columns(self) -> Columns:
-        """The lattice as an open mesh: one axis a parameter."""
-        axes = np.ix_(*self.menus.values()) if self.menus else ()
-        return {n: a.astype(np.int64) for n, a in zip(self.menus, axes, strict=True)}
-
-    def numbers(self, index: int) -> dict[str, int]:
-        """The factors of one choice, by its index in the flattened lattice."""
-        numbers: dict[str, int] = {}
-        for name, menu in reversed(self.menus.items()):
-            index, place = divmod(index, len(menu))
-            numbers[name] = menu[place]
-        return numbers
-
-    def at(self, index: int) -> Schedule:
-        """The schedule of one choice."""
-        return bind(self.schedule, self.numbers(index))
 
 
 @frozen
@@ -174,9 +110,9 @@ class ScheduleSpace:
             raise ValueError(
                 f"The options decide the loops of {self.pipeline.name} one by one (patterns "
                 f"{self.options.root[0]}, {self.options.inner[0]}), so its Funcs have no menus of "
-                "whole domain orders. Counts, samples and the strategies stagewise, exhaustive and "
-                "beam need other patterns, as in Options.small(device); start(), iteration, "
-                "membership, neighbours and the strategy annealing do not."
+                "whole domain orders. Samples, estimates and the strategies stagewise, exhaustive "
+                "and beam need other patterns, as in Options.small(device); start(), iteration, "
+                "bounds(), membership, neighbours and the strategy annealing do not."
             )
         return func_menus(self.pipeline, self.device, self.options, self.fixed)
 
@@ -264,10 +200,90 @@ class ScheduleSpace:
 
     def __iter__(self) -> Iterator[Schedule]:
         """Every legal schedule, lazily and always in the same order."""
-        for structure in self._structures(_may_be_legal):
+        yield from self._choices(self._promising())
+
+    def _promising(self) -> Iterator[Structure]:
+        """The structures without those whose Funcs break a rule on their own."""
+        return self._structures(_may_be_legal)
+
+    def _choices(self, structures: Iterable[Structure]) -> Iterator[Schedule]:
+        """The legal choices of some structures."""
+        for structure in structures:
             for part in structure.parts():
                 for index in np.flatnonzero(self.legal(part)):
                     yield part.at(int(index))
+
+    @cached_property
+    def _positions(self) -> Positions:
+        return Positions(self._promising, self.legal)
+
+    @overload
+    def __getitem__(self, rank: int) -> Schedule: ...
+
+    @overload
+    def __getitem__(self, rank: slice) -> list[Schedule]: ...
+
+    def __getitem__(self, rank: int | slice) -> Schedule | list[Schedule]:
+        """The legal schedule of a rank, its place in the iteration from 0; for a slice, a list.
+
+        It judges all structures before it once, so it suits ranks up to some millions.
+
+        Raises:
+            IndexError: there are not as many legal schedules, or the rank is negative.
+        """
+        if isinstance(rank, slice):
+            return self._slice(rank)
+        found = None if rank < 0 else self._positions.at(rank)
+        if found is None:
+            raise IndexError(
+                f"The space of {self.pipeline.name} has no legal schedule of rank {rank}; ranks go "
+                "from 0 to count() - 1."
+            )
+        return found
+
+    def _slice(self, ranks: slice) -> list[Schedule]:
+        start, step = ranks.start or 0, ranks.step or 1
+        stop = sys.maxsize if ranks.stop is None else ranks.stop
+        if min(start, stop, step) < 0:
+            raise IndexError("Ranks go from 0 up; a slice of a space takes no negative numbers.")
+        found: list[Schedule] = []
+        for rank in range(start, stop, step):
+            schedule = self._positions.at(rank)
+            if schedule is None:
+                break
+            found.append(schedule)
+        return found
+
+    def rank(self, schedule: Schedule) -> int:
+        """The place of a legal schedule in the iteration, from 0: ``space[rank]`` is the same
+        schedule, up to the names of its loops.
+
+        It judges all structures before it once.
+
+        Raises:
+            ValueError: the schedule is illegal, or the space has no such schedule.
+        """
+        self.way_to(schedule)  # says what is missing
+        found = self.find(schedule)
+        if found is None:
+            verdict = verify(self.pipeline, schedule, self.device)
+            raise ValueError(f"Only legal schedules have a rank.\n{verdict}")
+        return self._positions.rank(*found)
+
+    def shard(self, number: int, *, of: int) -> Iterator[Schedule]:
+        """The legal schedules of one of several shards: together the shards have every schedule
+        of the iteration once. Equal spaces have equal shards on every machine.
+
+        Args:
+            number: the shard, from 0.
+            of: the number of shards.
+
+        Raises:
+            ValueError: there is no such shard.
+        """
+        if not 0 <= number < of:
+            raise ValueError(f"shard({number}, of={of}): give a number from 0 to {of - 1}.")
+        return self._choices(itertools.islice(self._promising(), number, None, of))
 
     def count(self, *, seconds: float = math.inf) -> int:
         """The number of legal schedules.
@@ -307,6 +323,19 @@ class ScheduleSpace:
                 f"{totals.considered:,} choices of {totals.structures:,} structures are legal so "
                 "far; estimate() draws random candidates instead."
             ) from None
+
+    def bounds(self, *, seconds: float = 60.0) -> CountBounds:
+        """Certain bounds of :meth:`count`: it judges structures until the time ends, and other
+        structures may be legal or not.
+        """
+        last = Counted()
+        try:
+            for totals in self.counting(seconds=seconds):
+                last = totals
+        except TimeoutError:
+            illegal = last.considered - last.legal
+            return CountBounds(last.legal, self.candidates - illegal)
+        return CountBounds(last.legal, last.legal)
 
     @property
     def candidates(self) -> int:

@@ -26,7 +26,8 @@ from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.frontier import Frontier, ResidualPath, depth_of, store_depths
 from spaces.enumerate.ladder import RUNGS, filled, incumbents, priced
 from spaces.enumerate.menus import FuncMenu, entry_parameters
-from spaces.enumerate.space import ScheduleSpace, Structure
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Function, Image, Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.expressions.expr import Call, Expr

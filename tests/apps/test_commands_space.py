@@ -1,6 +1,7 @@
 """``spaces enumerate``, ``count`` and ``search``."""
 
 import json
+import re
 
 import pytest
 
@@ -120,3 +121,14 @@ def test_estimates_that_no_schedule_can_meet_are_one_sentence(tmp_path, sched, c
     partly = ("--schedule", sched("f.vectorize(x, 8);")) if command == "complete" else ()
     _, err = spaces(command, f"{app}:small", *partly, status=1)
     assert "image im holds 0 to 63 in dimension 0, but 1 to 64 is needed" in err
+
+
+def test_count_bounds_a_space_that_decides_loop_by_loop():
+    arguments = ("count", "local_laplacian", "--options", "everything", "--seconds", "1")
+    told = json.loads(spaces(*arguments, "--json")[0], parse_int=len)
+    assert told["candidates"] > 20_000
+    assert not told["exact"]
+    assert "legal" not in told
+    assert re.search(
+        r"e\+22\d{3} candidates\nlegal schedules: at least .* and at most", spaces(*arguments)[0]
+    )

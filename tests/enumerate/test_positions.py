@@ -1,0 +1,106 @@
+"""Ranks, slices and shards of spaces against their iteration; bounds of counts."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from spaces.enumerate.estimate import CountBounds, about
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.writing.text import parse_schedule
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur, line
+
+TILES = Options(root=("strips", "tiles"), row_tiles=(8, 64), tiles=(8, 512), lanes=(1,))
+SPLITS = Options(
+    root=("loops",),
+    inner=("loops",),
+    directives=("split", "vectorize"),
+    splits=1,
+    small_factors=1,
+    equal_parts=1,
+    largest_factor=8,
+)
+
+
+@pytest.fixture(params=[(blur(), TILES), (line(), SPLITS)], ids=["patterns", "loop by loop"])
+def space(request: pytest.FixtureRequest) -> ScheduleSpace:
+    pipeline, options = request.param
+    return ScheduleSpace(pipeline, FOUR_CORES, options)
+
+
+def test_a_rank_is_the_place_in_the_iteration(space: ScheduleSpace) -> None:
+    listed = list(space)
+    assert [space[rank] for rank in range(len(listed))] == listed
+    assert [space.rank(schedule) for schedule in listed] == list(range(len(listed)))
+    with pytest.raises(IndexError, match=f"has no legal schedule of rank {len(listed)}"):
+        space[len(listed)]
+    with pytest.raises(IndexError, match="has no legal schedule of rank -1"):
+        space[-1]
+
+
+def test_slices_are_those_of_the_list(space: ScheduleSpace) -> None:
+    listed = list(space)
+    for ranks in (
+        slice(3),
+        slice(2, 7),
+        slice(1, None, 3),
+        slice(len(listed) - 1, 10**9),
+        slice(0),
+    ):
+        assert space[ranks] == listed[ranks]
+    with pytest.raises(IndexError, match="takes no negative numbers"):
+        space[-2:]
+
+
+def test_an_illegal_schedule_has_no_rank() -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES, TILES)
+    legal = set(space)
+    illegal = next(
+        schedule for schedule in map(space.candidate, itertools.count()) if schedule not in legal
+    )
+    with pytest.raises(ValueError, match="Only legal schedules have a rank"):
+        space.rank(illegal)
+    with pytest.raises(ValueError, match="has no such schedule"):
+        space.rank(parse_schedule("blur_x.compute_root()", space.pipeline))
+
+
+def test_an_interrupted_search_for_a_rank_goes_on() -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES, TILES)
+    with pytest.raises(OutOfTime), Deadline.after(0).kept():
+        space[3]
+    listed = list(ScheduleSpace(blur(), FOUR_CORES, TILES))
+    assert space[: len(listed) + 1] == listed
+
+
+def test_shards_have_every_schedule_once(space: ScheduleSpace) -> None:
+    shards = [list(space.shard(number, of=3)) for number in range(3)]
+    assert sorted(map(space.rank, itertools.chain(*shards))) == list(range(space.count()))
+    assert max(map(len, shards)) < space.count()
+    with pytest.raises(ValueError, match="give a number from 0 to 2"):
+        list(space.shard(3, of=3))
+
+
+def test_bounds_are_exact_if_the_time_suffices(space: ScheduleSpace) -> None:
+    bounds = space.bounds()
+    assert bounds.low == bounds.high == space.count()
+    assert bounds.is_exact
+    assert str(bounds) == str(space.count())
+
+
+def test_bounds_hold_what_is_counted_so_far(space: ScheduleSpace) -> None:
+    assert space.bounds(seconds=0) == CountBounds(0, space.candidates)
+    some = space.bounds(seconds=0.05)
+    assert some.low <= space.count() <= some.high
+
+
+def test_numbers_beyond_floats_are_shown() -> None:
+    assert [about(n) for n in (0, 1234, 1.5e7)] == ["0", "1,234", "1.5e+07"]
+    assert [about(n) for n in (10**22340, 10**400 - 1, 25 * 10**398)] == [
+        "1.00e+22340",
+        "1.00e+400",
+        "2.50e+399",
+    ]
