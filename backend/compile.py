@@ -25,7 +25,6 @@ from backend.ir.walk import messages
 from backend.llvm.accesses import OUTSIDE, reported_access
 from backend.llvm.c_header import pipeline_header
 from backend.llvm.codegen import entry_name, llvm_module, report_words
-from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime.helpers import runtime_symbols
@@ -37,6 +36,7 @@ from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
 from spaces.constraints.legality.verdict import Verdict
+from spaces.machine_code import CompiledModule, compile_module
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.message import shown
 from spaces.model.nest.loopnest import loop_nest

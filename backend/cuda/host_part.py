@@ -17,11 +17,11 @@ from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from backend.ir.walk import buffers_read, buffers_written, free_buffers, free_variables
 from backend.llvm.accesses import OUTSIDE, reported_access
 from backend.llvm.codegen import entry_name, llvm_module, report_words
-from backend.llvm.engine import CompiledModule, compile_module
 from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.runtime.helpers import runtime_symbols
 from backend.llvm.runtime.pools import ThreadPool
 from backend.lowering.cpu.passes import HOST_PASSES
+from spaces.machine_code import CompiledModule, compile_module
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Type
 

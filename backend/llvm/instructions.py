@@ -11,7 +11,7 @@ from functools import cache
 from attrs import frozen
 
 from backend.ir.vectors import Broadcast, Shuffle
-from backend.llvm.engine import host_target
+from spaces.machine_code import host_target
 from spaces.model.expressions.expr import Cast, Const, Expr, Op
 from spaces.model.expressions.types import Int16, Int32
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from backend.llvm.engine import compile_module
 from backend.llvm.runtime.helpers import runtime_symbols
+from spaces.machine_code import compile_module
 from tests.backend.llvm.loop_bodies import BODIES
 
 

@@ -14,9 +14,9 @@ from unittest import mock
 
 import llvmlite.binding as llvm
 
-from backend.llvm import engine
+from spaces import machine_code
 
-_optimising = engine._machine
+_optimising = machine_code._machine
 
 
 @cache
@@ -35,7 +35,7 @@ def _machine() -> Any:
 def quick_code() -> Iterator[None]:
     """Compile so meanwhile."""
     with (
-        mock.patch.object(engine, "_optimise"),
-        mock.patch.object(engine, "_machine", _machine),
+        mock.patch.object(machine_code, "_optimise"),
+        mock.patch.object(machine_code, "_machine", _machine),
     ):
         yield

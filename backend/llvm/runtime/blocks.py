@@ -164,7 +164,7 @@ class Body:
 
 
 class Program:
-    """One IR module under construction. `module` is llvmlite's; the engine compiles its text."""
+    """One IR module under construction. `module` is llvmlite's."""
 
     def __init__(self, name: str) -> None:
         self.module: Any = ir.Module(name=name)

@@ -17,9 +17,9 @@ import threading
 from collections.abc import Mapping
 from functools import cache
 
-from backend.llvm.engine import CompiledModule, compile_module, host_target, object_of
 from backend.llvm.runtime.scratch import scratch_module
 from backend.llvm.runtime.workers import pool_module
+from spaces.machine_code import CompiledModule, compile_module, host_target, object_of
 
 _first_use = threading.Lock()
 """Held while compiling: two threads must not compile two copies, because one of them would soon be

@@ -11,8 +11,8 @@ import numpy as np
 
 from backend.compile import compile_cpu
 from backend.llvm import statements
-from backend.llvm.engine import compile_module
 from backend.llvm.runtime.helpers import runtime_symbols
+from spaces.machine_code import compile_module
 
 # A block lies at the end of its pages, as far as its alignment of 64 bytes allows. The bytes
 # between its end and the trap also hold the poison, and freeing the block checks them. The page

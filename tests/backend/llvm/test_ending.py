@@ -8,7 +8,7 @@ import pytest
 
 PREAMBLE = '''
 import ctypes, os, sys, threading, time
-from backend.llvm.engine import compile_module
+from spaces.machine_code import compile_module
 from backend.llvm.runtime.helpers import runtime_symbols
 from backend.llvm.runtime.pools import ThreadPool, default_pool
 

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from backend.llvm.engine import compile_module
 from spaces import Func, ImageParam, UInt8, Var, device, pipeline, schedule, verify
+from spaces.machine_code import compile_module
 from tests.backend.llvm import guarded_scratch
 from tests.backend.llvm.guarded_scratch import Rubbish, compile_guarded, poisoned, run_poisoned
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from backend.compile import CompiledPipeline, compile_cpu
-from backend.llvm.engine import host_target
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
+from spaces.machine_code import host_target
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.llvm.engine import compile_module
 from backend.llvm.runtime.helpers import release_scratch, runtime_symbols, scratch_bytes
 from backend.llvm.runtime.pools import ThreadPool
+from spaces.machine_code import compile_module
 from tests.backend.llvm.loop_bodies import par_for
 
 MIB = 1 << 20

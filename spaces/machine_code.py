@@ -1,5 +1,6 @@
 """Compiles IR text into functions of this process: the one typed entry to LLVM's optimiser and JIT.
 
+Generated pipelines and formulas both become machine code here, so this module knows neither.
 llvmlite ships no type annotations, so ``Any`` for its objects stays in this file (and, for
 building IR, in ``blocks``).
 """

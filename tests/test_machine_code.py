@@ -8,8 +8,8 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from backend.llvm import engine
-from backend.llvm.engine import CompilerBug, compile_module, host_target
+from spaces import machine_code
+from spaces.machine_code import CompilerBug, compile_module, host_target
 
 SUM = """
 define i32 @sum(ptr %values, i64 %count) {
@@ -228,7 +228,7 @@ def test_closing_gives_memory_back():
 
 def test_open_modules_do_not_disturb_the_end_of_the_interpreter():
     script = (
-        "from backend.llvm.engine import compile_module\n"
+        "from spaces.machine_code import compile_module\n"
         "kept = [compile_module('define void @f() {\\n ret void\\n}') for _ in range(3)]\n"
     )
     done = subprocess.run(
@@ -244,10 +244,10 @@ def test_others_in_the_process_keep_their_options_of_llvm():
 
     def emitted() -> bytes:
         with llvm.create_context() as context, llvm.parse_assembly(STRIDED, context) as module:
-            return engine._machine().emit_object(module)
+            return machine_code._machine().emit_object(module)
 
     expected = emitted()
-    with engine._emitter() as machine:
+    with machine_code._emitter() as machine:
         with llvm.create_context() as context, llvm.parse_assembly(STRIDED, context) as module:
             assert machine.emit_object(module) != expected
         found: list[bytes] = []
