@@ -3,9 +3,10 @@
 A formula is an integer or boolean :class:`~spaces.model.expressions.expr.Expr` over named
 parameters: a loop extent, an allocation size, a rule. The code writes it once and *reads* it in
 several ways: as Python ints (:data:`INTEGERS`), as NumPy arrays (:data:`ARRAYS`), as z3 terms
-(:mod:`spaces.model.formulas.smt`). Numbers of type int32 are coordinates, that is, mathematical
-integers; of their operators only shifts wrap to 32 bits. Numbers of other types wrap, as they do in
-compiled code. Division rounds so that the remainder is never negative; division by zero gives zero.
+(:mod:`spaces.model.formulas.smt`), as machine code (:mod:`spaces.model.formulas.native`). Numbers
+of type int32 are coordinates, that is, mathematical integers; of their operators only shifts wrap
+to 32 bits. Numbers of other types wrap, as they do in compiled code. Division rounds so that the
+remainder is never negative; division by zero gives zero.
 """
 
 from __future__ import annotations
@@ -37,11 +38,14 @@ class FormulaError(TypeError):
 
 @frozen
 class Reading(Generic[T]):
-    """How to read a formula: literals, conversions, and one function for each operator."""
+    """How to read a formula: literals, conversions, and one function for each operator. A reading
+    with ``real``, for literals of floats, reads formulas of floats, too.
+    """
 
     literal: Callable[[int], T]
     convert: Callable[[Type, T], T]
     operators: Mapping[str, Callable[..., T]]
+    real: Callable[[float], T] | None = None
 
 
 def read(formula: Expr, values: Mapping[str, T], reading: Reading[T]) -> T:
@@ -67,11 +71,13 @@ def read_all(
         match node:
             case Const() if not node.type.is_float:
                 done[node] = reading.literal(int(node.value))
+            case Const() if reading.real is not None:
+                done[node] = reading.real(node.value)
             case Variable():
                 if node.name not in values:
                     raise FormulaError(f"The parameter {node.name} of a formula has no value.")
                 done[node] = values[node.name]
-            case Cast() if not _has_floats(node):
+            case Cast() if reading.real is not None or not _has_floats(node):
                 done[node] = reading.convert(node.type, done[node.value])
             case Op() if node.name in reading.operators:
                 value = reading.operators[node.name](*(done[a] for a in node.args))

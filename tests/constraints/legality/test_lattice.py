@@ -7,8 +7,13 @@ import pytest
 
 from spaces import device, legal_mask, parse_schedule, verify
 from spaces.constraints.examples import algorithms
+from spaces.constraints.legality import lattice
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.instructions import NotNativeError
+from spaces.model.formulas.native import all_hold
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.parameters import bind, parameters
 
@@ -83,6 +88,13 @@ LATTICES: dict[str, tuple[Pipeline, Directives, str, dict[str, list[int]]]] = {
 }
 
 
+@pytest.fixture(params=["arrays", "machine code"])
+def reading(request, monkeypatch):
+    if request.param == "machine code":
+        monkeypatch.setattr(lattice, "MANY", 0)
+
+
+@pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize("name", LATTICES)
 def test_mask_is_one_verdict_a_point(name: str):
     pipeline, directives, on, menus = LATTICES[name]
@@ -131,6 +143,16 @@ def test_a_million_tiles_are_judged_without_a_loop_over_them():
     assert mask.shape == (1000, 1000)
     # A block has tx x (ty + 2) threads; the tiles that fit the 96 x 64 output are counted by hand.
     assert mask.sum() == sum(min(64, 1024 // tx - 2) for tx in range(1, 97) if 1024 // tx > 2)
+
+
+def test_numbers_beyond_machine_words_leave_a_large_lattice_to_arrays(monkeypatch):
+    """A huge size is a constant that int64 does not hold."""
+    n, size = Variable(Int32, "n"), Variable(Int32, "size")
+    at = {"n": np.array([1, 2, 3]), "size": 1 << 62}
+    with pytest.raises(NotNativeError, match="9223372036854775808 has more than 64 bits"):
+        all_hold([n * (size * 2) >= size], at)
+    monkeypatch.setattr(lattice, "MANY", 0)
+    assert lattice._holding([n * (size * 2) >= size * 5], at, (3,)).tolist() == [False, False, True]
 
 
 def test_factors_of_specializations_are_numbers_of_the_family_too():

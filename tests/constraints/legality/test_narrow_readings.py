@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 import z3
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from backend.arithmetic import value_of
@@ -28,6 +28,7 @@ from spaces.model.expressions.types import (
     UInt64,
 )
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
+from spaces.model.formulas.native import read_native
 from spaces.model.formulas.smt import term
 
 TYPES = (Int8, UInt8, Int16, UInt16, UInt32, Int64, UInt64)
@@ -102,6 +103,16 @@ def test_numbers_and_arrays_of_narrow_types_wrap(case: tuple[Expr, dict[str, int
         if isinstance(n, Variable)
     }
     assert [int(v) for v in np.broadcast_to(read(formula, arrays, ARRAYS), 2)] == [wanted] * 2
+
+
+@settings(max_examples=80, deadline=None)
+@given(cases())
+def test_machine_code_of_narrow_types_wraps(case: tuple[Expr, dict[str, int]]) -> None:
+    formula, values = case
+    assume(not any(n.type is UInt64 for n in walk(formula)))
+    arrays = {name: np.array([value, value]) for name, value in values.items()}
+    found = np.broadcast_to(read_native(formula, arrays), 2)
+    assert [int(v) for v in found] == [expected(formula, values)] * 2
 
 
 @settings(max_examples=60, deadline=None)

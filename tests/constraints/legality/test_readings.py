@@ -1,5 +1,7 @@
 """One formula, read as ints, as arrays and as solver terms."""
 
+from itertools import pairwise
+
 import numpy as np
 import z3
 from hypothesis import given, settings
@@ -20,10 +22,21 @@ from spaces.model.expressions.types import (
     UInt64,
 )
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
+from spaces.model.formulas.native import all_hold, read_native
 from spaces.model.formulas.smt import term
 
 NAMES = ("a", "b", "c")
 SMALL = st.integers(-7, 7)
+
+
+MESHES = {
+    "one column": ((6,), (6,), (6,)),
+    "open mesh": ((3, 1, 1), (1, 4, 1), (1, 1, 5)),
+    "two along one axis": ((3, 1), (1, 4), (1, 4)),
+    "one along both axes": ((3, 4), (4,), (3, 1)),
+    "constants": ((1, 1), (1, 4), ()),
+}
+"""Shapes of the values of a, b and c."""
 
 
 def _grow(children: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
@@ -73,12 +86,44 @@ def test_all_readings_agree(formula: Expr, points: list[tuple[int, int, int]]):
         assert z3.simplify(term(formula, terms, z3.main_ctx())).as_long() == int(number)
 
 
+@settings(max_examples=60, deadline=None)
+@given(formulas, st.sampled_from(sorted(MESHES)), st.data())
+def test_machine_code_agrees_with_arrays(formula: Expr, mesh: str, data: st.DataObject):
+    columns = {n: data.draw(_array(s)) for n, s in zip(NAMES, MESHES[mesh], strict=True)}
+    shape = np.broadcast_shapes(*(c.shape for c in columns.values()))
+    found = np.broadcast_to(read_native(formula, columns), shape)
+    assert np.array_equal(found, np.broadcast_to(read(formula, columns, ARRAYS), shape))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(formulas, max_size=4), st.sampled_from(sorted(MESHES)), st.data())
+def test_machine_code_finds_where_all_conditions_hold(
+    sides: list[Expr], mesh: str, data: st.DataObject
+):
+    columns = {n: data.draw(_array(s)) for n, s in zip(NAMES, MESHES[mesh], strict=True)}
+    conditions = [a <= b for a, b in pairwise(sides)]
+    shape = np.broadcast_shapes(*(c.shape for c in columns.values()))
+    mask = np.ones(shape, np.bool_)
+    for condition in conditions:
+        mask &= np.asarray(read(condition, columns, ARRAYS), np.bool_)
+    assert np.array_equal(np.broadcast_to(all_hold(conditions, columns), shape), mask)
+
+
+def _array(shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
+    count = int(np.prod(shape))
+    return st.lists(SMALL, min_size=count, max_size=count).map(
+        lambda numbers: np.array(numbers).reshape(shape)
+    )
+
+
 def test_division_rounds_so_that_the_remainder_is_never_negative():
     """Halide's semantics, spelled out: q * b + r = a and 0 <= r < |b|; both 0 where b is."""
     pairs = np.array([(a, b) for a in range(-7, 8) for b in range(-7, 8)])
     columns = {"a": pairs[:, 0], "b": pairs[:, 1]}
     x, y = Variable(Int32, "a"), Variable(Int32, "b")
     quotients, remainders = read(x / y, columns, ARRAYS), read(x % y, columns, ARRAYS)
+    assert np.array_equal(read_native(x / y, columns), quotients)
+    assert np.array_equal(read_native(x % y, columns), remainders)
     for (a, b), quotient, remainder in zip(pairs.tolist(), quotients, remainders, strict=True):
         assert read(x / y, {"a": a, "b": b}, INTEGERS) == quotient
         assert read(x % y, {"a": a, "b": b}, INTEGERS) == remainder
@@ -114,6 +159,7 @@ def test_bits_are_counted_in_every_reading(element: Type, data: st.DataObject):
         assert read(formula, {"x": number}, INTEGERS) == count
         if element.bits < 64:  # arrays hold int64
             assert read(formula, {"x": np.array([number])}, ARRAYS).tolist() == [count]
+            assert read_native(formula, {"x": np.array([number, number])}).tolist() == [count] * 2
         assert (
             z3.simplify(term(formula, {"x": z3.IntVal(number)}, z3.main_ctx())).as_long() == count
         )

@@ -1,0 +1,245 @@
+"""Reads formulas as LLVM instructions on int64 numbers, doubles and single bits.
+
+Results equal those of int64 arrays, bit for bit: sums and products wrap to 64 bits, division rounds
+so that the remainder is never negative, and division by zero gives zero. Doubles round after each
+operation, and the minimum of a number and NaN is NaN, as in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from struct import Struct
+from typing import NamedTuple
+
+from attrs import define, field
+
+from spaces.model.expressions.operators import BITWISE, COMPARISONS
+from spaces.model.expressions.types import Type
+from spaces.model.formulas.algebra import FormulaError, Reading
+
+TRUTH, NUMBER, REAL = "i1", "i64", "double"
+"""LLVM's names of the kinds of values."""
+
+DECLARATIONS = "".join(
+    f"declare {signature}\n"
+    for signature in (
+        "i64 @llvm.smin.i64(i64, i64)",
+        "i64 @llvm.smax.i64(i64, i64)",
+        "i64 @llvm.abs.i64(i64, i1)",
+        "double @llvm.fabs.f64(double)",
+        "double @llvm.ceil.f64(double)",
+        "double @llvm.floor.f64(double)",
+    )
+)
+"""The functions of LLVM that the instructions call."""
+
+_DOUBLE = Struct(">d")
+
+_SIGNED = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
+_ORDERED = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+
+
+class NotNativeError(FormulaError):
+    """A formula without a reading as machine code: it has unsigned numbers of 64 bits, numbers of
+    float32, or a constant beyond 64 bits.
+    """
+
+
+class Value(NamedTuple):
+    """A value: the name or the literal that stands for it, and its kind."""
+
+    text: str
+    kind: str
+
+    @property
+    def constant(self) -> int | None:
+        """The number, if the value is an integer literal."""
+        is_literal = self.kind == NUMBER and not self.text.startswith("%")
+        return int(self.text) if is_literal else None
+
+
+def number(value: int) -> Value:
+    """An integer literal.
+
+    Raises:
+        NotNativeError: it has more than 64 bits.
+    """
+    if not -(1 << 63) <= value < 1 << 63:
+        raise NotNativeError(f"{value} has more than 64 bits.")
+    return Value(str(int(value)), NUMBER)
+
+
+def real(value: float) -> Value:
+    """A literal of a double."""
+    bits = int.from_bytes(_DOUBLE.pack(value), "big")
+    return Value(f"0x{bits:016X}", REAL)
+
+
+@define
+class Instructions:
+    """Instructions, one a line, in the order of their execution."""
+
+    lines: list[str] = field(factory=list)
+    _count: int = 0
+
+    def add(self, instruction: str, kind: str) -> Value:
+        """The result of a further instruction."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return Value(name, kind)
+
+    @property
+    def reading(self) -> Reading[Value]:
+        """The reading that adds its instructions here."""
+        operators: Mapping[str, Callable[..., Value]] = {
+            "add": partial(self._arithmetic, "add"),
+            "sub": partial(self._arithmetic, "sub"),
+            "mul": partial(self._arithmetic, "mul"),
+            "div": self._divide,
+            "mod": self._modulo,
+            "min": partial(self._extreme, "min"),
+            "max": partial(self._extreme, "max"),
+            "abs": self._absolute,
+            "ceil": partial(self._rounded, "ceil"),
+            "floor": partial(self._rounded, "floor"),
+            "and": partial(self._logic, "and"),
+            "or": partial(self._logic, "or"),
+            "not": lambda a: self.add(f"xor i1 {self.truth(a).text}, true", TRUTH),
+            "select": self._select,
+            "shift_left": partial(self._shift, True),
+            "shift_right": partial(self._shift, False),
+            **{name: partial(self._compare, name) for name in COMPARISONS},
+            **{name: partial(self._bits, name.removeprefix("bit_")) for name in BITWISE},
+        }
+        return Reading(number, self._convert, operators, real)
+
+    def truth(self, a: Value) -> Value:
+        """Whether a value is not zero."""
+        if a.kind == TRUTH:
+            return a
+        return self.add(f"icmp ne i64 {a.text}, 0", TRUTH)
+
+    def number(self, a: Value) -> Value:
+        """A value as a number; a condition counts as 0 or 1."""
+        if a.kind == TRUTH:
+            return self.add(f"zext i1 {a.text} to i64", NUMBER)
+        return a
+
+    def real(self, a: Value) -> Value:
+        """A value as a double."""
+        a = self.number(a)
+        return a if a.kind == REAL else self.add(f"sitofp i64 {a.text} to double", REAL)
+
+    def _alike(self, a: Value, b: Value) -> tuple[Value, Value]:
+        """Two doubles, or two integers."""
+        if REAL in (a.kind, b.kind):
+            return self.real(a), self.real(b)
+        return self.number(a), self.number(b)
+
+    def _binary(self, name: str, a: Value, b: Value) -> Value:
+        return self.add(f"{name} {a.kind} {a.text}, {b.text}", a.kind)
+
+    def _arithmetic(self, name: str, a: Value, b: Value) -> Value:
+        a, b = self._alike(a, b)
+        return self._binary(f"f{name}" if a.kind == REAL else name, a, b)
+
+    def _bits(self, name: str, a: Value, b: Value) -> Value:
+        return self._binary(name, self.number(a), self.number(b))
+
+    def _logic(self, name: str, a: Value, b: Value) -> Value:
+        return self._binary(name, self.truth(a), self.truth(b))
+
+    def _compare(self, name: str, a: Value, b: Value) -> Value:
+        a, b = self._alike(a, b)
+        if a.kind == REAL:
+            return self.add(f"fcmp {_ORDERED[name]} double {a.text}, {b.text}", TRUTH)
+        return self.add(f"icmp {_SIGNED[name]} i64 {a.text}, {b.text}", TRUTH)
+
+    def _chosen(self, condition: Value, a: Value, b: Value) -> Value:
+        return self.add(f"select i1 {condition.text}, {a.kind} {a.text}, {b.kind} {b.text}", a.kind)
+
+    def _select(self, condition: Value, a: Value, b: Value) -> Value:
+        if a.kind != b.kind:
+            a, b = self._alike(a, b)
+        return self._chosen(self.truth(condition), a, b)
+
+    def _extreme(self, name: str, a: Value, b: Value) -> Value:
+        a, b = self._alike(a, b)
+        if a.kind == NUMBER:
+            return self.add(f"call i64 @llvm.s{name}.i64(i64 {a.text}, i64 {b.text})", NUMBER)
+        better = self._compare("le" if name == "min" else "ge", a, b)
+        is_nan = self.add(f"fcmp uno double {a.text}, {a.text}", TRUTH)
+        return self._chosen(self._logic("or", better, is_nan), a, b)
+
+    def _absolute(self, a: Value) -> Value:
+        a = self.number(a)
+        if a.kind == REAL:
+            return self.add(f"call double @llvm.fabs.f64(double {a.text})", REAL)
+        return self.add(f"call i64 @llvm.abs.i64(i64 {a.text}, i1 false)", NUMBER)
+
+    def _rounded(self, name: str, a: Value) -> Value:
+        return self.add(f"call double @llvm.{name}.f64(double {self.real(a).text})", REAL)
+
+    def _positive(self, b: Value) -> tuple[Value, Value]:
+        """The absolute value of a divisor, 1 for 0; and whether the divisor is 0."""
+        is_zero = self._compare("eq", b, _ZERO)
+        return self._chosen(is_zero, _ONE, self._absolute(b)), is_zero
+
+    def _floored(self, a: Value, b: Value) -> Value:
+        """``a / b`` rounded down, for a positive ``b``."""
+        quotient = self._binary("sdiv", a, b)
+        rest = self._binary("sub", a, self._binary("mul", quotient, b))
+        less = self.add(f"sext i1 {self._compare('lt', rest, _ZERO).text} to i64", NUMBER)
+        return self._binary("add", quotient, less)
+
+    def _divide(self, a: Value, b: Value) -> Value:
+        a, b = self._alike(a, b)
+        if a.kind == REAL:
+            return self._binary("fdiv", a, b)
+        divisor = b.constant
+        if divisor is not None and divisor > 0:
+            return self._floored(a, b)
+        positive, is_zero = self._positive(b)
+        quotient = self._floored(a, positive)
+        is_negative = self._compare("lt", b, _ZERO)
+        signed = self._chosen(is_negative, self._binary("sub", _ZERO, quotient), quotient)
+        return self._chosen(is_zero, _ZERO, signed)
+
+    def _modulo(self, a: Value, b: Value) -> Value:
+        a, b = self.number(a), self.number(b)
+        positive, is_zero = self._positive(b)
+        rest = self._binary("srem", a, positive)
+        is_negative = self._compare("lt", rest, _ZERO)
+        rest = self._chosen(is_negative, self._binary("add", rest, positive), rest)
+        return self._chosen(is_zero, _ZERO, rest)
+
+    def _shift(self, is_left: bool, a: Value, by: Value) -> Value:
+        a, by = self.number(a), self.number(by)
+        left = by if is_left else self._binary("sub", _ZERO, by)
+        right = self._binary("sub", _ZERO, left)
+        raised = self._binary("shl", a, self._amount(left))
+        raised = self._chosen(self._compare("le", left, _MOST_SHIFT), raised, _ZERO)
+        lowered = self._binary("ashr", a, self._amount(right))
+        return self._chosen(self._compare("ge", left, _ZERO), raised, lowered)
+
+    def _amount(self, by: Value) -> Value:
+        """An amount that LLVM can shift by: from 0 to 63."""
+        return self._extreme("min", self._extreme("max", by, _ZERO), _MOST_SHIFT)
+
+    def _convert(self, type: Type, a: Value) -> Value:
+        if type.is_float and type.bits == 64:
+            return self.real(a)
+        if a.kind == REAL or type.is_float or (type.is_uint and type.bits == 64):
+            raise NotNativeError(f"Machine code of formulas has no conversion to {type}.")
+        if type.is_bool:
+            return a if a.kind == TRUTH else self.truth(self._binary("and", a, _ONE))
+        a = self.number(a)
+        if type.is_uint:
+            return self._binary("and", a, number(type.max_value))
+        unused = number(64 - type.bits)
+        return self._binary("ashr", self._binary("shl", a, unused), unused)
+
+
+_ZERO, _ONE, _MOST_SHIFT = number(0), number(1), number(63)

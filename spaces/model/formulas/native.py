@@ -1,0 +1,323 @@
+"""Reads formulas as machine code: loops over a lattice of values, compiled by LLVM.
+
+The values are arrays that broadcast together, such as the open mesh of a lattice of tile sizes. A
+part of a formula that varies along some axes only is computed in loops over these axes, once for
+each of their values, and kept in a table; so the loops over the whole lattice have little to do.
+
+Results equal those of :data:`~spaces.model.formulas.algebra.ARRAYS`, bit for bit. Numbers are int64
+here as there and wrap beyond it. A constant part (of literals and sizes) beyond int64 has no
+reading here: then :class:`~spaces.model.formulas.instructions.NotNativeError` tells the caller to
+read arrays of Python's ints instead.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import ArrayLike, NDArray
+
+from spaces.machine_code import CompiledModule, compile_module
+from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant, walk
+from spaces.model.expressions.types import Bool, Type
+from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
+from spaces.model.formulas.instructions import (
+    DECLARATIONS,
+    NUMBER,
+    REAL,
+    TRUTH,
+    Instructions,
+    NotNativeError,
+    Value,
+    number,
+)
+
+Axes: TypeAlias = tuple[int, ...]
+"""The axes of a lattice along which a value varies, in order."""
+
+_DTYPES = {TRUTH: np.bool_, NUMBER: np.int64, REAL: np.float64}
+
+
+def read_native(formula: Expr, values: Mapping[str, ArrayLike]) -> NDArray[Any]:
+    """The value of ``formula`` for each element of ``values``, which broadcast together; as bools,
+    int64 or float64 in a shape that broadcasts to theirs.
+
+    Raises:
+        FormulaError: a parameter has no value, or ``formula`` is not a formula.
+        NotNativeError: ``formula`` has numbers that machine code does not calculate with.
+    """
+    missing = sorted(formula.names - set(values))
+    if missing:
+        raise FormulaError(f"The parameter {missing[0]} of a formula has no value.")
+    arrays = {n: np.asarray(v) for n, v in values.items() if n in formula.names}
+    shape = np.broadcast_shapes(*(a.shape for a in arrays.values()))
+    known = {n: int(a.item()) for n, a in arrays.items() if a.size == 1}
+    varying = {
+        name: array.astype(np.int64, copy=False).reshape(
+            (1,) * (len(shape) - array.ndim) + array.shape
+        )
+        for name, array in arrays.items()
+        if name not in known
+    }
+    axes = {
+        n: tuple(i for i, length in enumerate(a.shape) if length != 1) for n, a in varying.items()
+    }
+    if 0 in shape:
+        return np.zeros(shape, _DTYPES[_kind(formula.type)])
+    loops = native_loops(formula, tuple(sorted(known.items())), tuple(sorted(axes.items())))
+    return loops.fill(varying, shape)
+
+
+def all_hold(conditions: Iterable[Expr], values: Mapping[str, ArrayLike]) -> NDArray[np.bool_]:
+    """Where all conditions hold, like :func:`read_native` of each. Conditions that vary along the
+    same axes share a table.
+    """
+    axes = {
+        name: frozenset(-i for i, n in enumerate(reversed(np.shape(value))) if n != 1)
+        for name, value in values.items()
+    }
+    groups: dict[frozenset[int], list[Expr]] = {}
+    for condition in conditions:
+        varying = frozenset().union(*(axes[name] for name in condition.names if name in axes))
+        groups.setdefault(varying, []).append(condition)
+    parts = (reduce(_both, groups[g]) for g in sorted(groups, key=lambda g: (len(g), sorted(g))))
+    always: Expr = constant(True, Bool)
+    return read_native(reduce(_both, parts, always), values)
+
+
+def _both(a: Expr, b: Expr) -> Expr:
+    return Op(Bool, "and", (a, b))
+
+
+@frozen(eq=False)
+class _Stage:
+    """A nest of loops that fills tables.
+
+    Attributes:
+        axes: of the loops, outermost first.
+        results: the expressions whose values it stores.
+        inputs: the expressions whose values it loads, and the axes of their tables.
+    """
+
+    axes: Axes
+    results: tuple[Expr, ...]
+    inputs: Mapping[Expr, Axes]
+    name: str = "fill"
+
+
+@frozen(eq=False)
+class NativeLoops:
+    """Machine code that computes a formula over a lattice.
+
+    Attributes:
+        formula: the formula.
+        stages: the nests of loops, in the order of their execution; the last one stores the value
+            of the formula.
+    """
+
+    formula: Expr
+    stages: tuple[_Stage, ...]
+    code: CompiledModule = field(repr=False)
+
+    def fill(
+        self, columns: Mapping[str, NDArray[np.int64]], shape: tuple[int, ...]
+    ) -> NDArray[Any]:
+        """The value of the formula in a lattice of ``shape``; ``columns`` are the values of its
+        parameters, each along its own axes.
+        """
+        tables: dict[Expr, NDArray[Any]] = {}
+        for stage in self.stages:
+            for node in stage.inputs:
+                if isinstance(node, Variable):
+                    tables[node] = np.ascontiguousarray(columns[node.name])
+            for node in stage.results:
+                lengths = [n if i in stage.axes else 1 for i, n in enumerate(shape)]
+                tables[node] = np.empty(lengths, _DTYPES[_kind(node.type)])
+            pointers = [tables[node].ctypes.data for node in (*stage.inputs, *stage.results)]
+            sizes = [shape[axis] for axis in stage.axes]
+            parameters = [ctypes.c_void_p] * len(pointers) + [ctypes.c_int64] * len(sizes)
+            function = ctypes.CFUNCTYPE(None, *parameters)(self.code.address(stage.name))
+            function(*pointers, *sizes)
+        return tables[self.formula]
+
+
+@lru_cache(maxsize=256)
+def native_loops(
+    formula: Expr, known: tuple[tuple[str, int], ...], axes: tuple[tuple[str, Axes], ...]
+) -> NativeLoops:
+    """The machine code of a formula.
+
+    Args:
+        formula: the formula.
+        known: the parameters with one value.
+        axes: for each other parameter, the axes along which it varies.
+    """
+    plan = _Plan.of(formula, dict(known), dict(axes))
+    stages = plan.stages()
+    text = DECLARATIONS + "\n".join(plan.text(stage) for stage in stages)
+    return NativeLoops(formula, stages, compile_module(text))
+
+
+def _kind(type: Type) -> str:
+    if type.is_float and type.bits == 64:
+        return REAL
+    if type.is_float or type.lanes > 1 or (type.is_uint and type.bits == 64):
+        raise NotNativeError(f"Machine code of formulas has no numbers of {type}.")
+    return TRUTH if type.is_bool else NUMBER
+
+
+@frozen(eq=False)
+class _Plan:
+    """How the parts of a formula are divided among loops.
+
+    Attributes:
+        axes: the axes along which each part varies.
+        constants: the values of integer parts that do not vary.
+        tabled: the parts that vary along fewer axes than a part that needs them.
+    """
+
+    formula: Expr
+    axes: Mapping[Expr, Axes]
+    constants: Mapping[Expr, Value]
+    tabled: tuple[Expr, ...]
+
+    @staticmethod
+    def of(formula: Expr, known: Mapping[str, int], varying: Mapping[str, Axes]) -> _Plan:
+        axes: dict[Expr, Axes] = {}
+        tabled: dict[Expr, None] = {}
+        for node in walk(formula):
+            _kind(node.type)
+            if isinstance(node, Call):
+                raise FormulaError(f"`{node}` has no meaning in a formula over integers.")
+            own = (varying[name] for name in node.names if name in varying)
+            axes[node] = tuple(sorted(frozenset().union(*own)))
+            for child in node.children:
+                if axes[child] and axes[child] != axes[node] and not isinstance(child, Variable):
+                    tabled[child] = None
+        fixed = tuple(n for n, own in axes.items() if not own and not n.has_floats)
+        numbers = read_all(fixed, known, INTEGERS)
+        constants = {n: number(int(v)) for n, v in zip(fixed, numbers, strict=True)}
+        return _Plan(formula, axes, constants, tuple(tabled))
+
+    def stages(self) -> tuple[_Stage, ...]:
+        """The nests of loops, those of few axes first; the last one is for the whole formula."""
+        groups: dict[Axes, list[Expr]] = {}
+        for node in self.tabled:
+            groups.setdefault(self.axes[node], []).append(node)
+        stages = [
+            self._stage(axes, tuple(groups[axes]), place)
+            for place, axes in enumerate(sorted(groups, key=lambda a: (len(a), a)))
+        ]
+        last = self._stage(self.axes[self.formula], (self.formula,), len(stages))
+        return (*stages, last)
+
+    def _stage(self, axes: Axes, results: tuple[Expr, ...], place: int) -> _Stage:
+        tabled = frozenset(self.tabled)
+        inputs: dict[Expr, Axes] = {}
+        seen: set[Expr] = set()
+        stack = list(results)
+        while stack:
+            node = stack.pop()
+            if node in seen or not self.axes[node]:
+                continue
+            seen.add(node)
+            is_made_before = node in tabled and self.axes[node] != axes
+            if is_made_before or isinstance(node, Variable):
+                inputs[node] = self.axes[node]
+            else:
+                stack.extend(node.children)
+        return _Stage(axes, results, inputs, f"fill{place}")
+
+    def text(self, stage: _Stage) -> str:
+        """The nest of a stage as a function in LLVM's language."""
+        writer = _NestWriter(stage)
+        done: dict[Expr, Value] = {**self.constants, **writer.open()}
+        values = read_all(stage.results, {}, writer.body.reading, done)
+        return writer.close(values)
+
+
+@frozen(eq=False)
+class _NestWriter:
+    """Writes the function of one stage: ``%t`` are its tables, ``%n`` the lengths of its loops and
+    ``%i`` their indices.
+    """
+
+    stage: _Stage
+    body: Instructions = field(init=False, factory=Instructions)
+
+    def open(self) -> dict[Expr, Value]:
+        """Begins the loops; returns the values of the inputs, each loaded in the outermost loop
+        that determines it.
+        """
+        loaded: dict[Expr, Value] = {}
+        lines = self.body.lines
+        before = "entry"
+        for axis in self.stage.axes:
+            lines.append(f"  br label %head{axis}")
+            lines.append(f"head{axis}:")
+            lines.append(f"  %i{axis} = phi i64 [ 0, %{before} ], [ %next{axis}, %tail{axis} ]")
+            before = f"head{axis}"
+            for table, (node, axes) in enumerate(self.stage.inputs.items()):
+                if axes[-1:] == (axis,):
+                    loaded[node] = self._load(table, _kind(node.type), axes)
+        return loaded
+
+    def close(self, results: Sequence[Value]) -> str:
+        """Stores the results and ends the loops and the function."""
+        lines = self.body.lines
+        stores = []
+        first = len(self.stage.inputs)
+        for table, (node, value) in enumerate(zip(self.stage.results, results, strict=True), first):
+            kind = _kind(node.type)
+            place = self._address(table, kind, self.stage.axes)
+            stored = self._converted(value, kind)
+            stores.append(f"  store {_in_memory(kind)} {stored.text}, ptr {place.text}")
+        lines += stores
+        for axis in reversed(self.stage.axes):
+            lines += (
+                f"  br label %tail{axis}",
+                f"tail{axis}:",
+                f"  %next{axis} = add nuw nsw i64 %i{axis}, 1",
+                f"  %more{axis} = icmp ult i64 %next{axis}, %n{axis}",
+                f"  br i1 %more{axis}, label %head{axis}, label %done{axis}",
+                f"done{axis}:",
+            )
+        tables = (f"ptr noalias %t{i}" for i in range(first + len(self.stage.results)))
+        lengths = (f"i64 %n{axis}" for axis in self.stage.axes)
+        head = (
+            f"define void @{self.stage.name}({', '.join((*tables, *lengths))}) nounwind {{\nentry:"
+        )
+        return "\n".join((head, *lines, "  ret void", "}"))
+
+    def _converted(self, value: Value, kind: str) -> Value:
+        """A result as its table keeps it; conditions take a byte."""
+        if kind == REAL:
+            return self.body.real(value)
+        if kind == NUMBER:
+            return self.body.number(value)
+        return self.body.add(f"zext i1 {self.body.truth(value).text} to i8", TRUTH)
+
+    def _address(self, table: int, kind: str, axes: Axes) -> Value:
+        index = "0"
+        for axis in axes:
+            if index == "0":
+                index = f"%i{axis}"
+            else:
+                rows = self.body.add(f"mul nuw nsw i64 {index}, %n{axis}", NUMBER)
+                index = self.body.add(f"add nuw nsw i64 {rows.text}, %i{axis}", NUMBER).text
+        return self.body.add(
+            f"getelementptr inbounds {_in_memory(kind)}, ptr %t{table}, i64 {index}", kind
+        )
+
+    def _load(self, table: int, kind: str, axes: Axes) -> Value:
+        place = self._address(table, kind, axes)
+        value = self.body.add(f"load {_in_memory(kind)}, ptr {place.text}", kind)
+        return self.body.add(f"trunc i8 {value.text} to i1", TRUTH) if kind == TRUTH else value
+
+
+def _in_memory(kind: str) -> str:
+    return "i8" if kind == TRUTH else kind
