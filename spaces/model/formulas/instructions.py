@@ -46,7 +46,7 @@ class NotNativeError(FormulaError):
     """
 
 
-class Value(NamedTuple):
+class Operand(NamedTuple):
     """A value: the name or the literal that stands for it, and its kind."""
 
     text: str
@@ -59,7 +59,7 @@ class Value(NamedTuple):
         return int(self.text) if is_literal else None
 
 
-def number(value: int) -> Value:
+def number(value: int) -> Operand:
     """An integer literal.
 
     Raises:
@@ -67,13 +67,13 @@ def number(value: int) -> Value:
     """
     if not -(1 << 63) <= value < 1 << 63:
         raise NotNativeError(f"{value} has more than 64 bits.")
-    return Value(str(int(value)), NUMBER)
+    return Operand(str(int(value)), NUMBER)
 
 
-def real(value: float) -> Value:
+def real(value: float) -> Operand:
     """A literal of a double."""
     bits = int.from_bytes(_DOUBLE.pack(value), "big")
-    return Value(f"0x{bits:016X}", REAL)
+    return Operand(f"0x{bits:016X}", REAL)
 
 
 @define
@@ -83,17 +83,17 @@ class Instructions:
     lines: list[str] = field(factory=list)
     _count: int = 0
 
-    def add(self, instruction: str, kind: str) -> Value:
+    def add(self, instruction: str, kind: str) -> Operand:
         """The result of a further instruction."""
         self._count += 1
         name = f"%v{self._count}"
         self.lines.append(f"  {name} = {instruction}")
-        return Value(name, kind)
+        return Operand(name, kind)
 
     @property
-    def reading(self) -> Reading[Value]:
+    def reading(self) -> Reading[Operand]:
         """The reading that adds its instructions here."""
-        operators: Mapping[str, Callable[..., Value]] = {
+        operators: Mapping[str, Callable[..., Operand]] = {
             "add": partial(self._arithmetic, "add"),
             "sub": partial(self._arithmetic, "sub"),
             "mul": partial(self._arithmetic, "mul"),
@@ -115,57 +115,57 @@ class Instructions:
         }
         return Reading(number, self._convert, operators, real)
 
-    def truth(self, a: Value) -> Value:
+    def truth(self, a: Operand) -> Operand:
         """Whether a value is not zero."""
         if a.kind == TRUTH:
             return a
         return self.add(f"icmp ne i64 {a.text}, 0", TRUTH)
 
-    def number(self, a: Value) -> Value:
+    def number(self, a: Operand) -> Operand:
         """A value as a number; a condition counts as 0 or 1."""
         if a.kind == TRUTH:
             return self.add(f"zext i1 {a.text} to i64", NUMBER)
         return a
 
-    def real(self, a: Value) -> Value:
+    def real(self, a: Operand) -> Operand:
         """A value as a double."""
         a = self.number(a)
         return a if a.kind == REAL else self.add(f"sitofp i64 {a.text} to double", REAL)
 
-    def _alike(self, a: Value, b: Value) -> tuple[Value, Value]:
+    def _alike(self, a: Operand, b: Operand) -> tuple[Operand, Operand]:
         """Two doubles, or two integers."""
         if REAL in (a.kind, b.kind):
             return self.real(a), self.real(b)
         return self.number(a), self.number(b)
 
-    def _binary(self, name: str, a: Value, b: Value) -> Value:
+    def _binary(self, name: str, a: Operand, b: Operand) -> Operand:
         return self.add(f"{name} {a.kind} {a.text}, {b.text}", a.kind)
 
-    def _arithmetic(self, name: str, a: Value, b: Value) -> Value:
+    def _arithmetic(self, name: str, a: Operand, b: Operand) -> Operand:
         a, b = self._alike(a, b)
         return self._binary(f"f{name}" if a.kind == REAL else name, a, b)
 
-    def _bits(self, name: str, a: Value, b: Value) -> Value:
+    def _bits(self, name: str, a: Operand, b: Operand) -> Operand:
         return self._binary(name, self.number(a), self.number(b))
 
-    def _logic(self, name: str, a: Value, b: Value) -> Value:
+    def _logic(self, name: str, a: Operand, b: Operand) -> Operand:
         return self._binary(name, self.truth(a), self.truth(b))
 
-    def _compare(self, name: str, a: Value, b: Value) -> Value:
+    def _compare(self, name: str, a: Operand, b: Operand) -> Operand:
         a, b = self._alike(a, b)
         if a.kind == REAL:
             return self.add(f"fcmp {_ORDERED[name]} double {a.text}, {b.text}", TRUTH)
         return self.add(f"icmp {_SIGNED[name]} i64 {a.text}, {b.text}", TRUTH)
 
-    def _chosen(self, condition: Value, a: Value, b: Value) -> Value:
+    def _chosen(self, condition: Operand, a: Operand, b: Operand) -> Operand:
         return self.add(f"select i1 {condition.text}, {a.kind} {a.text}, {b.kind} {b.text}", a.kind)
 
-    def _select(self, condition: Value, a: Value, b: Value) -> Value:
+    def _select(self, condition: Operand, a: Operand, b: Operand) -> Operand:
         if a.kind != b.kind:
             a, b = self._alike(a, b)
         return self._chosen(self.truth(condition), a, b)
 
-    def _extreme(self, name: str, a: Value, b: Value) -> Value:
+    def _extreme(self, name: str, a: Operand, b: Operand) -> Operand:
         a, b = self._alike(a, b)
         if a.kind == NUMBER:
             return self.add(f"call i64 @llvm.s{name}.i64(i64 {a.text}, i64 {b.text})", NUMBER)
@@ -173,28 +173,28 @@ class Instructions:
         is_nan = self.add(f"fcmp uno double {a.text}, {a.text}", TRUTH)
         return self._chosen(self._logic("or", better, is_nan), a, b)
 
-    def _absolute(self, a: Value) -> Value:
+    def _absolute(self, a: Operand) -> Operand:
         a = self.number(a)
         if a.kind == REAL:
             return self.add(f"call double @llvm.fabs.f64(double {a.text})", REAL)
         return self.add(f"call i64 @llvm.abs.i64(i64 {a.text}, i1 false)", NUMBER)
 
-    def _rounded(self, name: str, a: Value) -> Value:
+    def _rounded(self, name: str, a: Operand) -> Operand:
         return self.add(f"call double @llvm.{name}.f64(double {self.real(a).text})", REAL)
 
-    def _positive(self, b: Value) -> tuple[Value, Value]:
+    def _positive(self, b: Operand) -> tuple[Operand, Operand]:
         """The absolute value of a divisor, 1 for 0; and whether the divisor is 0."""
         is_zero = self._compare("eq", b, _ZERO)
         return self._chosen(is_zero, _ONE, self._absolute(b)), is_zero
 
-    def _floored(self, a: Value, b: Value) -> Value:
+    def _floored(self, a: Operand, b: Operand) -> Operand:
         """``a / b`` rounded down, for a positive ``b``."""
         quotient = self._binary("sdiv", a, b)
         rest = self._binary("sub", a, self._binary("mul", quotient, b))
         less = self.add(f"sext i1 {self._compare('lt', rest, _ZERO).text} to i64", NUMBER)
         return self._binary("add", quotient, less)
 
-    def _divide(self, a: Value, b: Value) -> Value:
+    def _divide(self, a: Operand, b: Operand) -> Operand:
         a, b = self._alike(a, b)
         if a.kind == REAL:
             return self._binary("fdiv", a, b)
@@ -207,7 +207,7 @@ class Instructions:
         signed = self._chosen(is_negative, self._binary("sub", _ZERO, quotient), quotient)
         return self._chosen(is_zero, _ZERO, signed)
 
-    def _modulo(self, a: Value, b: Value) -> Value:
+    def _modulo(self, a: Operand, b: Operand) -> Operand:
         a, b = self.number(a), self.number(b)
         positive, is_zero = self._positive(b)
         rest = self._binary("srem", a, positive)
@@ -215,7 +215,7 @@ class Instructions:
         rest = self._chosen(is_negative, self._binary("add", rest, positive), rest)
         return self._chosen(is_zero, _ZERO, rest)
 
-    def _shift(self, is_left: bool, a: Value, by: Value) -> Value:
+    def _shift(self, is_left: bool, a: Operand, by: Operand) -> Operand:
         a, by = self.number(a), self.number(by)
         left = by if is_left else self._binary("sub", _ZERO, by)
         right = self._binary("sub", _ZERO, left)
@@ -224,11 +224,11 @@ class Instructions:
         lowered = self._binary("ashr", a, self._amount(right))
         return self._chosen(self._compare("ge", left, _ZERO), raised, lowered)
 
-    def _amount(self, by: Value) -> Value:
+    def _amount(self, by: Operand) -> Operand:
         """An amount that LLVM can shift by: from 0 to 63."""
         return self._extreme("min", self._extreme("max", by, _ZERO), _MOST_SHIFT)
 
-    def _convert(self, type: Type, a: Value) -> Value:
+    def _convert(self, type: Type, a: Operand) -> Operand:
         if type.is_float and type.bits == 64:
             return self.real(a)
         if a.kind == REAL or type.is_float or (type.is_uint and type.bits == 64):

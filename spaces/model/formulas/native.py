@@ -32,7 +32,7 @@ from spaces.model.formulas.instructions import (
     TRUTH,
     Instructions,
     NotNativeError,
-    Value,
+    Operand,
     number,
 )
 
@@ -182,7 +182,7 @@ class _Plan:
 
     formula: Expr
     axes: Mapping[Expr, Axes]
-    constants: Mapping[Expr, Value]
+    constants: Mapping[Expr, Operand]
     tabled: tuple[Expr, ...]
 
     @staticmethod
@@ -235,7 +235,7 @@ class _Plan:
     def text(self, stage: _Stage) -> str:
         """The nest of a stage as a function in LLVM's language."""
         writer = _NestWriter(stage)
-        done: dict[Expr, Value] = {**self.constants, **writer.open()}
+        done: dict[Expr, Operand] = {**self.constants, **writer.open()}
         values = read_all(stage.results, {}, writer.body.reading, done)
         return writer.close(values)
 
@@ -249,11 +249,11 @@ class _NestWriter:
     stage: _Stage
     body: Instructions = field(init=False, factory=Instructions)
 
-    def open(self) -> dict[Expr, Value]:
+    def open(self) -> dict[Expr, Operand]:
         """Begins the loops; returns the values of the inputs, each loaded in the outermost loop
         that determines it.
         """
-        loaded: dict[Expr, Value] = {}
+        loaded: dict[Expr, Operand] = {}
         lines = self.body.lines
         before = "entry"
         for axis in self.stage.axes:
@@ -266,7 +266,7 @@ class _NestWriter:
                     loaded[node] = self._load(table, _kind(node.type), axes)
         return loaded
 
-    def close(self, results: Sequence[Value]) -> str:
+    def close(self, results: Sequence[Operand]) -> str:
         """Stores the results and ends the loops and the function."""
         lines = self.body.lines
         stores = []
@@ -293,7 +293,7 @@ class _NestWriter:
         )
         return "\n".join((head, *lines, "  ret void", "}"))
 
-    def _converted(self, value: Value, kind: str) -> Value:
+    def _converted(self, value: Operand, kind: str) -> Operand:
         """A result as its table keeps it; conditions take a byte."""
         if kind == REAL:
             return self.body.real(value)
@@ -301,7 +301,7 @@ class _NestWriter:
             return self.body.number(value)
         return self.body.add(f"zext i1 {self.body.truth(value).text} to i8", TRUTH)
 
-    def _address(self, table: int, kind: str, axes: Axes) -> Value:
+    def _address(self, table: int, kind: str, axes: Axes) -> Operand:
         index = "0"
         for axis in axes:
             if index == "0":
@@ -313,7 +313,7 @@ class _NestWriter:
             f"getelementptr inbounds {_in_memory(kind)}, ptr %t{table}, i64 {index}", kind
         )
 
-    def _load(self, table: int, kind: str, axes: Axes) -> Value:
+    def _load(self, table: int, kind: str, axes: Axes) -> Operand:
         place = self._address(table, kind, axes)
         value = self.body.add(f"load {_in_memory(kind)}, ptr {place.text}", kind)
         return self.body.add(f"trunc i8 {value.text} to i1", TRUTH) if kind == TRUTH else value
