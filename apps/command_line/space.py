@@ -1,8 +1,7 @@
-"""``spaces enumerate``, ``count`` and ``search``: the space of an app's schedules for a device."""
+"""``spaces count`` and ``search``: the space of an app's schedules for a device."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import sys
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from apps.app import App
 from apps.catalog import find
 from apps.command_line.collected import Collected
-from apps.command_line.console import complain, line, table
+from apps.command_line.console import line, table
 from apps.command_line.options import AppName, DeviceName, Seed, find_device
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
@@ -92,38 +91,6 @@ Most = Annotated[
 
 
 @command(
-    "enumerate",
-    "Print legal schedules, always in the same order.",
-    "enumerate blur --limit 3",
-    "enumerate toy_sum --device sm_80 --limit 0 --json",
-)
-def enumerate_schedules(
-    app: AppName,
-    device: DeviceName = "cpu",
-    options: OptionsName = Preset.SMALL,
-    limit: Limit = 10,
-    as_json: AsJson = False,
-) -> None:
-    """Print legal schedules, always in the same order."""
-    space = space_of(find(app), device, options)
-    found = Collected(_text(s, space.pipeline) for s in itertools.islice(space, limit or None))
-    if as_json:
-        texts = list(found)
-        report = {"app": app, "device": device, "interrupted": found.interrupted}
-        line(json.dumps(report | {"schedules": texts}, indent=2))
-        found.stop()
-        return
-    number = 0
-    for number, text in enumerate(found, start=1):
-        line(f"# {number}\n{text}")
-    found.stop()
-    if not number:
-        raise CommandError(str(explain_empty(space)))
-    if limit:
-        complain(f"Printed {number} schedules; there may be more: see --limit.")
-
-
-@command(
     "count",
     "Count the legal schedules, or estimate their number.",
     "count toy_sum",
@@ -133,6 +100,7 @@ def count(
     app: AppName,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.SMALL,
+    seed: Seed = 0,
     seconds: Most = 60.0,
     as_json: AsJson = False,
 ) -> None:
@@ -148,7 +116,7 @@ def count(
         elif space.decides_loops:
             found = space.bounds(seconds=deadline.left)
         else:
-            found = space.estimate(SAMPLES, seconds=deadline.left)
+            found = space.estimate(SAMPLES, seed, seconds=deadline.left)
     except (TimeoutError, OutOfTime) as error:
         said = str(error) or f"Counting the candidates takes longer than {seconds:g} s."
         raise CommandError(said) from None

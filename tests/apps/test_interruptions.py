@@ -9,6 +9,7 @@ import pytest
 
 from apps.command_line import cli
 from apps.command_line import complete as complete_command
+from apps.command_line import listing as listing_commands
 from apps.command_line import space as space_commands
 from spaces.enumerate.events import Expanded, Found, Improved, Scored
 from spaces.model.schedules.schedule import Schedule
@@ -82,7 +83,7 @@ def test_interrupted_lists_are_whole_documents(monkeypatch):
         return interrupted_after([Schedule.default(pipeline)] * 3)
 
     pipeline = space_commands.find("toy_sum").pipeline()
-    monkeypatch.setattr(space_commands.itertools, "islice", few)
+    monkeypatch.setattr(listing_commands.itertools, "islice", few)
     told = json.loads(spaces("enumerate", "toy_sum", "--json", status=130)[0])
     assert (told["interrupted"], len(told["schedules"])) == (True, 3)
     out, err = spaces("enumerate", "toy_sum", status=130)

@@ -1,0 +1,169 @@
+"""``spaces enumerate``, ``sample`` and ``rank``: single schedules of a space."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from typing import Annotated, TypeVar
+
+import typer
+from attrs import define
+
+from apps.catalog import find
+from apps.command_line.checking import faultless
+from apps.command_line.collected import Collected
+from apps.command_line.console import complain, line
+from apps.command_line.options import AppName, DeviceName, ScheduleFile, Seed, given_schedule
+from apps.command_line.program import AsJson, command
+from apps.command_line.progress import Reporter
+from apps.command_line.space import Limit, Most, OptionsName, Preset, space_of
+from apps.errors import CommandError
+from spaces.enumerate.emptiness import explain_empty
+from spaces.enumerate.space import EmptySpaceError
+from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.writing.text import format_schedule
+
+T = TypeVar("T")
+
+Number = Annotated[int, typer.Option("--count", min=1, help="Draw this many schedules.")]
+Seconds = Annotated[
+    float | None, typer.Option("--seconds", min=0, help="Stop after this time with those found.")
+]
+
+
+@command(
+    "enumerate",
+    "Print legal schedules, always in the same order.",
+    "enumerate blur --limit 3",
+    "enumerate harris --limit 0 --seconds 5",
+    "enumerate toy_sum --device sm_80 --limit 0 --json",
+)
+def enumerate_schedules(
+    app: AppName,
+    device: DeviceName = "cpu",
+    options: OptionsName = Preset.SMALL,
+    limit: Limit = 10,
+    seconds: Seconds = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print legal schedules, always in the same order."""
+    deadline = Deadline.after(seconds)
+    space = space_of(find(app), device, options)
+    in_time = _InTime(itertools.islice(space, limit or None), deadline)
+    found = Collected(format_schedule(schedule, space.pipeline) for schedule in in_time)
+    texts: list[str] = []
+    with Reporter(seconds) as reporter:
+        for number, text in enumerate(found, start=1):
+            if as_json:
+                texts.append(text)
+                reporter.show("enumerating", {"legal schedules": number})
+            else:
+                line(f"# {number}\n{text}")
+        number = in_time.passed
+    if as_json:
+        report = {"app": app, "device": device, "interrupted": found.interrupted}
+        report |= {"out_of_time": in_time.is_over}
+        line(json.dumps(report | {"schedules": texts}, indent=2))
+        found.stop()
+        return
+    found.stop()
+    if in_time.is_over:
+        complain(f"Printed {number} schedules in {seconds:g} s; there may be more: see --seconds.")
+    elif not number:
+        raise CommandError(str(explain_empty(space)))
+    elif limit:
+        complain(f"Printed {number} schedules; there may be more: see --limit.")
+
+
+@command(
+    "sample",
+    "Print random legal schedules; all have the same chance.",
+    "sample blur --count 3 --seed 7",
+    "sample unsharp --device sm_80 --seconds 5 --json",
+)
+def sample(
+    app: AppName,
+    device: DeviceName = "cpu",
+    options: OptionsName = Preset.SMALL,
+    count: Number = 1,
+    seed: Seed = 0,
+    seconds: Most = 30.0,
+    as_json: AsJson = False,
+) -> None:
+    """Print random legal schedules. All schedules of the space have the same chance, and the same
+    one may come twice.
+    """
+    space = space_of(find(app), device, options)
+    try:
+        drawn = space.sample(count, seed, seconds=seconds)
+    except (EmptySpaceError, TimeoutError, ValueError) as error:
+        raise CommandError(str(error)) from None
+    texts = [format_schedule(schedule, space.pipeline) for schedule in drawn]
+    if as_json:
+        report = {"app": app, "device": device, "seed": seed, "schedules": texts}
+        line(json.dumps(report, indent=2))
+        return
+    for number, text in enumerate(texts, start=1):
+        line(f"# {number}\n{text}")
+
+
+@command(
+    "rank",
+    "Print the place of a legal schedule in its space.",
+    "rank toy_sum --schedule my.sched",
+)
+def rank(
+    app: AppName,
+    schedule: ScheduleFile,
+    device: DeviceName = "cpu",
+    options: OptionsName = Preset.SMALL,
+    seconds: Most = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Print the place of a legal schedule among those that the command enumerate prints, from 0."""
+    found = find(app)
+    space = space_of(found, device, options)
+    given = faultless(space.pipeline, given_schedule(found, space.pipeline, schedule), space.device)
+    try:
+        with Deadline.after(seconds).kept():
+            place = space.rank(given)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    except OutOfTime:
+        raise CommandError(
+            f"Judging all structures before the schedule takes longer than {seconds:g} s; give "
+            "more with --seconds."
+        ) from None
+    if as_json:
+        line(json.dumps({"app": app, "device": device, "rank": place}, indent=2))
+        return
+    line(f"{place:,}")
+
+
+@define
+class _InTime(Iterable[T]):
+    """Iterates over ``items`` until a deadline.
+
+    Attributes:
+        passed: the number of items passed on so far.
+        is_over: whether the deadline ended the iteration.
+    """
+
+    items: Iterator[T]
+    deadline: Deadline
+    passed: int = 0
+    is_over: bool = False
+
+    def __iter__(self) -> Iterator[T]:
+        while True:
+            try:
+                with self.deadline.kept():
+                    item = next(self.items)
+            except StopIteration:
+                return
+            except OutOfTime:
+                self.is_over = True
+                return
+            self.passed += 1
+            yield item
