@@ -9,7 +9,7 @@ and arrays alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -222,8 +222,14 @@ class Features:
         Raises:
             FormulaError: a parameter or size has no value.
         """
+        return self.mapped(lambda leaves: read_all(leaves, values, reading))
+
+    def mapped(
+        self, numbers_of: Callable[[tuple[Expr, ...]], Iterable[SymbolicNumber]]
+    ) -> Features:
+        """The same record with the numbers that ``numbers_of`` gives for its formulas."""
         leaves = tuple(dict.fromkeys((*_leaves(self.funcs), *_leaves(self.kernels))))
-        numbers = dict(zip(leaves, read_all(leaves, values, reading), strict=True))
+        numbers = dict(zip(leaves, numbers_of(leaves), strict=True))
         return attrs.evolve(
             self,
             funcs=_replaced(self.funcs, numbers),

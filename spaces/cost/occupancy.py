@@ -65,14 +65,16 @@ class OccupancyModel:
         return OccupancyModel(device)
 
     def cost(self, batch: Batch) -> NDArray[np.float64]:
-        features = batch.features
+        return batch.full(self.price(batch.features))
+
+    def price(self, features: Features) -> SymbolicNumber:
         cost: SymbolicNumber = 0.0
         for kernel in features.kernels:
             cost = cost + self._group(features, kernel)
         for stage in features.stages:
             if _kernel_of(stage) is None:
                 cost = cost + self._on_host(features, stage)
-        return batch.full(cost)
+        return cost
 
     def occupancy(self, kernel: KernelFeatures, threads: SymbolicNumber) -> SymbolicNumber:
         """Occupancy, 0 to 1, while a stage of ``threads`` threads a block runs in ``kernel``."""

@@ -10,6 +10,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from attrs import frozen
@@ -20,7 +21,7 @@ from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Course, Operations, ReadGroup
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features, StageFeatures, read_extents, volume
-from spaces.cost.traffic import Footprint, Traffic
+from spaces.cost.traffic import Footprint, Traffic, moving_loops
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -133,14 +134,16 @@ class Reuse:
         return Reuse(device)
 
     def cost(self, batch: Batch) -> NDArray[np.float64]:
-        features = batch.features
+        return batch.full(self.price(batch.features))
+
+    def price(self, features: Features) -> SymbolicNumber:
         cycles = self._memory(features)
         for func in features.funcs:
             for stage in func.stages:
                 cycles = cycles + self._compute(features, stage) / self._speedup(stage)
             allocation = self.prices.allocation + self.prices.byte * func.allocation_bytes
             cycles = cycles + func.allocations * allocation * (not func.is_output)
-        return batch.full(cycles + self._parallel_overhead(features))
+        return cycles + self._parallel_overhead(features)
 
     def _compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of all evaluations and of the loops around them: the arithmetic units or the load
@@ -277,7 +280,13 @@ class Reuse:
         Stages in one loop body that read the same data move it once.
         """
         features = traffic.features
-        moved: dict[tuple[object, ...], SymbolicNumber] = {}
+        # The order of the sum must not depend on the numbers: sums of floats do.
+        moved: dict[tuple[object, ...], SymbolicNumber | None] = {
+            (buffer, buffer == stage.func, *loop): None
+            for stage in features.stages
+            for buffer in (*stage.work.buffers, stage.func)
+            for loop in moving_loops(stage)
+        }
         for stage in features.stages:
             if not stage.loops:
                 continue
@@ -286,12 +295,13 @@ class Reuse:
             for buffer in (*stage.work.buffers, stage.func):
                 is_written = buffer == stage.func
                 resident = _resident(features, buffer, is_written)
-                for loop, cost in traffic.moves(stage, buffer, fitting, resident, price):
-                    # A write fetches its line first and evicts it later.
-                    cost = (2 * cost if is_written else cost) / speedup
+                # A write fetches its line first and evicts it later.
+                paid = partial(_paid, price, 2 if is_written else 1, speedup)
+                for loop, cost in traffic.moves(stage, buffer, fitting, resident, paid):
                     key = (buffer, is_written, *loop)
-                    moved[key] = np.maximum(moved[key], cost) if key in moved else cost
-        return sum(moved.values())
+                    known = moved[key]
+                    moved[key] = cost if known is None else np.maximum(known, cost)
+        return sum(cost for cost in moved.values() if cost is not None)
 
     def _speedup(self, stage: StageFeatures) -> SymbolicNumber:
         """The number of cores that share the iterations of the parallel loops around a stage."""
@@ -315,6 +325,17 @@ class Reuse:
         for starts, runs in loops.values():
             cycles = cycles + starts * prices.launch + runs * prices.task / self.device.cores
         return cycles
+
+
+def _paid(
+    price: Callable[[Footprint], SymbolicNumber],
+    ways: int,
+    speedup: SymbolicNumber,
+    body: Footprint,
+    runs: SymbolicNumber,
+) -> SymbolicNumber:
+    """The cycles of cores that share the moves of a footprint, so many ways and so many times."""
+    return ways * (runs * price(body)) / speedup
 
 
 def _resident(features: Features, buffer: str, is_written: bool) -> int:

@@ -20,6 +20,7 @@ from spaces.cost.features import (
     read_extents,
     volume,
 )
+from spaces.cost.recorded import is_nowhere
 
 Extents = Mapping[str, SymbolicNumber]
 """The number of values of each Var and RVar of a stage."""
@@ -166,7 +167,7 @@ class Traffic:
         fits: SymbolicNumber = False
         for d in range(len(stage.loops) + 1):
             fits = fits | (self.working_set(stage, d) <= capacity)
-            depth = depth + ~np.asarray(fits)
+            depth = depth + np.logical_not(fits)
         return depth
 
     def moves(
@@ -175,7 +176,7 @@ class Traffic:
         buffer: str,
         fitting: SymbolicNumber,
         resident: int,
-        price: Callable[[Footprint], SymbolicNumber],
+        price: Callable[[Footprint, SymbolicNumber], SymbolicNumber],
     ) -> Iterator[tuple[tuple[str, int, str], SymbolicNumber]]:
         """The costs to move ``buffer`` into a cache for ``stage``, each with the loop whose body
         moves each of its lines once; an empty name means the whole outermost loop.
@@ -186,13 +187,21 @@ class Traffic:
             fitting: the least depth at which the working set fits.
             resident: if ``fitting`` is at most this, the whole buffer is in the cache already; -1
                 for a buffer from outside.
-            price: the cost to move a footprint once.
+            price: the cost to move a footprint so many times.
         """
         # The body around the loop that fits.
         moving = np.maximum(fitting - 1, 0)
-        for depth in range(int(np.min(moving)), int(np.max(moving)) + 1):
-            runs = stage.loops[depth - 1].runs if depth else 1
-            body = runs * price(self.regions.footprint(stage, buffer, depth))
-            func, index, loop = stage.loops[max(depth, 1) - 1].key
+        for depth, loop in enumerate(moving_loops(stage)):
             here = (moving == depth) & (fitting > resident)
-            yield (func, index, loop if depth else ""), np.where(here, body, 0.0)
+            if not is_nowhere(here):
+                runs = stage.loops[depth - 1].runs if depth else 1
+                body = price(self.regions.footprint(stage, buffer, depth), runs)
+                yield loop, np.where(here, body, 0.0)
+
+
+def moving_loops(stage: StageFeatures) -> tuple[tuple[str, int, str], ...]:
+    """The loops, outermost first, whose bodies may move lines for ``stage``; an empty name means
+    the whole outermost loop.
+    """
+    keys = [loop.key for loop in stage.loops]
+    return ((*keys[0][:2], ""), *keys) if keys else ()

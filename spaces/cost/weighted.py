@@ -53,8 +53,11 @@ class Weighted:
     math: float = 10.0
 
     def cost(self, batch: Batch) -> NDArray[np.float64]:
-        found = groups(batch.features)
-        return batch.full(
+        return batch.full(self.price(batch.features))
+
+    def price(self, features: Features) -> SymbolicNumber:
+        found = groups(features)
+        return (
             self.mem * found.mem
             + self.loads * found.loads
             + self.stores * found.stores

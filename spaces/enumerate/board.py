@@ -11,6 +11,7 @@ from attrs import Attribute, define, field, frozen
 from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
+from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import CostModel
 from spaces.enumerate.apart import apart, bare
 from spaces.enumerate.events import Done, Event, Found, Improved, Scored
@@ -127,7 +128,7 @@ class Board:
         Raises:
             BatchError: the model does not give a number for each choice.
         """
-        costs = batch.full(model.cost(batch))
+        costs = lattice_costs(model, batch)
         costs[np.isnan(costs)] = np.inf  # a choice without a cost is useless
         return costs
 

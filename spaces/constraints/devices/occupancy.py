@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from attrs import astuple, frozen
-from numpy.typing import ArrayLike, NDArray
 
 from spaces.constraints.devices.device import GpuDevice
 
@@ -176,20 +175,18 @@ def occupancy(
 
 def occupancy_fractions(
     device: GpuDevice,
-    threads_per_block: ArrayLike,
-    registers_per_thread: ArrayLike,
-    shared_bytes_per_block: ArrayLike,
-) -> NDArray[np.float64]:
-    """Active warps over the most possible, 0 to 1, for arrays that broadcast together.
+    threads_per_block: SymbolicNumber,
+    registers_per_thread: SymbolicNumber,
+    shared_bytes_per_block: SymbolicNumber,
+) -> SymbolicNumber:
+    """Active warps over the most possible, 0 to 1, for arrays of int64 that broadcast together.
 
     The values must be in the domain that `block_limits` states; they are not checked.
     """
-    threads, registers, shared_bytes = (
-        np.asarray(values, dtype=np.int64)
-        for values in (threads_per_block, registers_per_thread, shared_bytes_per_block)
+    blocks = blocks_per_sm(
+        device, threads_per_block, registers_per_thread, shared_bytes_per_block, ARRAYS
     )
-    blocks = blocks_per_sm(device, threads, registers, shared_bytes, ARRAYS)
-    return np.asarray(blocks * warps_per_block(device, threads) / device.max_warps_per_sm)
+    return blocks * warps_per_block(device, threads_per_block) / device.max_warps_per_sm
 
 
 def _divide_up(value: SymbolicNumber, unit: int) -> SymbolicNumber:

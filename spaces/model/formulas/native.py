@@ -131,13 +131,16 @@ class NativeLoops:
         """
         tables: dict[Expr, NDArray[Any]] = {}
         for stage in self.stages:
-            for node in stage.inputs:
-                if isinstance(node, Variable):
-                    tables[node] = np.ascontiguousarray(columns[node.name])
-            for node in stage.results:
-                lengths = [n if i in stage.axes else 1 for i, n in enumerate(shape)]
-                tables[node] = np.empty(lengths, _DTYPES[_kind(node.type)])
-            pointers = [tables[node].ctypes.data for node in (*stage.inputs, *stage.results)]
+            inputs = [
+                np.ascontiguousarray(columns[node.name])
+                if isinstance(node, Variable)
+                else tables[node]
+                for node in stage.inputs
+            ]
+            lengths = [n if i in stage.axes else 1 for i, n in enumerate(shape)]
+            results = [np.empty(lengths, _DTYPES[_kind(node.type)]) for node in stage.results]
+            tables.update(zip(stage.results, results, strict=True))
+            pointers = [table.ctypes.data for table in (*inputs, *results)]
             sizes = [shape[axis] for axis in stage.axes]
             parameters = [ctypes.c_void_p] * len(pointers) + [ctypes.c_int64] * len(sizes)
             function = ctypes.CFUNCTYPE(None, *parameters)(self.code.address(stage.name))
