@@ -138,7 +138,9 @@ class NativeLoops:
                 for node in stage.inputs
             ]
             lengths = [n if i in stage.axes else 1 for i, n in enumerate(shape)]
-            results = [np.empty(lengths, _DTYPES[_kind(node.type)]) for node in stage.results]
+            results: list[NDArray[Any]] = [
+                np.empty(lengths, _DTYPES[_kind(node.type)]) for node in stage.results
+            ]
             tables.update(zip(stage.results, results, strict=True))
             pointers = [table.ctypes.data for table in (*inputs, *results)]
             sizes = [shape[axis] for axis in stage.axes]
