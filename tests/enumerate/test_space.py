@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
 
 import attrs
 import pytest
@@ -204,10 +206,29 @@ def test_samples_reach_everything() -> None:
     assert set(space.sample(80, seed=1)) == set(space)
 
 
+def _exceeded_once_in_1000(freedom: int) -> float:
+    """The bound of a chi-square statistic, as [Wilson and Hilferty 1931] approximate it."""
+    spread = 2 / (9 * freedom)
+    return freedom * (1 - spread + 3.09 * math.sqrt(spread)) ** 3
+
+
+def test_samples_are_uniform() -> None:
+    """Structures of few and of many choices; the statistic exceeds its bound one time in 1000."""
+    wide = attrs.evolve(STRIPS, tiles=(8, 16, 32), lanes=(1, 2))
+    space = ScheduleSpace(blur(), FOUR_CORES, wide)
+    legal = list(space)
+    draws = 5 * len(legal)
+    times = Counter(space.sample(draws, seed=1))
+    assert set(times) <= set(legal)
+    statistic = sum((times[schedule] - 5) ** 2 / 5 for schedule in legal)
+    assert 50 < len(legal) < 120
+    assert statistic < _exceeded_once_in_1000(len(legal) - 1)
+
+
 def test_estimates_agree_with_counts() -> None:
     """Of twenty intervals of 95 % at least sixteen hold the count, but for one time in 300."""
     space = ScheduleSpace(blur(), FOUR_CORES, TILES)
-    estimates = [space.estimate(samples=60, seed=seed) for seed in range(20)]
+    estimates = [space.estimate(samples=25, seed=seed) for seed in range(20)]
     for estimate in estimates:
         assert 0 < estimate.low < estimate.mean < estimate.high < space.candidates
     assert sum(e.low < space.count() < e.high for e in estimates) >= 16

@@ -1,0 +1,102 @@
+"""Small universes, decided loop by loop: all schedules of the process, each verified whole, against
+what a space lists, counts and draws.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from spaces.constraints.devices.device import Device, device
+from spaces.constraints.legality.verify import verify
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.domain_order import Tail
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur, equalized, line, row_sums, two_outputs
+
+GPU = device("sm_80")
+
+
+def options(
+    pattern: str, *directives: str, splits: int = 0, tails: tuple[Tail, ...] = (Tail.AUTO,), **more
+) -> Options:
+    """Loop by loop, with few factors."""
+    return Options(
+        root=(pattern,),
+        inner=(pattern,),
+        directives=directives,
+        splits=splits,
+        tails=tails,
+        small_factors=1,
+        equal_parts=1,
+        **{"largest_factor": 4, "folds": (2, 4), **more},
+    )
+
+
+UNIVERSES = {
+    "vectors and unrolled loops of one stage": (
+        line(12), FOUR_CORES,
+        options("loops", "split", "vectorize", "unroll", splits=1, largest_factor=16),
+    ),
+    "tails": (
+        line(6), FOUR_CORES,
+        options("loops", "split", "vectorize", splits=1, tails=tuple(Tail), largest_factor=8),
+    ),
+    "splits of splits": (
+        line(40), FOUR_CORES,
+        options("nests", "split", "vectorize", splits=2, largest_factor=2),
+    ),
+    "fuses": (
+        blur(8, 8), FOUR_CORES,
+        options("loops", "fuse", "vectorize", placements=("inline", "at")),
+    ),
+    "sliding windows": (blur(64, 8), FOUR_CORES, options("loops", "vectorize", placements=("at",))),
+    "folds": (
+        blur(64, 8), FOUR_CORES, options("nests", "fold_storage", placements=("at",)),
+    ),
+    "storage": (
+        blur(64, 8), FOUR_CORES,
+        options("nests", "hoist_storage", "store_in", placements=("at",)),
+    ),
+    "bounds": (line(8), FOUR_CORES, options("loops", "bound", "align_bounds", "vectorize")),
+    "an update": (row_sums(16, 8), FOUR_CORES, options("loops", "parallel", placements=("root",))),
+    "a vectorized reduction": (
+        row_sums(16, 8), FOUR_CORES, options("nests", "vectorize", "atomic", placements=("root",)),
+    ),
+    "a scatter and a scan": (
+        equalized(8), FOUR_CORES, options("loops", "parallel", placements=("root",)),
+    ),
+    "fused stages": (
+        two_outputs(16), FOUR_CORES,
+        options("nests", "compute_with", "vectorize", placements=("inline", "root")),
+    ),
+    "wrappers": (line(16), FOUR_CORES, options("loops", "in_", "vectorize")),
+    "blocks and threads": (
+        line(64), GPU,
+        options("loops", "split", "gpu_blocks", "gpu_threads", splits=1, largest_factor=32),
+    ),
+    "single threads": (
+        line(64), GPU, options("nests", "gpu_single_thread", "gpu_blocks", "gpu_threads"),
+    ),
+    "shared memory": (
+        blur(8, 8), GPU,
+        options("nests", "gpu_blocks", "gpu_threads", placements=("at",)),
+    ),
+    "updates on a GPU": (
+        row_sums(16, 8), GPU, options("nests", "gpu_blocks", "gpu_threads", placements=("root",)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNIVERSES.values(), ids=UNIVERSES)
+def test_a_space_lists_the_schedules_that_are_legal_alone(
+    case: tuple[Pipeline, Device, Options],
+) -> None:
+    space = ScheduleSpace(*case)
+    schedules = [s.at(index) for s in space.structures() for index in range(s.size)]
+    legal = [s for s in schedules if verify(space.pipeline, s, space.device)]
+    assert 0 < len(legal) < len(schedules) <= space.candidates
+    assert list(space) == legal
+    assert space.rank(legal[-1]) == len(legal) - 1
+    assert next(s for s in schedules if s not in set(legal)) not in space
