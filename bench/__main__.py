@@ -10,11 +10,12 @@ from pathlib import Path
 
 from apps.catalog import APPS
 from apps.files import write_text
-from bench import against_halide
+from bench import against_halide, spaces
 from bench.machine import machine
 from bench.report import RESULTS, renew_readme
 
 AGAINST_HALIDE = "against_halide"
+SPACES = "spaces"
 
 NAMES = (
     "against_default",
@@ -23,6 +24,7 @@ NAMES = (
     "against_blas",
     "throughput",
     "formal",
+    SPACES,
 )
 
 
@@ -40,18 +42,28 @@ def main(arguments: list[str]) -> None:
         metavar="APP",
         help="of against_halide measure this app alone; may be given again",
     )
+    parser.add_argument(
+        "--part",
+        action="append",
+        choices=tuple(spaces.PARTS),
+        help="of spaces measure this part alone, and keep the others; may be given again",
+    )
     chosen = parser.parse_args(arguments)
     unknown = [name for name in chosen.name if name not in NAMES]
     if unknown:
         parser.error(f"There is no measurement {', '.join(unknown)}; there are {', '.join(NAMES)}.")
     if chosen.app and chosen.name != [AGAINST_HALIDE]:
         parser.error(f"--app is for {AGAINST_HALIDE} alone.")
+    if chosen.part and chosen.name != [SPACES]:
+        parser.error(f"--part is for {SPACES} alone.")
     for name in chosen.name or NAMES:
         print(f"measuring {name} ...", flush=True)
         file = RESULTS / f"{name}.json"
         if chosen.app:
             earlier = json.loads(file.read_text("utf-8"))["results"]["apps"]
             results = against_halide.measure(chosen.app, earlier)
+        elif name == SPACES:
+            results = spaces.measure(chosen.part or (), file)
         else:
             results = importlib.import_module(f"bench.{name}").measure()
         found = {"machine": machine(), "results": results}

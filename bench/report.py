@@ -9,6 +9,7 @@ from typing import Any
 
 from apps.files import write_text
 from bench.formal import DEVICES
+from bench.spaces.table import HEADS, rows
 
 RESULTS = Path(__file__).parent / "results"
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
@@ -30,7 +31,7 @@ def renew_readme(readme: Path) -> None:
 def tables() -> str:
     """All results as Markdown."""
     return "\n\n".join(
-        [_speed(), _halide(), _blas(), _formal(), _throughput(), _machine(), _trust()]
+        [_speed(), _halide(), _blas(), _formal(), _throughput(), _spaces(), _machine(), _trust()]
     )
 
 
@@ -146,6 +147,10 @@ def _throughput() -> str:
         for name, rate in found["tile_choices_per_second"].items()
     ]
     return _table(("one core", ""), rows)
+
+
+def _spaces() -> str:
+    return _table(HEADS, rows(_load("spaces")["results"]))
 
 
 def _machine() -> str:
