@@ -21,18 +21,35 @@ from spaces.model.formulas.algebra import FormulaError, Reading
 TRUTH, NUMBER, REAL = "i1", "i64", "double"
 """LLVM's names of the kinds of values."""
 
-DECLARATIONS = "".join(
-    f"declare {signature}\n"
-    for signature in (
-        "i64 @llvm.smin.i64(i64, i64)",
-        "i64 @llvm.smax.i64(i64, i64)",
-        "i64 @llvm.abs.i64(i64, i1)",
-        "double @llvm.fabs.f64(double)",
-        "double @llvm.ceil.f64(double)",
-        "double @llvm.floor.f64(double)",
+LANES = 4
+"""The numbers that one instruction on vectors works on: 256 bits."""
+
+
+def declarations(lanes: int) -> str:
+    """The functions of LLVM that the instructions on so many lanes call."""
+    whole, real = _type(NUMBER, lanes), _type(REAL, lanes)
+    of_whole, of_real = _suffix(NUMBER, lanes), _suffix(REAL, lanes)
+    return "".join(
+        f"declare {signature}\n"
+        for signature in (
+            f"{whole} @llvm.smin.{of_whole}({whole}, {whole})",
+            f"{whole} @llvm.smax.{of_whole}({whole}, {whole})",
+            f"{whole} @llvm.abs.{of_whole}({whole}, i1)",
+            f"{real} @llvm.fabs.{of_real}({real})",
+            f"{real} @llvm.ceil.{of_real}({real})",
+            f"{real} @llvm.floor.{of_real}({real})",
+        )
     )
-)
-"""The functions of LLVM that the instructions call."""
+
+
+def _type(kind: str, lanes: int) -> str:
+    return kind if lanes == 1 else f"<{lanes} x {kind}>"
+
+
+def _suffix(kind: str, lanes: int) -> str:
+    name = "f64" if kind == REAL else kind
+    return name if lanes == 1 else f"v{lanes}{name}"
+
 
 _DOUBLE = Struct(">d")
 
@@ -78,8 +95,13 @@ def real(value: float) -> Operand:
 
 @define
 class Instructions:
-    """Instructions, one a line, in the order of their execution."""
+    """Instructions, one a line, in the order of their execution.
 
+    Attributes:
+        lanes: the numbers that each instruction works on at once.
+    """
+
+    lanes: int = 1
     lines: list[str] = field(factory=list)
     _count: int = 0
 
@@ -89,6 +111,29 @@ class Instructions:
         name = f"%v{self._count}"
         self.lines.append(f"  {name} = {instruction}")
         return Operand(name, kind)
+
+    def type(self, kind: str) -> str:
+        """LLVM's name of the type of values of a kind."""
+        return _type(kind, self.lanes)
+
+    def splat(self, a: Operand) -> Operand:
+        """A single number in every lane."""
+        if self.lanes == 1:
+            return a
+        kind = self.type(a.kind)
+        one = self.add(f"insertelement {kind} poison, {a.kind} {a.text}, i64 0", a.kind)
+        zeros = f"<{self.lanes} x i32> zeroinitializer"
+        return self.add(f"shufflevector {kind} {one.text}, {kind} poison, {zeros}", a.kind)
+
+    def _text(self, a: Operand) -> str:
+        is_literal = not a.text.startswith("%")
+        return f"splat ({a.kind} {a.text})" if is_literal and self.lanes > 1 else a.text
+
+    def _call(self, name: str, *operands: Operand, also: str = "") -> Operand:
+        kind = operands[0].kind
+        given = ", ".join(f"{self.type(kind)} {self._text(a)}" for a in operands)
+        suffix = _suffix(kind, self.lanes)
+        return self.add(f"call {self.type(kind)} @llvm.{name}.{suffix}({given}{also})", kind)
 
     @property
     def reading(self) -> Reading[Operand]:
@@ -106,7 +151,7 @@ class Instructions:
             "floor": partial(self._rounded, "floor"),
             "and": partial(self._logic, "and"),
             "or": partial(self._logic, "or"),
-            "not": lambda a: self.add(f"xor i1 {self.truth(a).text}, true", TRUTH),
+            "not": lambda a: self._binary("xor", self.truth(a), _TRUE),
             "select": self._select,
             "shift_left": partial(self._shift, True),
             "shift_right": partial(self._shift, False),
@@ -119,18 +164,37 @@ class Instructions:
         """Whether a value is not zero."""
         if a.kind == TRUTH:
             return a
-        return self.add(f"icmp ne i64 {a.text}, 0", TRUTH)
+        return self._compare("ne", a, _ZERO)
 
     def number(self, a: Operand) -> Operand:
         """A value as a number; a condition counts as 0 or 1."""
         if a.kind == TRUTH:
-            return self.add(f"zext i1 {a.text} to i64", NUMBER)
+            return self._turned("zext", a, NUMBER)
         return a
 
     def real(self, a: Operand) -> Operand:
         """A value as a double."""
         a = self.number(a)
-        return a if a.kind == REAL else self.add(f"sitofp i64 {a.text} to double", REAL)
+        if a.kind == REAL:
+            return a
+        return self._turned("sitofp", a, REAL) if self.lanes == 1 else self._real_lanes(a)
+
+    def _real_lanes(self, a: Operand) -> Operand:
+        """Numbers as doubles. Most vector units lack the instruction, so both halves become the low
+        bits of a double of known exponent: the high one at 2**84, the low one at 2**52. Only the
+        sum of both rounds.
+        """
+        flipped = self._binary("xor", a, number(-(1 << 63)))
+        high = self._binary("or", self._binary("lshr", flipped, number(32)), number(0x453 << 52))
+        low = self._binary("and", a, number(0xFFFFFFFF))
+        low = self._binary("or", low, number(0x433 << 52))
+        offset = real(2.0**84 + 2.0**63 + 2.0**52)
+        high = self._binary("fsub", self._turned("bitcast", high, REAL), offset)
+        return self._binary("fadd", high, self._turned("bitcast", low, REAL))
+
+    def _turned(self, name: str, a: Operand, kind: str) -> Operand:
+        to = self.type(kind)
+        return self.add(f"{name} {self.type(a.kind)} {self._text(a)} to {to}", kind)
 
     def _alike(self, a: Operand, b: Operand) -> tuple[Operand, Operand]:
         """Two doubles, or two integers."""
@@ -139,7 +203,7 @@ class Instructions:
         return self.number(a), self.number(b)
 
     def _binary(self, name: str, a: Operand, b: Operand) -> Operand:
-        return self.add(f"{name} {a.kind} {a.text}, {b.text}", a.kind)
+        return self.add(f"{name} {self.type(a.kind)} {self._text(a)}, {self._text(b)}", a.kind)
 
     def _arithmetic(self, name: str, a: Operand, b: Operand) -> Operand:
         a, b = self._alike(a, b)
@@ -154,11 +218,16 @@ class Instructions:
     def _compare(self, name: str, a: Operand, b: Operand) -> Operand:
         a, b = self._alike(a, b)
         if a.kind == REAL:
-            return self.add(f"fcmp {_ORDERED[name]} double {a.text}, {b.text}", TRUTH)
-        return self.add(f"icmp {_SIGNED[name]} i64 {a.text}, {b.text}", TRUTH)
+            return self._tested(f"fcmp {_ORDERED[name]}", a, b)
+        return self._tested(f"icmp {_SIGNED[name]}", a, b)
+
+    def _tested(self, name: str, a: Operand, b: Operand) -> Operand:
+        return self.add(f"{name} {self.type(a.kind)} {self._text(a)}, {self._text(b)}", TRUTH)
 
     def _chosen(self, condition: Operand, a: Operand, b: Operand) -> Operand:
-        return self.add(f"select i1 {condition.text}, {a.kind} {a.text}, {b.kind} {b.text}", a.kind)
+        kind = self.type(a.kind)
+        sides = f"{kind} {self._text(a)}, {kind} {self._text(b)}"
+        return self.add(f"select {self.type(TRUTH)} {self._text(condition)}, {sides}", a.kind)
 
     def _select(self, condition: Operand, a: Operand, b: Operand) -> Operand:
         if a.kind != b.kind:
@@ -168,19 +237,19 @@ class Instructions:
     def _extreme(self, name: str, a: Operand, b: Operand) -> Operand:
         a, b = self._alike(a, b)
         if a.kind == NUMBER:
-            return self.add(f"call i64 @llvm.s{name}.i64(i64 {a.text}, i64 {b.text})", NUMBER)
+            return self._call(f"s{name}", a, b)
         better = self._compare("le" if name == "min" else "ge", a, b)
-        is_nan = self.add(f"fcmp uno double {a.text}, {a.text}", TRUTH)
+        is_nan = self._tested("fcmp uno", a, a)
         return self._chosen(self._logic("or", better, is_nan), a, b)
 
     def _absolute(self, a: Operand) -> Operand:
         a = self.number(a)
         if a.kind == REAL:
-            return self.add(f"call double @llvm.fabs.f64(double {a.text})", REAL)
-        return self.add(f"call i64 @llvm.abs.i64(i64 {a.text}, i1 false)", NUMBER)
+            return self._call("fabs", a)
+        return self._call("abs", a, also=", i1 false")
 
     def _rounded(self, name: str, a: Operand) -> Operand:
-        return self.add(f"call double @llvm.{name}.f64(double {self.real(a).text})", REAL)
+        return self._call(name, self.real(a))
 
     def _positive(self, b: Operand) -> tuple[Operand, Operand]:
         """The absolute value of a divisor, 1 for 0; and whether the divisor is 0."""
@@ -191,7 +260,7 @@ class Instructions:
         """``a / b`` rounded down, for a positive ``b``."""
         quotient = self._binary("sdiv", a, b)
         rest = self._binary("sub", a, self._binary("mul", quotient, b))
-        less = self.add(f"sext i1 {self._compare('lt', rest, _ZERO).text} to i64", NUMBER)
+        less = self._turned("sext", self._compare("lt", rest, _ZERO), NUMBER)
         return self._binary("add", quotient, less)
 
     def _divide(self, a: Operand, b: Operand) -> Operand:
@@ -243,3 +312,4 @@ class Instructions:
 
 
 _ZERO, _ONE, _MOST_SHIFT = number(0), number(1), number(63)
+_TRUE = Operand("true", TRUTH)

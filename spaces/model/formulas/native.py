@@ -26,13 +26,14 @@ from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant, wa
 from spaces.model.expressions.types import Bool, Type
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
 from spaces.model.formulas.instructions import (
-    DECLARATIONS,
+    LANES,
     NUMBER,
     REAL,
     TRUTH,
     Instructions,
     NotNativeError,
     Operand,
+    declarations,
     number,
 )
 
@@ -68,7 +69,9 @@ def read_native(formula: Expr, values: Mapping[str, ArrayLike]) -> NDArray[Any]:
     }
     if 0 in shape:
         return np.zeros(shape, _DTYPES[_kind(formula.type)])
-    loops = native_loops(formula, tuple(sorted(known.items())), tuple(sorted(axes.items())))
+    short = frozenset(i for i, length in enumerate(shape) if length < LANES)
+    at = tuple(sorted(known.items()))
+    loops = native_loops(formula, at, tuple(sorted(axes.items())), short)
     return loops.fill(varying, shape)
 
 
@@ -152,7 +155,10 @@ class NativeLoops:
 
 @lru_cache(maxsize=256)
 def native_loops(
-    formula: Expr, known: tuple[tuple[str, int], ...], axes: tuple[tuple[str, Axes], ...]
+    formula: Expr,
+    known: tuple[tuple[str, int], ...],
+    axes: tuple[tuple[str, Axes], ...],
+    short: frozenset[int],
 ) -> NativeLoops:
     """The machine code of a formula.
 
@@ -160,10 +166,12 @@ def native_loops(
         formula: the formula.
         known: the parameters with one value.
         axes: for each other parameter, the axes along which it varies.
+        short: the axes with fewer values than a vector has lanes.
     """
     plan = _Plan.of(formula, dict(known), dict(axes))
     stages = plan.stages()
-    text = DECLARATIONS + "\n".join(plan.text(stage) for stage in stages)
+    text = declarations(1) + declarations(LANES)
+    text += "\n".join(plan.text(stage, short) for stage in stages)
     return NativeLoops(formula, stages, compile_module(text))
 
 
@@ -237,9 +245,12 @@ class _Plan:
                 stack.extend(node.children)
         return _Stage(axes, results, inputs, f"fill{place}")
 
-    def text(self, stage: _Stage) -> str:
-        """The nest of a stage as a function in LLVM's language."""
-        writer = _NestWriter(stage)
+    def text(self, stage: _Stage, short: frozenset[int]) -> str:
+        """The nest of a stage as a function in LLVM's language. Its innermost loop goes over
+        vectors, if it is not short.
+        """
+        has_vectors = stage.axes and stage.axes[-1] not in short
+        writer = _NestWriter(stage, Instructions(LANES if has_vectors else 1))
         done: dict[Expr, Operand] = {**self.constants, **writer.open()}
         values = read_all(stage.results, {}, writer.body.reading, done)
         return writer.close(values)
@@ -248,11 +259,12 @@ class _Plan:
 @frozen(eq=False)
 class _NestWriter:
     """Writes the function of one stage: ``%t`` are its tables, ``%n`` the lengths of its loops and
-    ``%i`` their indices.
+    ``%i`` their indices. Where the lanes of the last vector would reach beyond the end of the
+    innermost loop, the vector begins earlier, and some results are computed twice.
     """
 
     stage: _Stage
-    body: Instructions = field(init=False, factory=Instructions)
+    body: Instructions
 
     def open(self) -> dict[Expr, Operand]:
         """Begins the loops; returns the values of the inputs, each loaded in the outermost loop
@@ -264,12 +276,18 @@ class _NestWriter:
         for axis in self.stage.axes:
             lines.append(f"  br label %head{axis}")
             lines.append(f"head{axis}:")
-            lines.append(f"  %i{axis} = phi i64 [ 0, %{before} ], [ %next{axis}, %tail{axis} ]")
+            lines.append(f"  %at{axis} = phi i64 [ 0, %{before} ], [ %next{axis}, %tail{axis} ]")
+            lines.append(f"  %last{axis} = sub nuw nsw i64 %n{axis}, {self._lanes(axis)}")
+            lines.append(f"  %i{axis} = call i64 @llvm.smin.i64(i64 %at{axis}, i64 %last{axis})")
             before = f"head{axis}"
             for table, (node, axes) in enumerate(self.stage.inputs.items()):
                 if axes[-1:] == (axis,):
                     loaded[node] = self._load(table, _kind(node.type), axes)
         return loaded
+
+    def _lanes(self, axis: int) -> int:
+        """The values along an axis that an iteration works on at once."""
+        return self.body.lanes if axis == self.stage.axes[-1] else 1
 
     def close(self, results: Sequence[Operand]) -> str:
         """Stores the results and ends the loops and the function."""
@@ -280,13 +298,16 @@ class _NestWriter:
             kind = _kind(node.type)
             place = self._address(table, kind, self.stage.axes)
             stored = self._converted(value, kind)
-            stores.append(f"  store {_in_memory(kind)} {stored.text}, ptr {place.text}")
+            in_memory = self._in_memory(kind, self.stage.axes)
+            stores.append(
+                f"  store {in_memory} {stored.text}, ptr {place.text}, align {_bytes(kind)}"
+            )
         lines += stores
         for axis in reversed(self.stage.axes):
             lines += (
                 f"  br label %tail{axis}",
                 f"tail{axis}:",
-                f"  %next{axis} = add nuw nsw i64 %i{axis}, 1",
+                f"  %next{axis} = add nuw nsw i64 %at{axis}, {self._lanes(axis)}",
                 f"  %more{axis} = icmp ult i64 %next{axis}, %n{axis}",
                 f"  br i1 %more{axis}, label %head{axis}, label %done{axis}",
                 f"done{axis}:",
@@ -304,7 +325,8 @@ class _NestWriter:
             return self.body.real(value)
         if kind == NUMBER:
             return self.body.number(value)
-        return self.body.add(f"zext i1 {self.body.truth(value).text} to i8", TRUTH)
+        truth, byte = self.body.truth(value), self._in_memory(TRUTH, self.stage.axes)
+        return self.body.add(f"zext {self.body.type(TRUTH)} {truth.text} to {byte}", TRUTH)
 
     def _address(self, table: int, kind: str, axes: Axes) -> Operand:
         index = "0"
@@ -314,15 +336,28 @@ class _NestWriter:
             else:
                 rows = self.body.add(f"mul nuw nsw i64 {index}, %n{axis}", NUMBER)
                 index = self.body.add(f"add nuw nsw i64 {rows.text}, %i{axis}", NUMBER).text
-        return self.body.add(
-            f"getelementptr inbounds {_in_memory(kind)}, ptr %t{table}, i64 {index}", kind
-        )
+        element = _MEMORY[kind]
+        return self.body.add(f"getelementptr inbounds {element}, ptr %t{table}, i64 {index}", kind)
 
     def _load(self, table: int, kind: str, axes: Axes) -> Operand:
-        place = self._address(table, kind, axes)
-        value = self.body.add(f"load {_in_memory(kind)}, ptr {place.text}", kind)
-        return self.body.add(f"trunc i8 {value.text} to i1", TRUTH) if kind == TRUTH else value
+        """A value of a table; the same in all lanes, if it does not vary along the vector."""
+        place, in_memory = self._address(table, kind, axes), self._in_memory(kind, axes)
+        value = self.body.add(f"load {in_memory}, ptr {place.text}, align {_bytes(kind)}", kind)
+        is_single = in_memory == _MEMORY[kind]
+        if kind == TRUTH:
+            bit = TRUTH if is_single else self.body.type(TRUTH)
+            value = self.body.add(f"trunc {in_memory} {value.text} to {bit}", TRUTH)
+        return self.body.splat(value) if is_single else value
+
+    def _in_memory(self, kind: str, axes: Axes) -> str:
+        """The type in memory of what an iteration loads or stores in a table along ``axes``."""
+        is_vector = self.body.lanes > 1 and axes[-1] == self.stage.axes[-1]
+        return f"<{self.body.lanes} x {_MEMORY[kind]}>" if is_vector else _MEMORY[kind]
 
 
-def _in_memory(kind: str) -> str:
-    return "i8" if kind == TRUTH else kind
+_MEMORY = {TRUTH: "i8", NUMBER: NUMBER, REAL: REAL}
+"""LLVM's types of values in tables; a condition takes a byte."""
+
+
+def _bytes(kind: str) -> int:
+    return 1 if kind == TRUTH else 8
