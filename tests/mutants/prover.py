@@ -186,7 +186,7 @@ READINGS = (
     Mutant(
         "machine-code-divides-by-zero-like-by-one",
         "Instructions._divide",
-        "return self._chosen(is_zero, _ZERO, signed)",
+        'return self._chosen(self._compare("eq", b, _ZERO), _ZERO, signed)',
         "return signed",
         "Machine code of formulas gives the dividend where the divisor is zero.",
         _READINGS,

@@ -7,7 +7,7 @@ operation, and the minimum of a number and NaN is NaN, as in NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from struct import Struct
 from typing import NamedTuple
@@ -15,8 +15,9 @@ from typing import NamedTuple
 from attrs import define, field
 
 from spaces.model.expressions.operators import BITWISE, COMPARISONS
-from spaces.model.expressions.types import Type
+from spaces.model.expressions.types import Int64, Type
 from spaces.model.formulas.algebra import FormulaError, Reading
+from spaces.model.formulas.corners import CORNERS, Ends
 
 TRUTH, NUMBER, REAL = "i1", "i64", "double"
 """LLVM's names of the kinds of values."""
@@ -64,16 +65,22 @@ class NotNativeError(FormulaError):
 
 
 class Operand(NamedTuple):
-    """A value: the name or the literal that stands for it, and its kind."""
+    """A value: the name or the literal that stands for it, its kind, and the smallest and the
+    largest number that it may be, where they are known.
+    """
 
     text: str
     kind: str
+    ends: Ends | None = None
+
+    def is_within(self, low: int, high: int) -> bool:
+        """Whether the value is known to lie between two numbers, both included."""
+        return self.ends is not None and low <= self.ends[0] and self.ends[1] <= high
 
     @property
-    def constant(self) -> int | None:
-        """The number, if the value is an integer literal."""
-        is_literal = self.kind == NUMBER and not self.text.startswith("%")
-        return int(self.text) if is_literal else None
+    def is_exact_real(self) -> bool:
+        """Whether doubles around 1.5 * 2**52, which are one apart, can show the value."""
+        return self.is_within(-(1 << 50), 1 << 50)
 
 
 def number(value: int) -> Operand:
@@ -84,7 +91,7 @@ def number(value: int) -> Operand:
     """
     if not -(1 << 63) <= value < 1 << 63:
         raise NotNativeError(f"{value} has more than 64 bits.")
-    return Operand(str(int(value)), NUMBER)
+    return Operand(str(int(value)), NUMBER, (int(value), int(value)))
 
 
 def real(value: float) -> Operand:
@@ -138,7 +145,7 @@ class Instructions:
     @property
     def reading(self) -> Reading[Operand]:
         """The reading that adds its instructions here."""
-        operators: Mapping[str, Callable[..., Operand]] = {
+        operators: dict[str, Callable[..., Operand]] = {
             "add": partial(self._arithmetic, "add"),
             "sub": partial(self._arithmetic, "sub"),
             "mul": partial(self._arithmetic, "mul"),
@@ -158,6 +165,8 @@ class Instructions:
             **{name: partial(self._compare, name) for name in COMPARISONS},
             **{name: partial(self._bits, name.removeprefix("bit_")) for name in BITWISE},
         }
+        for name in CORNERS.keys() & operators.keys():
+            operators[name] = _with_ends(name, operators[name])
         return Reading(number, self._convert, operators, real)
 
     def truth(self, a: Operand) -> Operand:
@@ -169,7 +178,7 @@ class Instructions:
     def number(self, a: Operand) -> Operand:
         """A value as a number; a condition counts as 0 or 1."""
         if a.kind == TRUTH:
-            return self._turned("zext", a, NUMBER)
+            return self._turned("zext", a, NUMBER)._replace(ends=(0, 1))
         return a
 
     def real(self, a: Operand) -> Operand:
@@ -180,10 +189,14 @@ class Instructions:
         return self._turned("sitofp", a, REAL) if self.lanes == 1 else self._real_lanes(a)
 
     def _real_lanes(self, a: Operand) -> Operand:
-        """Numbers as doubles. Most vector units lack the instruction, so both halves become the low
+        """Numbers as doubles. Most vector units lack the instruction, so small numbers become the
+        low bits of a double, and of others both halves become the low
         bits of a double of known exponent: the high one at 2**84, the low one at 2**52. Only the
         sum of both rounds.
         """
+        if a.is_exact_real:
+            shifted = self._turned("bitcast", self._binary("add", a, _BITS_OF_SHIFT), REAL)
+            return self._binary("fsub", shifted, _SHIFT)
         flipped = self._binary("xor", a, number(-(1 << 63)))
         high = self._binary("or", self._binary("lshr", flipped, number(32)), number(0x453 << 52))
         low = self._binary("and", a, number(0xFFFFFFFF))
@@ -207,7 +220,12 @@ class Instructions:
 
     def _arithmetic(self, name: str, a: Operand, b: Operand) -> Operand:
         a, b = self._alike(a, b)
-        return self._binary(f"f{name}" if a.kind == REAL else name, a, b)
+        if a.kind == REAL:
+            return self._binary(f"f{name}", a, b)
+        if name == "mul" and a.is_within(0, _HALF) and b.is_within(0, _HALF):
+            # Vector units multiply halves of numbers; this tells that the upper ones are zero.
+            a, b = self._binary("and", a, _LOW_HALF), self._binary("and", b, _LOW_HALF)
+        return self._binary(name, a, b)
 
     def _bits(self, name: str, a: Operand, b: Operand) -> Operand:
         return self._binary(name, self.number(a), self.number(b))
@@ -232,7 +250,10 @@ class Instructions:
     def _select(self, condition: Operand, a: Operand, b: Operand) -> Operand:
         if a.kind != b.kind:
             a, b = self._alike(a, b)
-        return self._chosen(self.truth(condition), a, b)
+        chosen = self._chosen(self.truth(condition), a, b)
+        if a.ends is None or b.ends is None:
+            return chosen
+        return chosen._replace(ends=(min(a.ends[0], b.ends[0]), max(a.ends[1], b.ends[1])))
 
     def _extreme(self, name: str, a: Operand, b: Operand) -> Operand:
         a, b = self._alike(a, b)
@@ -251,38 +272,48 @@ class Instructions:
     def _rounded(self, name: str, a: Operand) -> Operand:
         return self._call(name, self.real(a))
 
-    def _positive(self, b: Operand) -> tuple[Operand, Operand]:
-        """The absolute value of a divisor, 1 for 0; and whether the divisor is 0."""
-        is_zero = self._compare("eq", b, _ZERO)
-        return self._chosen(is_zero, _ONE, self._absolute(b)), is_zero
-
     def _floored(self, a: Operand, b: Operand) -> Operand:
         """``a / b`` rounded down, for a positive ``b``."""
+        if b.ends is not None and b.ends[0] == b.ends[1] and b.ends[0].bit_count() == 1:
+            return self._binary("ashr", a, number(b.ends[0].bit_length() - 1))
+        if self.lanes > 1 and a.is_exact_real and b.is_exact_real:
+            # The next double is nearer to the quotient than the next whole number.
+            quotient = self._binary("fdiv", self.real(a), self.real(b))
+            shifted = self._binary("fadd", self._call("floor", quotient), _SHIFT)
+            return self._binary("sub", self._turned("bitcast", shifted, NUMBER), _BITS_OF_SHIFT)
         quotient = self._binary("sdiv", a, b)
         rest = self._binary("sub", a, self._binary("mul", quotient, b))
         less = self._turned("sext", self._compare("lt", rest, _ZERO), NUMBER)
         return self._binary("add", quotient, less)
 
+    def _divided(self, a: Operand, b: Operand) -> tuple[Operand, Operand]:
+        """``a`` divided by the absolute value of ``b``, or by 1 for 0, rounded down; and this
+        divisor.
+        """
+        if not b.is_within(1, _MOST):
+            is_zero = self._compare("eq", b, _ZERO)
+            magnitude = self._call("abs", b, also=", i1 false")
+            b = self._chosen(is_zero, _ONE, magnitude)
+        return self._floored(a, b), b
+
     def _divide(self, a: Operand, b: Operand) -> Operand:
         a, b = self._alike(a, b)
         if a.kind == REAL:
             return self._binary("fdiv", a, b)
-        divisor = b.constant
-        if divisor is not None and divisor > 0:
-            return self._floored(a, b)
-        positive, is_zero = self._positive(b)
-        quotient = self._floored(a, positive)
+        quotient, _ = self._divided(a, b)
+        if b.is_within(1, _MOST):
+            return quotient
         is_negative = self._compare("lt", b, _ZERO)
         signed = self._chosen(is_negative, self._binary("sub", _ZERO, quotient), quotient)
-        return self._chosen(is_zero, _ZERO, signed)
+        return self._chosen(self._compare("eq", b, _ZERO), _ZERO, signed)
 
     def _modulo(self, a: Operand, b: Operand) -> Operand:
         a, b = self.number(a), self.number(b)
-        positive, is_zero = self._positive(b)
-        rest = self._binary("srem", a, positive)
-        is_negative = self._compare("lt", rest, _ZERO)
-        rest = self._chosen(is_negative, self._binary("add", rest, positive), rest)
-        return self._chosen(is_zero, _ZERO, rest)
+        quotient, divisor = self._divided(a, b)
+        rest = self._binary("sub", a, self._binary("mul", quotient, divisor))
+        if b.is_within(1, _MOST):
+            return rest
+        return self._chosen(self._compare("eq", b, _ZERO), _ZERO, rest)
 
     def _shift(self, is_left: bool, a: Operand, by: Operand) -> Operand:
         a, by = self.number(a), self.number(by)
@@ -305,11 +336,34 @@ class Instructions:
         if type.is_bool:
             return a if a.kind == TRUTH else self.truth(self._binary("and", a, _ONE))
         a = self.number(a)
+        if type.bits == 64 or a.is_within(type.min_value, type.max_value):
+            return a
+        ends = (type.min_value, type.max_value)
         if type.is_uint:
-            return self._binary("and", a, number(type.max_value))
+            return self._binary("and", a, number(type.max_value))._replace(ends=ends)
         unused = number(64 - type.bits)
-        return self._binary("ashr", self._binary("shl", a, unused), unused)
+        narrow = self._binary("ashr", self._binary("shl", a, unused), unused)
+        return narrow._replace(ends=ends)
+
+
+def _with_ends(name: str, combine: Callable[..., Operand]) -> Callable[..., Operand]:
+    """The operator that knows the ends of its results, if the result cannot wrap."""
+
+    def combined(*operands: Operand) -> Operand:
+        result = combine(*operands)
+        known = [operand.ends for operand in operands]
+        if result.kind != NUMBER or None in known:
+            return result
+        ends = CORNERS[name](Int64, *known)
+        is_sure = ends is not None and Int64.holds(ends[0]) and Int64.holds(ends[1])
+        return result._replace(ends=ends if is_sure else None)
+
+    return combined
 
 
 _ZERO, _ONE, _MOST_SHIFT = number(0), number(1), number(63)
 _TRUE = Operand("true", TRUTH)
+_MOST, _HALF = Int64.max_value, 0xFFFFFFFF
+_LOW_HALF = number(_HALF)
+_SHIFT, _BITS_OF_SHIFT = real(1.5 * 2.0**52), number(0x4338 << 48)
+"""Adding a small number to this double, or to its bits, gives the same bits."""

@@ -25,6 +25,7 @@ from spaces.machine_code import CompiledModule, compile_module
 from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Bool, Type
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
+from spaces.model.formulas.corners import Ends
 from spaces.model.formulas.instructions import (
     LANES,
     NUMBER,
@@ -71,7 +72,8 @@ def read_native(formula: Expr, values: Mapping[str, ArrayLike]) -> NDArray[Any]:
         return np.zeros(shape, _DTYPES[_kind(formula.type)])
     short = frozenset(i for i, length in enumerate(shape) if length < LANES)
     at = tuple(sorted(known.items()))
-    loops = native_loops(formula, at, tuple(sorted(axes.items())), short)
+    columns = tuple((name, axes[name], _ends(varying[name])) for name in sorted(axes))
+    loops = native_loops(formula, at, columns, short)
     return loops.fill(varying, shape)
 
 
@@ -157,7 +159,7 @@ class NativeLoops:
 def native_loops(
     formula: Expr,
     known: tuple[tuple[str, int], ...],
-    axes: tuple[tuple[str, Axes], ...],
+    columns: tuple[tuple[str, Axes, Ends], ...],
     short: frozenset[int],
 ) -> NativeLoops:
     """The machine code of a formula.
@@ -165,14 +167,22 @@ def native_loops(
     Args:
         formula: the formula.
         known: the parameters with one value.
-        axes: for each other parameter, the axes along which it varies.
+        columns: the other parameters, each with the axes along which it varies, and numbers between
+            which its values lie.
         short: the axes with fewer values than a vector has lanes.
     """
-    plan = _Plan.of(formula, dict(known), dict(axes))
+    plan = _Plan.of(formula, dict(known), columns)
     stages = plan.stages()
     text = declarations(1) + declarations(LANES)
     text += "\n".join(plan.text(stage, short) for stage in stages)
     return NativeLoops(formula, stages, compile_module(text))
+
+
+def _ends(column: NDArray[np.int64]) -> Ends:
+    """Numbers between which all values lie: powers of two, so that many columns share code."""
+    low, high = int(column.min()), int(column.max())
+    most = (1 << max(abs(low), abs(high)).bit_length()) - 1
+    return (min(low, 1) if low >= 0 else -most), most
 
 
 def _kind(type: Type) -> str:
@@ -191,15 +201,22 @@ class _Plan:
         axes: the axes along which each part varies.
         constants: the values of integer parts that do not vary.
         tabled: the parts that vary along fewer axes than a part that needs them.
+        ends: of parameters, and of parts whose code is written, the numbers between which their
+            values lie; None if unknown.
     """
 
     formula: Expr
     axes: Mapping[Expr, Axes]
     constants: Mapping[Expr, Operand]
     tabled: tuple[Expr, ...]
+    ends: dict[Expr, Ends | None] = field(factory=dict)
 
     @staticmethod
-    def of(formula: Expr, known: Mapping[str, int], varying: Mapping[str, Axes]) -> _Plan:
+    def of(
+        formula: Expr, known: Mapping[str, int], columns: Iterable[tuple[str, Axes, Ends]]
+    ) -> _Plan:
+        varying = {name: axes for name, axes, _ in columns}
+        limits = {name: ends for name, _, ends in columns}
         axes: dict[Expr, Axes] = {}
         tabled: dict[Expr, None] = {}
         for node in walk(formula):
@@ -214,7 +231,12 @@ class _Plan:
         fixed = tuple(n for n, own in axes.items() if not own and not n.has_floats)
         numbers = read_all(fixed, known, INTEGERS)
         constants = {n: number(int(v)) for n, v in zip(fixed, numbers, strict=True)}
-        return _Plan(formula, axes, constants, tuple(tabled))
+        ends: dict[Expr, Ends | None] = {
+            node: limits[node.name]
+            for node in axes
+            if isinstance(node, Variable) and node.name in limits
+        }
+        return _Plan(formula, axes, constants, tuple(tabled), ends)
 
     def stages(self) -> tuple[_Stage, ...]:
         """The nests of loops, those of few axes first; the last one is for the whole formula."""
@@ -251,8 +273,11 @@ class _Plan:
         """
         has_vectors = stage.axes and stage.axes[-1] not in short
         writer = _NestWriter(stage, Instructions(LANES if has_vectors else 1))
-        done: dict[Expr, Operand] = {**self.constants, **writer.open()}
+        done: dict[Expr, Operand] = {**self.constants}
+        for node, operand in writer.open().items():
+            done[node] = operand._replace(ends=self.ends[node])
         values = read_all(stage.results, {}, writer.body.reading, done)
+        self.ends.update((n, v.ends) for n, v in zip(stage.results, values, strict=True))
         return writer.close(values)
 
 
