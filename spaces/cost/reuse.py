@@ -20,7 +20,7 @@ from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Course, Operations, ReadGroup
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features, StageFeatures, read_extents, volume
+from spaces.cost.features import Features, LoopFeatures, StageFeatures, read_extents, volume
 from spaces.cost.traffic import Footprint, Traffic, moving_loops
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.schedules.domain_order import LoopKind
@@ -305,7 +305,8 @@ class Reuse:
 
     def _speedup(self, stage: StageFeatures) -> SymbolicNumber:
         """The number of cores that share the iterations of the parallel loops around a stage."""
-        tasks = volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.PARALLEL))
+        trips = tuple(_once(loop) for loop in stage.loops if loop.kind is LoopKind.PARALLEL)
+        tasks = volume(trips)
         rounds = -(-tasks // self.device.cores)
         return tasks / rounds
 
@@ -317,7 +318,7 @@ class Reuse:
         loops: dict[tuple[str, int, str], tuple[SymbolicNumber, SymbolicNumber]] = {}
         for loop in (loop for stage in features.stages for loop in stage.loops):
             if loop.kind is LoopKind.PARALLEL:
-                starts, runs = loop.runs / loop.trips, loop.runs
+                starts, runs = loop.runs / _once(loop), loop.runs
                 if loop.key in loops:
                     starts, runs = map(np.maximum, loops[loop.key], (starts, runs))
                 loops[loop.key] = (starts, runs)
@@ -336,6 +337,11 @@ def _paid(
 ) -> SymbolicNumber:
     """The cycles of cores that share the moves of a footprint, so many ways and so many times."""
     return ways * (runs * price(body)) / speedup
+
+
+def _once(loop: LoopFeatures) -> SymbolicNumber:
+    """The trips of a loop, at least one: a loop that seldom runs has less than one on average."""
+    return np.maximum(loop.trips, 1)
 
 
 def _resident(features: Features, buffer: str, is_written: bool) -> int:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
 import pytest
+from attrs import evolve
 
 from spaces.cost.batch import Batch
 from spaces.cost.reuse import Reuse
@@ -184,6 +188,24 @@ def test_entering_short_loops_costs_less() -> None:
         visits[width] = _cost(pipe, tiled, visit=1.0)
     assert visits[32] == (1024 // 32) * 1024 * (2 / 8)
     assert visits[512] == (1024 // 512) * 1024
+
+
+def test_a_parallel_loop_that_seldom_runs_costs_as_if_it_ran_once() -> None:
+    """The average visit of such a loop has less than one iteration, which is 0 as an integer."""
+    pipe = _column_sums(64, 32)
+    batch = Batch.of(pipe, schedule(pipe).parallel("y").schedule)
+
+    def price(trips: int) -> float:
+        (func,) = batch.features.funcs
+        (stage,) = func.stages
+        loops = tuple(evolve(loop, trips=np.int64(trips)) for loop in stage.loops)
+        seldom = evolve(func, stages=(evolve(stage, loops=loops),))
+        features = evolve(batch.features, funcs=(seldom,))
+        return float(Reuse(ONE_CORE, free(task=1.0, launch=1.0, load=1.0)).price(features))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert price(0) == price(1)
 
 
 def _sums() -> Pipeline:
