@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from spaces.cost.counting import features
+from spaces.cost.counting import FeatureMemo, features
 from spaces.cost.features import Features
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import FormulaError
@@ -51,6 +51,7 @@ class Batch:
         schedule: Schedule,
         columns: Mapping[str, object] | None = None,
         sizes: Mapping[str, int] | None = None,
+        memo: FeatureMemo | None = None,
     ) -> Batch:
         """The batch of a well-formed structure.
 
@@ -59,6 +60,7 @@ class Batch:
             schedule: the structure.
             columns: an array of ints for each of its parameters.
             sizes: size variables (``out.extent.0``); the pipeline's estimates if not given.
+            memo: what earlier batches have counted; the result is the same without.
 
         Raises:
             BatchError: a parameter of the structure has no column.
@@ -73,7 +75,7 @@ class Batch:
             )
         chosen = pipeline.sizes() if sizes is None else dict(sizes)
         plain = followed(schedule, chosen) if is_specialized(schedule) else schedule
-        return Batch(pipeline, plain, given, chosen, features(pipeline, plain))
+        return Batch(pipeline, plain, given, chosen, features(pipeline, plain, memo))
 
     def at(self, columns: Columns) -> Batch:
         """The same structure with other values of its parameters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from spaces.constraints.sizes.kernels import kernels, largest
 from spaces.cost.accesses import stage_work
@@ -14,6 +14,7 @@ from spaces.cost.totals import ONE, Totals, product, times
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import Box, Interval, Ranges
+from spaces.model.memo import Memo
 from spaces.model.nest.loopnest import Loop, loop_nest, walk_nest
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
@@ -21,15 +22,27 @@ from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import MemoryType, Schedule
 
 
-def features(pipeline: Pipeline, schedule: Schedule) -> Features:
+@frozen
+class FeatureMemo:
+    """What the nests of similar schedules have in common: placements, and the features of Funcs by
+    the numbers of their placements.
+    """
+
+    placements: Memo[Placement] = field(factory=lambda: Memo[Placement](4096))
+    funcs: Memo[FuncFeatures] = field(factory=lambda: Memo[FuncFeatures](4096))
+
+
+def features(pipeline: Pipeline, schedule: Schedule, memo: FeatureMemo | None = None) -> Features:
     """The features of a well-formed (pipeline, schedule), as formulas over its parameters and
-    sizes. Ignores specializations, which are schedules of their own.
+    sizes. Ignores specializations, which are schedules of their own. What the ``memo`` knows is not
+    counted again; the result is the same.
 
     Raises:
         LevelError, UnboundedError: the schedule has no loop nest.
     """
-    nest = Bounds(pipeline, schedule)
-    counter = _Counter(nest)
+    memo = FeatureMemo() if memo is None else memo
+    nest = Bounds(pipeline, schedule, memo=memo.placements)
+    counter = _Counter(nest, memo.funcs)
     return Features(
         pipeline=nest.pipeline,
         schedule=schedule,
@@ -62,20 +75,37 @@ def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ..
 @define
 class _Counter:
     nest: Bounds
+    memo: Memo[FuncFeatures]
     totals: Totals = field(init=False)
     _loops: dict[tuple[tuple[LoopVar, ...], Wheels], LoopFeatures] = field(init=False, factory=dict)
     _wheels: dict[tuple[str, int], Mapping[str, Wheels]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.totals = Totals(self.nest.simplify)
-        for placement in self.nest.placements.values():
-            name = placement.function.name
-            orders = self.nest.schedule.of(name).stages
-            for index, traversal in enumerate(placement.stages):
-                once = orders[index].once
-                self._wheels[name, index] = covered(traversal.steps, once, self.nest.simplify)
+
+    def _covered(self, func: str, stage: int) -> Mapping[str, Wheels]:
+        """What the loops of a stage cover."""
+        known = self._wheels.get((func, stage))
+        if known is None:
+            traversal = self.nest.placements[func].stages[stage]
+            once = self.nest.schedule.of(func).stages[stage].once
+            known = self._wheels[func, stage] = covered(traversal.steps, once, self.nest.simplify)
+        return known
 
     def func(self, placement: Placement) -> FuncFeatures:
+        """The features of a Func."""
+        number = self.nest.numbers.get(placement.function.name)
+        if number is None:
+            return self._counted(placement)
+        known = self.memo.find(number) or self.memo.keep(number, self._counted(placement))
+        works = tuple(map(stage_work, placement.function.stages))
+        found = known.value
+        if all(stage.work is work for stage, work in zip(found.stages, works, strict=True)):
+            return found
+        stages = (evolve(s, work=work) for s, work in zip(found.stages, works, strict=True))
+        return evolve(found, stages=tuple(stages))
+
+    def _counted(self, placement: Placement) -> FuncFeatures:
         function, path, storage = placement.function, placement.path, placement.storage
         stored = self._extents(storage.stored, path[: placement.store_depth])
         return FuncFeatures(
@@ -149,7 +179,7 @@ class _Counter:
 
     def _wheels_of(self, loop: LoopVar, func: str, stage: int) -> Wheels:
         """What a loop covers of the dimensions of a stage; all of it if it has only one."""
-        wheels = self._wheels[func, stage].get(loop.loop, ((loop.loop, loop.extent),))
+        wheels = self._covered(func, stage).get(loop.loop, ((loop.loop, loop.extent),))
         return ((wheels[0][0], loop.extent),) if len(wheels) == 1 else wheels
 
     def _loop(self, loops: tuple[LoopVar, ...], wheels: Wheels) -> LoopFeatures:

@@ -55,7 +55,7 @@ def _cheapest(
     legal = space.legal(part)
     if not legal.any():
         return None
-    batch = Batch.of(space.pipeline, part.schedule, part.columns)
+    batch = Batch.of(space.pipeline, part.schedule, part.columns, memo=space.memo)
     costs = np.where(legal, board.score(model, batch), np.inf)
     cheapest = int(np.argmin(costs))
     return Found(float(costs.flat[cheapest]), part.at(cheapest))

@@ -22,6 +22,7 @@ from spaces.constraints.legality.judge import pipeline_faults
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
+from spaces.cost.counting import FeatureMemo
 from spaces.enumerate.candidates import candidate
 from spaces.enumerate.census import Census
 from spaces.enumerate.estimate import CountBounds, CountEstimate
@@ -117,6 +118,11 @@ class ScheduleSpace:
         return func_menus(self.pipeline, self.device, self.options, self.fixed)
 
     @cached_property
+    def memo(self) -> FeatureMemo:
+        """What the structures judged or scored last have in common, for the next ones."""
+        return FeatureMemo()
+
+    @cached_property
     def _census(self) -> Census:
         return Census(self.menus)
 
@@ -195,7 +201,9 @@ class ScheduleSpace:
 
     def legal(self, structure: Structure) -> NDArray[np.bool_]:
         """Which choices of a structure are legal, in the shape of its lattice."""
-        mask = legal_mask(self.pipeline, structure.schedule, self.device, structure.columns)
+        schedule, columns = structure.schedule, structure.columns
+        known = self.memo.placements
+        mask = legal_mask(self.pipeline, schedule, self.device, columns, memo=known)
         return np.array(np.broadcast_to(mask, structure.shape))
 
     def __iter__(self) -> Iterator[Schedule]:

@@ -200,7 +200,7 @@ class _Task:
     def _scored(self, part: Pipeline, state: _State, free: tuple[str, ...]) -> _Candidate | None:
         structure = self.space.structure(_only(state.entries, free, state.numbers))
         try:
-            batch = Batch.of(part, structure.schedule, structure.columns)
+            batch = Batch.of(part, structure.schedule, structure.columns, memo=self.space.memo)
         except UnboundedError:
             return None
         return _Candidate(state, structure, self.board.score(self.model, batch), is_legal=False)
@@ -208,7 +208,8 @@ class _Task:
     def _legal(self, part: Pipeline, candidate: _Candidate) -> _Candidate:
         """The candidate with an infinite cost for each illegal choice."""
         structure = candidate.structure
-        mask = legal_mask(part, structure.schedule, self.space.device, structure.columns)
+        space, memo = self.space, self.space.memo.placements
+        mask = legal_mask(part, structure.schedule, space.device, structure.columns, memo=memo)
         costs = np.where(mask, candidate.costs, np.inf)
         return evolve(candidate, costs=costs, is_legal=True)
 

@@ -23,7 +23,7 @@ FUSING = (
     ),
     Mutant(
         "shifted-the-other-way",
-        "Traversal._own",
+        "_own",
         "loop.var - shifts[loop.loop]",
         "loop.var + shifts[loop.loop]",
         "The coordinates of an aligned loop are shifted as its iterations are.",
@@ -31,8 +31,8 @@ FUSING = (
     ),
     Mutant(
         "ends-unguarded",
-        "Traversal._running",
-        "not self.simplify.at_most(loop.max, one.max + one.shift)",
+        "_running",
+        "not simplify.at_most(loop.max, one.max + one.shift)",
         "False",
         "A fused loop that is shorter runs on to the end of the longer one.",
         _TESTS,

@@ -26,7 +26,8 @@ from spaces.constraints.rules.rule import VIOLATED, Check
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import UnboundedError
-from spaces.model.nest.placement import Bounds
+from spaces.model.memo import Memo
+from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.schedules.cases import Case, holds
 from spaces.model.schedules.schedule import Schedule
 
@@ -97,13 +98,16 @@ def judged_in(pipeline: Pipeline, case: Case) -> Pipeline:
 
 
 def bounds_of(
-    pipeline: Pipeline, schedule: Schedule, assumptions: tuple[Expr, ...] = ()
+    pipeline: Pipeline,
+    schedule: Schedule,
+    assumptions: tuple[Expr, ...] = (),
+    memo: Memo[Placement] | None = None,
 ) -> Bounds | Asked:
     """The bounds of a schedule that satisfies the rules about records, or the failed check if it
-    has no bounds.
+    has no bounds. Placements that the ``memo`` knows are not made again.
     """
     try:
-        bounds = Bounds(pipeline, schedule, assumptions)
+        bounds = Bounds(pipeline, schedule, assumptions, memo)
         bounds.inputs  # noqa: B018  image reads need limits, too
         return bounds
     except UnboundedError as error:

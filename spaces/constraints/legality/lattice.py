@@ -30,6 +30,8 @@ from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.algebra import ARRAYS, read_all
 from spaces.model.formulas.instructions import NotNativeError
 from spaces.model.formulas.native import all_hold
+from spaces.model.memo import Memo
+from spaces.model.nest.placement import Placement
 from spaces.model.schedules.cases import Case, cases, is_specialized
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
@@ -46,6 +48,8 @@ def legal_mask(
     structure: Schedule,
     device: Device,
     values: Mapping[str, ArrayLike],
+    *,
+    memo: Memo[Placement] | None = None,
 ) -> NDArray[np.bool_]:
     """Which members of a family of schedules are legal.
 
@@ -54,6 +58,7 @@ def legal_mask(
         structure: a schedule with names as some of its factors.
         device: the device to judge for.
         values: an array of integers for each name; the arrays broadcast together.
+        memo: placements of Funcs that earlier calls have found; the result is the same without.
 
     Returns:
         Booleans in the shape of the broadcast arrays. One loop nest serves all
@@ -80,7 +85,7 @@ def legal_mask(
             continue
         judged = judged_in(pipeline, case)
         known = {**judged.sizes(), **arrays}
-        checks = (item.check.holds for item in family_checks(judged, case, device))
+        checks = (item.check.holds for item in family_checks(judged, case, device, memo))
         decided = [c for c in dict.fromkeys(checks) if all(name in known for name in c.names)]
         mask &= _holding(decided, known, shape)
     return mask
@@ -108,7 +113,9 @@ def _are_cases_wrong(pipeline: Pipeline, structure: Schedule, device: Device) ->
     return any(map(is_violated, ask_specializations(Records(pipeline, structure, device))))
 
 
-def family_checks(pipeline: Pipeline, case: Case, device: Device) -> tuple[Asked, ...]:
+def family_checks(
+    pipeline: Pipeline, case: Case, device: Device, memo: Memo[Placement] | None = None
+) -> tuple[Asked, ...]:
     """The checks of a family in one case of its specializations. Checks of the loop nest follow
     only if those about records can hold.
     """
@@ -119,7 +126,8 @@ def family_checks(pipeline: Pipeline, case: Case, device: Device) -> tuple[Asked
     records = tuple(ask_records(Records(pipeline, structure, device)))
     if any(is_violated(item) for item in records):
         return records
-    return (*records, *ask_nest(bounds_of(pipeline, structure, case.assumptions), device))
+    bounds = bounds_of(pipeline, structure, case.assumptions, memo)
+    return (*records, *ask_nest(bounds, device))
 
 
 def is_violated(item: Asked) -> bool:

@@ -270,7 +270,10 @@ class Simplifier(VariableRanges):
         shared = common([operand.form for operand in kept])
         if not all(_fits(operand.form - shared) for operand in kept):
             shared = shared - Polynomial.of(shared.offset)
-        values = sorted((self.normal(o.form - shared) for o in kept), key=lambda e: e.digest)
+        rests = [operand.form - shared for operand in kept]
+        if shared.terms and any(_is_extreme(name, rest) for rest in rests):
+            return shared + self._extreme(name, rests)  # without the common terms it is flat, too
+        values = sorted(map(self.normal, rests), key=lambda e: e.digest)
         atom = extreme(name, values)
         # No operand decides against another one: this form needs no further simplification.
         whole = self._polynomials[atom] = Polynomial.of(atom)
@@ -407,6 +410,12 @@ _ARITHMETIC: dict[str, Callable[..., Polynomial]] = {
     "div": Simplifier._divide,
     "mod": Simplifier._modulo,
 }
+
+
+def _is_extreme(name: str, form: Polynomial) -> bool:
+    """Whether a sum is a min (or max) and a number."""
+    inner = lone_extreme(name, form)
+    return inner is not None and inner[1].constant is not None
 
 
 def _fits(form: Polynomial) -> bool:

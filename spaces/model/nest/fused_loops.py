@@ -38,7 +38,8 @@ def joined(
         one = own[stage]
         loops = (*before.loops[:depth], loop, *before.loops[depth + 1 :])
         place = Joined(one.loop, shifts[stage], one.min, one.max)
-        found[stage] = evolve(before, loops=loops, joined=(*before.joined, place))
+        joins = (*before.joined, place)
+        found[stage] = Traversal.of(loops, before.steps, simplify, joins, before.when)
     for unit in turn.inside:
         found |= joined(unit, groups, found, simplify, depth + 1)
     return found

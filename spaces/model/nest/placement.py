@@ -8,6 +8,7 @@ level range over their bounds.
 from __future__ import annotations
 
 import operator
+from collections.abc import Hashable
 from functools import cached_property, reduce
 
 from attrs import define, evolve, field, frozen
@@ -21,6 +22,7 @@ from spaces.model.formulas.boxes import clipped, united, united_boxes
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.memo import Memo
 from spaces.model.nest.allocation import Allocation, allocated
 from spaces.model.nest.demand import ALWAYS, Demand, demanded
 from spaces.model.nest.fused_loops import joined
@@ -29,7 +31,7 @@ from spaces.model.nest.reads import Window, reads
 from spaces.model.nest.sliding import Storage, slide
 from spaces.model.nest.splits import loop_dimensions
 from spaces.model.nest.stage_visits import StageVisits
-from spaces.model.nest.traversal import Guard, LoopVar, Traversal, loop_ranges
+from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
 from spaces.model.nest.values import ValueBounds
 from spaces.model.schedules.conditions import assume
 from spaces.model.schedules.derive import derived
@@ -76,6 +78,9 @@ class Bounds:
     ``pipeline`` becomes what derivations of the schedule make of it. Where the schedule is followed
     only in some calls, ``assumptions`` hold of their sizes.
 
+    With a ``memo``, placements that it knows are not made again; ``numbers`` are the numbers that
+    it gives them. Funcs that are computed with others are placed anew, and so are all others then.
+
     Raises:
         LevelError: a compute or store level does not enclose the uses of its Func.
         UnboundedError: something is read at coordinates without limits.
@@ -86,11 +91,13 @@ class Bounds:
     pipeline: Pipeline
     schedule: Schedule
     assumptions: tuple[Expr, ...] = ()
-    simplify: Simplifier = field(factory=Simplifier)
+    memo: Memo[Placement] | None = None
+    simplify: Simplifier = field(init=False, factory=Simplifier)
     levels: Levels = field(init=False)
     values: ValueBounds = field(init=False)
     visits: StageVisits = field(init=False)
     placements: dict[str, Placement] = field(init=False, factory=dict)
+    numbers: dict[str, int] = field(init=False, factory=dict)
     _analyses: dict[tuple[str, int, int], Ranges] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -104,7 +111,7 @@ class Bounds:
             assume(self.simplify, condition)
         whole = {group[0]: group for group in self._groups()}
         for function in reversed(self.levels.functions):
-            self.placements[function.name] = self._place(function)
+            self.placements[function.name] = self._placed(function)
             if function.name in whole:
                 self._fuse(whole[function.name])
 
@@ -169,6 +176,50 @@ class Bounds:
                 least = shift.factor if known is None else fn.max(known, shift.factor)
                 self.simplify.assume(size.name, self.simplify(least), None)
 
+    def _placed(self, function: Function) -> Placement:
+        """The placement of a Func, from the memo if it is known there."""
+        if self.memo is None or self.levels.groups:
+            return self._place(function)
+        context = self._context(function)
+        known = self.memo.find(context)
+        if known is None:
+            known = self.memo.keep(context, self._place(function))
+        else:
+            for traversal in known.value.stages:
+                for loop in traversal.loops:
+                    self.simplify.assume(loop.var.name, loop.min, loop.max)
+        self.numbers[function.name] = known.number
+        placement = known.value
+        return placement if placement.function is function else evolve(placement, function=function)
+
+    def _context(self, function: Function) -> Hashable:
+        """All that the placement of a Func depends on, those of its readers by their numbers."""
+        name = function.name
+        return (
+            self._surroundings,
+            (name, function.args, *(_frame(name, stage) for stage in function.stages)),
+            self.schedule.of(name),
+            len(self.levels.compute_path(name)),
+            len(self.levels.store_path(name)),
+            *(
+                (self.numbers[reader], index, self._windows(name, reader, index))
+                for reader, index in self.levels.uses(name)
+            ),
+        )
+
+    @cached_property
+    def _surroundings(self) -> Hashable:
+        """What is known of sizes before any Func is placed."""
+        sizes = (
+            size_variable(name, "extent", d)
+            for name in self.pipeline.outputs
+            for d in range(len(self.pipeline.function(name).args))
+        )
+        return self.pipeline, self.assumptions, *(self.simplify.known(s.name) for s in sizes)
+
+    def _windows(self, name: str, reader: str, index: int) -> Hashable:
+        return reads(self.placements[reader].function.stages[index]).windows[name]
+
     def _place(self, function: Function) -> Placement:
         name = function.name
         path = self._loops(self.levels.compute_path(name))
@@ -185,8 +236,7 @@ class Bounds:
         )
         stages = self.visits.traversals(function, storage.target)
         if demand.condition is not ALWAYS:
-            when = (Guard("", demand.condition),)
-            stages = tuple(evolve(one, when=when) for one in stages)
+            stages = tuple(one.asked(demand.condition) for one in stages)
         return Placement(
             function, path, store_depth, asked, required, storage, stages, demand.condition
         )
@@ -398,6 +448,12 @@ class Bounds:
                 interval = _clipped(interval, limits[name], analysis)
             result[name] = interval
         return narrowed(result, stage.predicates, self.simplify)
+
+
+def _frame(func: str, stage: Stage) -> Hashable:
+    """What the loops of a stage depend on: all but its values."""
+    own = tuple(call.args for call in stage.calls if call.target == func)
+    return stage.args, stage.rvars, stage.predicates, own
 
 
 def _clipped(interval: Interval, limits: Interval, analysis: Ranges) -> Interval:

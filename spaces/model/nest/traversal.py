@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Variable, constant
@@ -55,58 +54,50 @@ class Joined:
 class Traversal:
     """The loops of one stage, outermost first, and what they visit.
 
-    ``steps`` are the splits and fuses that made the loops; those that are ``joined`` are fused with
-    loops of other stages. Where the conditions ``when`` do not hold nobody asks for anything.
+    Attributes:
+        loops: the loops.
+        steps: the splits and fuses that made them.
+        coordinates: each pure Var and RVar of the stage as an expression of the loop variables.
+        guarded: the coordinates that are read at, written so that the limits by guards can be seen.
+        running: the conditions under which an iteration of fused loops is one of the stage's.
+        guards: ``when``, ``running`` and the conditions of splits that do not divide.
+        joined: the loops that are fused with loops of other stages.
+        when: where these conditions do not hold nobody asks for anything.
     """
 
     loops: tuple[LoopVar, ...]
     steps: tuple[Step, ...]
-    simplify: Simplifier = field(eq=False, repr=False)
+    coordinates: Mapping[str, Expr] = field(eq=False, repr=False)
+    guarded: Mapping[str, Expr] = field(eq=False, repr=False)
+    running: tuple[Guard, ...] = field(eq=False, repr=False)
+    guards: tuple[Guard, ...] = field(eq=False, repr=False)
     joined: tuple[Joined, ...] = ()
     when: tuple[Guard, ...] = ()
 
-    @cached_property
-    def _undone(self) -> tuple[dict[str, Expr], tuple[Guard, ...]]:
-        values = self._own
-        found = [_undo(step, values, self.simplify) for step in reversed(self.steps)]
-        coordinates = {name: self.simplify(value) for name, value in values.items()}
-        own = (guard for guard in found if guard is not None)
-        return coordinates, (*self.when, *self.running, *own)
+    @staticmethod
+    def of(
+        loops: tuple[LoopVar, ...],
+        steps: tuple[Step, ...],
+        simplify: Simplifier,
+        joined: tuple[Joined, ...] = (),
+        when: tuple[Guard, ...] = (),
+    ) -> Traversal:
+        """The traversal of loops that steps have made; ``simplify`` knows their ranges."""
+        own = _own(loops, joined, simplify)
+        running = tuple(_running(loops, joined, own, simplify))
+        values = dict(own)
+        undone = [_undo(step, values, simplify) for step in reversed(steps)]
+        coordinates = {name: simplify(value) for name, value in values.items()}
+        guarded = coordinates
+        if any(guard and _ends(step) for guard, step in zip(undone, reversed(steps), strict=True)):
+            guarded = _guarded(own, steps, simplify)
+        guards = (*when, *running, *(guard for guard in undone if guard is not None))
+        return Traversal(loops, steps, coordinates, guarded, running, guards, joined, when)
 
-    @property
-    def _own(self) -> dict[str, Expr]:
-        """The stage's own iteration number of each loop."""
-        shifts = {one.loop: one.shift for one in self.joined}
-        return {
-            loop.loop: self.simplify(loop.var - shifts[loop.loop])
-            if loop.loop in shifts
-            else loop.var
-            for loop in self.loops
-        }
-
-    @cached_property
-    def running(self) -> tuple[Guard, ...]:
-        """The conditions under which an iteration of fused loops is one of the stage's."""
-        return tuple(self._running())
-
-    def _running(self) -> Iterator[Guard]:
-        own, fused = self._own, {loop.loop: loop for loop in self.loops}
-        for one in self.joined:
-            loop = fused[one.loop]
-            if not self.simplify.at_most(one.min + one.shift, loop.min):
-                yield Guard("", one.min <= own[one.loop])
-            if not self.simplify.at_most(loop.max, one.max + one.shift):
-                yield Guard("", own[one.loop] <= one.max)
-
-    @property
-    def coordinates(self) -> dict[str, Expr]:
-        """Each pure Var and RVar of the stage as an expression of the loop variables."""
-        return self._undone[0]
-
-    @property
-    def guards(self) -> tuple[Guard, ...]:
-        """The conditions of splits that do not divide."""
-        return self._undone[1]
+    def asked(self, condition: Expr) -> Traversal:
+        """The traversal, asked for something only where ``condition`` holds."""
+        when = Guard("", condition)
+        return evolve(self, when=(when,), guards=(when, *self.guards))
 
     @property
     def read_limits(self) -> frozenset[str]:
@@ -114,18 +105,50 @@ class Traversal:
         ending = {s.dimension for s in self.steps if tail_of_reads(s.tail) is Tail.GUARD_WITH_IF}
         return frozenset(g.dimension for g in self.guards if g.dimension in ending)
 
-    @cached_property
-    def guarded(self) -> dict[str, Expr]:
-        """The coordinates that are read at, written so that the limits by guards can be seen."""
-        values = self._own
-        for step in reversed(self.steps):
-            guard = _undo(step, values, self.simplify)
-            ends = tail_of_reads(step.tail) is Tail.GUARD_WITH_IF
-            if guard is not None and ends and isinstance(step.record, Split):
-                low, extent = step.first
-                old = step.record.old
-                values[old] = self.simplify(fn.min(values[old], low + extent - 1))
-        return {name: self.simplify(value) for name, value in values.items()}
+
+def _own(
+    loops: tuple[LoopVar, ...], joined: tuple[Joined, ...], simplify: Simplifier
+) -> dict[str, Expr]:
+    """The stage's own iteration number of each loop."""
+    shifts = {one.loop: one.shift for one in joined}
+    return {
+        loop.loop: simplify(loop.var - shifts[loop.loop]) if loop.loop in shifts else loop.var
+        for loop in loops
+    }
+
+
+def _running(
+    loops: tuple[LoopVar, ...],
+    joined: tuple[Joined, ...],
+    own: Mapping[str, Expr],
+    simplify: Simplifier,
+) -> Iterator[Guard]:
+    fused = {loop.loop: loop for loop in loops}
+    for one in joined:
+        loop = fused[one.loop]
+        if not simplify.at_most(one.min + one.shift, loop.min):
+            yield Guard("", one.min <= own[one.loop])
+        if not simplify.at_most(loop.max, one.max + one.shift):
+            yield Guard("", own[one.loop] <= one.max)
+
+
+def _guarded(
+    own: Mapping[str, Expr], steps: tuple[Step, ...], simplify: Simplifier
+) -> dict[str, Expr]:
+    """The coordinates that are read at, with the limits of guards."""
+    values = dict(own)
+    for step in reversed(steps):
+        guard = _undo(step, values, simplify)
+        if guard is not None and _ends(step) and isinstance(step.record, Split):
+            low, extent = step.first
+            old = step.record.old
+            values[old] = simplify(fn.min(values[old], low + extent - 1))
+    return {name: simplify(value) for name, value in values.items()}
+
+
+def _ends(step: Step) -> bool:
+    """Whether reads end where the guard of a step does."""
+    return tail_of_reads(step.tail) is Tail.GUARD_WITH_IF
 
 
 def traverse(
@@ -144,7 +167,7 @@ def traverse(
                 order.partition(loop.name),
             )
         )
-    return Traversal(tuple(loops), division.steps, simplify)
+    return Traversal.of(tuple(loops), division.steps, simplify)
 
 
 def _undo(step: Step, values: dict[str, Expr], simplify: Simplifier) -> Guard | None:

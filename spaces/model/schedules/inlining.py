@@ -33,7 +33,7 @@ def _without(pipeline: Pipeline, inline: frozenset[str]) -> tuple[Function, ...]
     bodies: dict[str, Function] = {}
     kept = []
     for function in pipeline.functions:
-        expanded = _expand(function, bodies)
+        expanded = _expand(function, tuple(bodies[n] for n in function.callees if n in bodies))
         if function.name in inline and _may_go(pipeline, function):
             bodies[function.name] = expanded
         else:
@@ -48,7 +48,13 @@ def _may_go(pipeline: Pipeline, function: Function) -> bool:
     )
 
 
-def _expand(function: Function, bodies: dict[str, Function]) -> Function:
+@lru_cache(maxsize=4096)
+def _expand(function: Function, callees: tuple[Function, ...]) -> Function:
+    """A Func with the inlined Funcs that it reads substituted. Cached, because many
+    sets of inlined Funcs have those of one consumer in common.
+    """
+    bodies = {body.name: body for body in callees}
+
     def value(call: Call) -> Expr:
         if call.target not in bodies:
             return call
@@ -66,7 +72,7 @@ def _expand(function: Function, bodies: dict[str, Function]) -> Function:
         # Values that have become coordinates are arithmetic, as those written there are.
         return arithmetic(expanded(expr), (REQUIRE,))
 
-    if not bodies:
+    if not callees:
         return function
     return evolve(
         function,

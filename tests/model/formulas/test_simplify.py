@@ -309,3 +309,13 @@ def test_an_extreme_of_many_is_in_normal_form_wherever_it_stands() -> None:
 def test_numbers_beyond_int32_do_not_arise_in_extremes(expr: Expr, expected: str) -> None:
     """The difference of 5 moves outside only if int32 still holds the rest."""
     assert str(Simplifier()(expr)) == expected
+
+
+def test_what_is_in_normal_form_stays_as_it_is():
+    """Without ``B``, which is not less than the first sum, the others have a common term."""
+    simplify = Simplifier()
+    simplify.assume("b", A + T, None)
+    once = simplify(fn.min(fn.min(A + T, fn.min(Variable(Int32, "c"), 0) + T), B))
+    again = Simplifier()
+    again.assume("b", A + T, None)
+    assert again(once) is once

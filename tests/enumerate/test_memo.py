@@ -1,0 +1,119 @@
+"""Features and legality with what earlier structures left in the memo are those of a fresh nest."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from apps.catalog import APPS
+from spaces.constraints.devices.device import Device, device
+from spaces.constraints.legality.lattice import legal_mask
+from spaces.cost.counting import FeatureMemo, features
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.formulas.regions import UnboundedError
+from spaces.model.memo import Memo
+from spaces.model.schedules.levels import LevelError
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
+
+CPU, GPU = device("cpu"), device("sm_80")
+
+
+def _walked(space: ScheduleSpace, seed: int, count: int) -> Iterator[Schedule]:
+    """The first structures, then random ones, then some of both again."""
+    chosen = random.Random(seed)
+    first = [structure.schedule for structure in islice(space.structures(), count)]
+    drawn = [space.start().at_random(chosen).schedule for _ in range(count)]
+    yield from (*first, *drawn, *first[::3], *drawn[::3])
+
+
+def _features(algorithm: Pipeline, schedule: Schedule, memo: FeatureMemo | None) -> object:
+    try:
+        return features(algorithm, schedule, memo)
+    except (LevelError, UnboundedError) as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("most", [4096, 5])
+@pytest.mark.parametrize("target", [CPU, GPU], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("name", ["blur", "unsharp", "harris", "hist", "iir_blur"])
+def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device, most: int):
+    algorithm = APPS[name].pipeline()
+    space = ScheduleSpace(algorithm, target, Options.small(target))
+    memo = FeatureMemo(Memo(most), Memo(most))
+    for schedule in _walked(space, seed=most, count=8):
+        assert _features(algorithm, schedule, memo) == _features(algorithm, schedule, None)
+
+
+@pytest.mark.parametrize("target", [CPU, GPU], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("name", ["unsharp", "hist"])
+def test_masks_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device):
+    algorithm = APPS[name].pipeline()
+    space = ScheduleSpace(algorithm, target, Options.small(target))
+    memo = FeatureMemo().placements
+    for structure in islice(space.structures(), 12):
+        columns = {name: np.array(menu[:2]) for name, menu in structure.menus.items()}
+        columns = {
+            name: column.reshape((-1, *(1,) * place))
+            for place, (name, column) in enumerate(columns.items())
+        }
+        once = legal_mask(algorithm, structure.schedule, target, columns)
+        again = legal_mask(algorithm, structure.schedule, target, columns, memo=memo)
+        assert np.array_equal(once, again)
+
+
+def test_a_change_of_the_last_func_places_no_other_func_again():
+    algorithm = APPS["unsharp"].pipeline()
+    space = ScheduleSpace(algorithm, CPU, Options.small(CPU))
+    memo = FeatureMemo()
+    first, second = (structure.schedule for structure in islice(space.structures(), 8, 10))
+    changed = [a.name for a, b in zip(first.funcs, second.funcs, strict=True) if a != b]
+    assert len(changed) == 1
+    features(algorithm, first, memo)
+    made = len(memo.placements)
+    features(algorithm, second, memo)
+    assert made > 1
+    assert len(memo.placements) <= made + 1
+
+
+def test_a_reader_that_inlines_a_func_reads_elsewhere():
+    """``ignoring`` reads nothing, so only its coordinate makes ``out`` read ``source`` at ``x``."""
+    x, i = Var("x"), Var("i")
+    source, ignoring, out = Func("source"), Func("ignoring"), Func("out")
+    source[x] = x * x
+    ignoring[i] = 7
+    out[x] = ignoring[fn.clamp(source[x], 0, 9)] + source[x + 5]
+    algorithm = pipeline(out, estimates={out: [(0, 100)]})
+    memo = FeatureMemo()
+    for text in ("ignoring.compute_root(); source.compute_root();", "source.compute_root();"):
+        schedule = parse_schedule(text, algorithm)
+        found = features(algorithm, schedule, memo)
+        assert found == features(algorithm, schedule)
+    (extent,) = found.read_ints(algorithm.sizes()).func("source").required
+    assert extent == 100
+
+
+def test_a_memo_keeps_what_was_asked_for_last():
+    memo = Memo[str](2)
+    for key in ("a", "b"):
+        memo.keep(key, key.upper())
+    assert memo.find("a") is not None
+    memo.keep("c", "C")
+    kept = [None if (found := memo.find(key)) is None else found.value for key in "abc"]
+    assert kept == ["A", None, "C"]
+
+
+def test_numbers_in_a_memo_are_never_given_again():
+    memo = Memo[str](1)
+    numbers = [memo.keep(key, key).number for key in ("a", "b", "a")]
+    assert len(set(numbers)) == 3

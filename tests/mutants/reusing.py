@@ -1,0 +1,58 @@
+"""Bugs in what searches reuse of earlier nests."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_TESTS = ("enumerate/test_memo.py",)
+
+REUSING = (
+    Mutant(
+        "known-without-its-readers",
+        "Bounds._context",
+        "(self.numbers[reader], index, self._windows(name, reader, index))",
+        "(index, self._windows(name, reader, index))",
+        "A placement is taken for one with other loops around it.",
+        _TESTS,
+    ),
+    Mutant(
+        "known-whatever-is-read",
+        "Bounds._context",
+        "(self.numbers[reader], index, self._windows(name, reader, index))",
+        "(self.numbers[reader], index)",
+        "A placement is taken for one that is read elsewhere.",
+        _TESTS,
+    ),
+    Mutant(
+        "known-with-its-old-body",
+        "Bounds._placed",
+        "placement if placement.function is function else evolve(placement, function=function)",
+        "placement",
+        "A placement keeps the Funcs that were inlined when it was made.",
+        _TESTS,
+    ),
+    Mutant(
+        "known-loops-without-limits",
+        "Bounds._placed",
+        "self.simplify.assume(loop.var.name, loop.min, loop.max)",
+        "pass",
+        "Nothing is known of the loops of placements that are known.",
+        _TESTS,
+    ),
+    Mutant(
+        "counted-with-its-old-work",
+        "_Counter.func",
+        "stage.work is work",
+        "True",
+        "Features keep the work of the Funcs that were inlined when they were counted.",
+        _TESTS,
+    ),
+    Mutant(
+        "common-terms-hide-extremes",
+        "Simplifier._extreme",
+        "shared.terms and any(_is_extreme(name, rest) for rest in rests)",
+        "False",
+        "A normal form is not that of itself.",
+        ("test_simplify.py",),
+    ),
+)
