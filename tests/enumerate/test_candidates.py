@@ -22,7 +22,7 @@ from spaces.model.expressions.types import UInt16
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import chain, equalized, two_outputs
+from tests.enumerate.pipelines import chain, two_outputs
 
 GPU = device("sm_80")
 
@@ -65,7 +65,14 @@ def test_candidates_that_the_process_does_not_list_are_illegal(
 
 
 def test_stages_of_one_reader_share_only_the_loops_around_it() -> None:
-    space = ScheduleSpace(equalized(), FOUR_CORES, attrs.evolve(STRIPS, storage="compute"))
+    """The output reads ``first`` where it is defined and where it is updated."""
+    x, y = Var("x"), Var("y")
+    first, out = Func("first"), Func("out")
+    first[x, y] = x + y
+    out[x, y] = first[x, y]
+    out[x, y] += first[x, y + 1]
+    pipe = pipeline(out, estimates={out: [256, 256]})
+    space = ScheduleSpace(pipe, FOUR_CORES, attrs.evolve(STRIPS, root=("serial",)))
     listed = {s.at(i) for s in space.structures() for i in range(s.size)}
     assert {space.candidate(index) for index in range(space.candidates)} == listed
 
@@ -101,3 +108,4 @@ def test_levels_of_paths_are_those_of_each_path() -> None:
     assert levels_of(paths) == set().union(*each.values())
     amount = {at: 3**index for index, at in enumerate(levels_of(paths))}
     assert totals(paths, amount) == {p: sum(amount[at] for at in each[p]) for p in paths}
+    assert levels_of(paths[:1]) == each[paths[0]]

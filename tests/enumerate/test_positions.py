@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from spaces.enumerate.estimate import CountBounds, about
+from spaces.enumerate.events import Counted
 from spaces.enumerate.options import Options
+from spaces.enumerate.positions import Positions
 from spaces.enumerate.space import ScheduleSpace
-from spaces.model.deadline import Deadline, OutOfTime
+from spaces.enumerate.structure import Structure
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, line
@@ -70,10 +75,19 @@ def test_an_illegal_schedule_has_no_rank() -> None:
 
 def test_an_interrupted_search_for_a_rank_goes_on() -> None:
     space = ScheduleSpace(blur(), FOUR_CORES, TILES)
-    with pytest.raises(OutOfTime), Deadline.after(0).kept():
-        space[3]
-    listed = list(ScheduleSpace(blur(), FOUR_CORES, TILES))
-    assert space[: len(listed) + 1] == listed
+    interrupted: list[Structure] = []
+
+    def legal(structure: Structure) -> NDArray[np.bool_]:
+        if len(interrupted) < 3 and structure not in interrupted:
+            interrupted.append(structure)
+            raise KeyboardInterrupt
+        return space.legal(structure)
+
+    positions = Positions(space.structures, legal)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            positions.at(10)
+    assert positions.at(10) == space[10]
 
 
 def test_shards_have_every_schedule_once(space: ScheduleSpace) -> None:
@@ -95,6 +109,16 @@ def test_bounds_hold_what_is_counted_so_far(space: ScheduleSpace) -> None:
     assert space.bounds(seconds=0) == CountBounds(0, space.candidates)
     some = space.bounds(seconds=0.05)
     assert some.low <= space.count() <= some.high
+
+
+def test_bounds_leave_out_what_is_illegal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def counting(space: ScheduleSpace, *, seconds: float) -> Iterator[Counted]:
+        yield Counted(structures=2, considered=10, legal=4)
+        raise TimeoutError
+
+    monkeypatch.setattr(ScheduleSpace, "counting", counting)
+    space = ScheduleSpace(blur(), FOUR_CORES, TILES)
+    assert space.bounds() == CountBounds(4, space.candidates - 6)
 
 
 def test_numbers_beyond_floats_are_shown() -> None:
