@@ -16,6 +16,7 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.memo import Memo
 from spaces.model.nest.loopnest import Loop, loop_nest, walk_nest
+from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
 from spaces.model.schedules.domain_order import LoopKind
@@ -24,11 +25,11 @@ from spaces.model.schedules.schedule import MemoryType, Schedule
 
 @frozen
 class FeatureMemo:
-    """What the nests of similar schedules have in common: placements, and the features of Funcs by
+    """What the nests of similar schedules have in common: their nests, and the features of Funcs by
     the numbers of their placements.
     """
 
-    placements: Memo[Placement] = field(factory=lambda: Memo[Placement](4096))
+    nests: NestMemo = field(factory=NestMemo)
     funcs: Memo[FuncFeatures] = field(factory=lambda: Memo[FuncFeatures](4096))
 
 
@@ -41,7 +42,7 @@ def features(pipeline: Pipeline, schedule: Schedule, memo: FeatureMemo | None = 
         LevelError, UnboundedError: the schedule has no loop nest.
     """
     memo = FeatureMemo() if memo is None else memo
-    nest = Bounds(pipeline, schedule, memo=memo.placements)
+    nest = memo.nests.bounds(pipeline, schedule)
     counter = _Counter(nest, memo.funcs)
     return Features(
         pipeline=nest.pipeline,

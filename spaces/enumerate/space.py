@@ -202,7 +202,7 @@ class ScheduleSpace:
     def legal(self, structure: Structure) -> NDArray[np.bool_]:
         """Which choices of a structure are legal, in the shape of its lattice."""
         schedule, columns = structure.schedule, structure.columns
-        known = self.memo.placements
+        known = self.memo.nests
         mask = legal_mask(self.pipeline, schedule, self.device, columns, memo=known)
         return np.array(np.broadcast_to(mask, structure.shape))
 

@@ -208,7 +208,7 @@ class _Task:
     def _legal(self, part: Pipeline, candidate: _Candidate) -> _Candidate:
         """The candidate with an infinite cost for each illegal choice."""
         structure = candidate.structure
-        space, memo = self.space, self.space.memo.placements
+        space, memo = self.space, self.space.memo.nests
         mask = legal_mask(part, structure.schedule, space.device, structure.columns, memo=memo)
         costs = np.where(mask, candidate.costs, np.inf)
         return evolve(candidate, costs=costs, is_legal=True)

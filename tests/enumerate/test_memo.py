@@ -20,8 +20,12 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.memo import Memo
+from spaces.model.nest.nest_memo import NestMemo
+from spaces.model.nest.placement import Bounds, KnownBounds
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
@@ -50,7 +54,7 @@ def _features(algorithm: Pipeline, schedule: Schedule, memo: FeatureMemo | None)
 def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device, most: int):
     algorithm = APPS[name].pipeline()
     space = ScheduleSpace(algorithm, target, Options.small(target))
-    memo = FeatureMemo(Memo(most), Memo(most))
+    memo = FeatureMemo(NestMemo(KnownBounds(Memo(most), Memo(most))), Memo(most))
     for schedule in _walked(space, seed=most, count=8):
         assert _features(algorithm, schedule, memo) == _features(algorithm, schedule, None)
 
@@ -60,7 +64,7 @@ def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Devic
 def test_masks_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device):
     algorithm = APPS[name].pipeline()
     space = ScheduleSpace(algorithm, target, Options.small(target))
-    memo = FeatureMemo().placements
+    memo = FeatureMemo()
     for structure in islice(space.structures(), 12):
         columns = {name: np.array(menu[:2]) for name, menu in structure.menus.items()}
         columns = {
@@ -68,7 +72,7 @@ def test_masks_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device):
             for place, (name, column) in enumerate(columns.items())
         }
         once = legal_mask(algorithm, structure.schedule, target, columns)
-        again = legal_mask(algorithm, structure.schedule, target, columns, memo=memo)
+        again = legal_mask(algorithm, structure.schedule, target, columns, memo=memo.nests)
         assert np.array_equal(once, again)
 
 
@@ -80,10 +84,10 @@ def test_a_change_of_the_last_func_places_no_other_func_again():
     changed = [a.name for a, b in zip(first.funcs, second.funcs, strict=True) if a != b]
     assert len(changed) == 1
     features(algorithm, first, memo)
-    made = len(memo.placements)
+    made = len(memo.nests.known.placements)
     features(algorithm, second, memo)
     assert made > 1
-    assert len(memo.placements) <= made + 1
+    assert len(memo.nests.known.placements) <= made + 1
 
 
 def test_a_reader_that_inlines_a_func_reads_elsewhere():
@@ -101,6 +105,24 @@ def test_a_reader_that_inlines_a_func_reads_elsewhere():
         assert found == features(algorithm, schedule)
     (extent,) = found.read_ints(algorithm.sizes()).func("source").required
     assert extent == 100
+
+
+def test_bounds_of_one_structure_are_made_once():
+    algorithm = APPS["blur"].pipeline()
+    memo = NestMemo()
+    first, second = (s.schedule for s in islice(ScheduleSpace(algorithm, CPU).structures(), 2))
+    bounds = memo.bounds(algorithm, first)
+    assert memo.bounds(algorithm, first) is bounds
+    assert memo.bounds(algorithm, second).schedule is second
+    assert memo.bounds(algorithm, first, (Variable(Int32, "t") > 0,)).assumptions
+
+
+def test_what_is_read_of_images_is_that_of_a_fresh_nest():
+    algorithm = APPS["harris"].pipeline()
+    memo = NestMemo()
+    for schedule in _walked(ScheduleSpace(algorithm, CPU, Options.small(CPU)), 1, 6):
+        assert memo.bounds(algorithm, schedule).inputs == Bounds(algorithm, schedule).inputs
+    assert len(memo.known.images) > 1
 
 
 def test_a_memo_keeps_what_was_asked_for_last():

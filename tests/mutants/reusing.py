@@ -9,7 +9,7 @@ _TESTS = ("enumerate/test_memo.py",)
 REUSING = (
     Mutant(
         "known-without-its-readers",
-        "Bounds._context",
+        "Bounds._reading",
         "(self.numbers[reader], index, self._windows(name, reader, index))",
         "(index, self._windows(name, reader, index))",
         "A placement is taken for one with other loops around it.",
@@ -17,7 +17,7 @@ REUSING = (
     ),
     Mutant(
         "known-whatever-is-read",
-        "Bounds._context",
+        "Bounds._reading",
         "(self.numbers[reader], index, self._windows(name, reader, index))",
         "(self.numbers[reader], index)",
         "A placement is taken for one that is read elsewhere.",
@@ -37,6 +37,14 @@ REUSING = (
         "self.simplify.assume(loop.var.name, loop.min, loop.max)",
         "pass",
         "Nothing is known of the loops of placements that are known.",
+        _TESTS,
+    ),
+    Mutant(
+        "last-bounds-whatever-is-asked",
+        "NestMemo.bounds",
+        "last.schedule is schedule",
+        "True",
+        "A structure gets the bounds of the one before it.",
         _TESTS,
     ),
     Mutant(

@@ -26,8 +26,8 @@ from spaces.constraints.rules.rule import VIOLATED, Check
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import UnboundedError
-from spaces.model.memo import Memo
-from spaces.model.nest.placement import Bounds, Placement
+from spaces.model.nest.nest_memo import NestMemo
+from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.cases import Case, holds
 from spaces.model.schedules.schedule import Schedule
 
@@ -101,13 +101,14 @@ def bounds_of(
     pipeline: Pipeline,
     schedule: Schedule,
     assumptions: tuple[Expr, ...] = (),
-    memo: Memo[Placement] | None = None,
+    memo: NestMemo | None = None,
 ) -> Bounds | Asked:
     """The bounds of a schedule that satisfies the rules about records, or the failed check if it
     has no bounds. Placements that the ``memo`` knows are not made again.
     """
     try:
-        bounds = Bounds(pipeline, schedule, assumptions, memo)
+        memo = NestMemo() if memo is None else memo
+        bounds = memo.bounds(pipeline, schedule, assumptions)
         bounds.inputs  # noqa: B018  image reads need limits, too
         return bounds
     except UnboundedError as error:

@@ -30,8 +30,7 @@ from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.algebra import ARRAYS, read_all
 from spaces.model.formulas.instructions import NotNativeError
 from spaces.model.formulas.native import all_hold
-from spaces.model.memo import Memo
-from spaces.model.nest.placement import Placement
+from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.cases import Case, cases, is_specialized
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
@@ -49,7 +48,7 @@ def legal_mask(
     device: Device,
     values: Mapping[str, ArrayLike],
     *,
-    memo: Memo[Placement] | None = None,
+    memo: NestMemo | None = None,
 ) -> NDArray[np.bool_]:
     """Which members of a family of schedules are legal.
 
@@ -58,7 +57,7 @@ def legal_mask(
         structure: a schedule with names as some of its factors.
         device: the device to judge for.
         values: an array of integers for each name; the arrays broadcast together.
-        memo: placements of Funcs that earlier calls have found; the result is the same without.
+        memo: what earlier calls have found; the result is the same without.
 
     Returns:
         Booleans in the shape of the broadcast arrays. One loop nest serves all
@@ -114,7 +113,7 @@ def _are_cases_wrong(pipeline: Pipeline, structure: Schedule, device: Device) ->
 
 
 def family_checks(
-    pipeline: Pipeline, case: Case, device: Device, memo: Memo[Placement] | None = None
+    pipeline: Pipeline, case: Case, device: Device, memo: NestMemo | None = None
 ) -> tuple[Asked, ...]:
     """The checks of a family in one case of its specializations. Checks of the loop nest follow
     only if those about records can hold.

@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 
 from attrs import define, evolve, field, frozen
 
-from spaces.model.algorithm.pipeline import Function, Pipeline, Stage, size_variable
+from spaces.model.algorithm.pipeline import Function, Image, Pipeline, Stage, size_variable
 from spaces.model.algorithm.predicates import narrowed
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
@@ -72,14 +72,23 @@ class Placement:
         return self.path[self.store_depth :]
 
 
+@frozen
+class KnownBounds:
+    """What recent nests have found: placements of Funcs, and what is read of images."""
+
+    placements: Memo[Placement] = field(factory=lambda: Memo[Placement](4096))
+    images: Memo[Box] = field(factory=lambda: Memo[Box](4096))
+
+
 @define
 class Bounds:
     """All placements of a well-formed (pipeline, schedule), and the regions that follow from them;
     ``pipeline`` becomes what derivations of the schedule make of it. Where the schedule is followed
     only in some calls, ``assumptions`` hold of their sizes.
 
-    With a ``memo``, placements that it knows are not made again; ``numbers`` are the numbers that
-    it gives them. Funcs that are computed with others are placed anew, and so are all others then.
+    With a ``memo``, what it knows is not found again; ``numbers`` are the numbers that it gives to
+    placements. Where Funcs are computed with others, all are placed anew. ``given`` is the pipeline
+    before derivations.
 
     Raises:
         LevelError: a compute or store level does not enclose the uses of its Func.
@@ -91,8 +100,9 @@ class Bounds:
     pipeline: Pipeline
     schedule: Schedule
     assumptions: tuple[Expr, ...] = ()
-    memo: Memo[Placement] | None = None
+    memo: KnownBounds | None = None
     simplify: Simplifier = field(init=False, factory=Simplifier)
+    given: Pipeline = field(init=False)
     levels: Levels = field(init=False)
     values: ValueBounds = field(init=False)
     visits: StageVisits = field(init=False)
@@ -101,7 +111,8 @@ class Bounds:
     _analyses: dict[tuple[str, int, int], Ranges] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self.pipeline = derived(self.pipeline, self.schedule)
+        self.given = self.pipeline
+        self.pipeline = derived(self.given, self.schedule)
         self.levels = Levels(self.pipeline, self.schedule)
         self.values = ValueBounds(self.pipeline, self.assumptions)
         self.visits = StageVisits(self.schedule, self.simplify)
@@ -122,8 +133,19 @@ class Bounds:
         for image in self.pipeline.images:
             readers = list(self.levels.uses(image.name))
             if readers:  # an inlined Func may ignore the coordinate that reads an image
-                boxes[image.name] = self._read_box(image.name, image.dimensions, readers, 0)
+                boxes[image.name] = self._image_box(image, readers)
         return boxes
+
+    def _image_box(self, image: Image, readers: list[tuple[str, int]]) -> Box:
+        """The box of an image, from the memo if it is known there."""
+        if self.memo is None or self.levels.groups:
+            return self._read_box(image.name, image.dimensions, readers, 0)
+        context = (self._surroundings, image, self._reading(image.name))
+        known = self.memo.images.find(context)
+        if known is None:
+            box = self._read_box(image.name, image.dimensions, readers, 0)
+            known = self.memo.images.keep(context, box)
+        return known.value
 
     @cached_property
     def hoisted(self) -> dict[str, tuple[Expr, ...]]:
@@ -181,9 +203,9 @@ class Bounds:
         if self.memo is None or self.levels.groups:
             return self._place(function)
         context = self._context(function)
-        known = self.memo.find(context)
+        known = self.memo.placements.find(context)
         if known is None:
-            known = self.memo.keep(context, self._place(function))
+            known = self.memo.placements.keep(context, self._place(function))
         else:
             for traversal in known.value.stages:
                 for loop in traversal.loops:
@@ -201,10 +223,14 @@ class Bounds:
             self.schedule.of(name),
             len(self.levels.compute_path(name)),
             len(self.levels.store_path(name)),
-            *(
-                (self.numbers[reader], index, self._windows(name, reader, index))
-                for reader, index in self.levels.uses(name)
-            ),
+            self._reading(name),
+        )
+
+    def _reading(self, name: str) -> Hashable:
+        """The placements that read a Func or an image, by their numbers, and where they do."""
+        return tuple(
+            (self.numbers[reader], index, self._windows(name, reader, index))
+            for reader, index in self.levels.uses(name)
         )
 
     @cached_property

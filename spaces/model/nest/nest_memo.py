@@ -1,0 +1,40 @@
+"""What the nests of similar schedules have in common."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.nest.placement import Bounds, KnownBounds
+from spaces.model.schedules.schedule import Schedule
+
+
+@define
+class NestMemo:
+    """What recent nests have found, and the bounds of the last one: a structure is
+    judged and then scored, or the other way round.
+    """
+
+    known: KnownBounds = field(factory=KnownBounds)
+    _last: Bounds | None = field(init=False, default=None)
+
+    def bounds(
+        self, pipeline: Pipeline, schedule: Schedule, assumptions: tuple[Expr, ...] = ()
+    ) -> Bounds:
+        """The bounds of a well-formed (pipeline, schedule).
+
+        Raises:
+            LevelError, UnboundedError, KeyError: as :class:`Bounds` does.
+        """
+        last = self._last
+        if (
+            last is not None
+            and last.given is pipeline
+            and last.schedule is schedule
+            and last.assumptions == assumptions
+        ):
+            return last
+        self._last = None
+        self._last = Bounds(pipeline, schedule, assumptions, self.known)
+        return self._last
