@@ -74,3 +74,10 @@ def test_parts_are_measured_by_name(monkeypatch, tmp_path):
     assert (found["sample"], found["peers"]["found"]) == (1, {"ours": 3})
     with pytest.raises(SystemExit):
         program.main(["formal", "--part", "peers"])
+
+
+def test_slow_rates_are_not_shown_as_none():
+    rates = {"stagewise": {"structures_per_second": 0.214}}
+    rates["random"] = {"structures_per_second": 1234.5}
+    shown = [row[1] for row in table._structures({"harris": rates})]
+    assert shown == ["0.21", "1,234"]

@@ -109,12 +109,17 @@ def _structures(found: Results) -> list[Row]:
     return [
         (
             f"structures judged and scored a second, {app}, {order}",
-            _shown(rate, lambda rate: f"{rate['structures_per_second']:,.0f}"),
+            _shown(rate, lambda rate: _rate(rate["structures_per_second"])),
             _THEN + FIRST["structures"] if order == "stagewise" else "",
         )
         for app, rates in found.items()
         for order, rate in rates.items()
     ]
+
+
+def _rate(number: float) -> str:
+    """A rate with at least two digits: 0.21, 4.8, 1,234."""
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
 
 def _tile_choices(found: Results) -> list[Row]:
