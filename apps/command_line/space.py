@@ -56,7 +56,14 @@ Cost = Annotated[
         show_default="reuse on a CPU, occupancy on a GPU",
     ),
 ]
-StrategyName = Annotated[str, typer.Option("--strategy", help="A search strategy.")]
+StrategyName = Annotated[
+    str,
+    typer.Option(
+        "--strategy",
+        help="A search strategy.",
+        show_default="stagewise; annealing where loops are decided one by one",
+    ),
+]
 Top = Annotated[int, typer.Option("--top", min=1, help="Find this many schedules.")]
 
 
@@ -164,12 +171,14 @@ def _counted(space: ScheduleSpace, deadline: Deadline) -> CountBounds:
     "search harris --top 3 --seconds 10",
     "search blur --device sm_80 --cost occupancy --strategy beam",
     "search toy_sum --cost my_model.py:price --strategy exhaustive",
+    "search sgemm --options expert --seconds 30",
 )
 def search(
     app: AppName,
     device: DeviceName = "cpu",
+    options: OptionsName = Preset.SMALL,
     cost: Cost = "",
-    strategy: StrategyName = "stagewise",
+    strategy: StrategyName = "",
     seed: Seed = 0,
     top: Top = 5,
     apart: Apart = 1,
@@ -177,7 +186,8 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Search for the cheapest schedules."""
-    space = space_of(find(app), device)
+    space = space_of(find(app), device, options)
+    strategy = strategy or ("annealing" if space.decides_loops else "stagewise")
     cost = cost or ("occupancy" if isinstance(space.device, GpuDevice) else "reuse")
     model: str | CostFunction = _own_model(cost) if is_function_name(cost) else cost
     limits = Limits(top=top, apart=apart, seconds=seconds, seed=seed)
@@ -195,6 +205,10 @@ def search(
     except EmptySpaceError as error:
         why = "" if seconds is not None else f"\n{explain_empty(space)}"
         raise CommandError(f"{error}{why}") from None
+    except ValueError as error:
+        if space.decides_loops and strategy != "annealing":
+            raise WrongUsage(f"Strategy {strategy}: {error}") from None
+        raise
     if as_json:
         found = [
             {"cost": _json_cost(f.cost), "schedule": _text(f.schedule, space.pipeline)}

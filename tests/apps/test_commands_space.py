@@ -132,3 +132,12 @@ def test_count_bounds_a_space_that_decides_loop_by_loop():
     assert re.search(
         r"e\+22\d{3} candidates\nlegal schedules: at least .* and at most", spaces(*arguments)[0]
     )
+
+
+def test_search_anneals_where_loops_are_decided_one_by_one():
+    arguments = ("search", "toy_sum", "--options", "expert")
+    report = json.loads(spaces(*arguments, "--seconds", "1", "--top", "1", "--json")[0])
+    assert report["strategy"] == "annealing"
+    assert len(report["schedules"]) == 1
+    _, err = spaces(*arguments, "--strategy", "beam", status=2)
+    assert "Strategy beam: The options decide the loops of toy_sum one by one" in err
