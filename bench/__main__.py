@@ -23,6 +23,7 @@ NAMES = (
     AGAINST_HALIDE,
     "against_blas",
     "throughput",
+    "lattice",
     "formal",
     SPACES,
 )

@@ -69,7 +69,7 @@ def expression_of(value: Any) -> Expr:
         return constant(bool(value), Bool)
     if isinstance(value, int | np.integer) and Int64.holds(int(value)):
         return constant(int(value), Int64)
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float | np.floating) and not np.isnan(value):
         return constant(float(value), Float64)
     raise DependsOnDataError(f"{type(value).__name__} and recorded numbers do not mix.")
 

@@ -9,8 +9,9 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -21,7 +22,7 @@ from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Course, Operations, ReadGroup
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features, LoopFeatures, StageFeatures, read_extents, volume
-from spaces.cost.traffic import Footprint, Traffic, moving_loops
+from spaces.cost.traffic import Footprint, LoopKey, Traffic, moving_loops
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -280,27 +281,30 @@ class Reuse:
         Stages in one loop body that read the same data move it once.
         """
         features = traffic.features
-        # The order of the sum must not depend on the numbers: sums of floats do.
-        moved: dict[tuple[object, ...], SymbolicNumber | None] = {
-            (buffer, buffer == stage.func, *loop): None
+        moves = [
+            (stage, buffer, loop)
             for stage in features.stages
-            for buffer in (*stage.work.buffers, stage.func)
+            for buffer in _touched(stage)
             for loop in moving_loops(stage)
-        }
-        for stage in features.stages:
-            if not stage.loops:
-                continue
+        ]
+        sharing = Counter(_shared(*move) for move in moves)
+        # The order of the sum must not depend on the numbers: sums of floats do.
+        moved = dict.fromkeys(_place(sharing, *move) for move in moves)
+        for stage in (stage for stage in features.stages if stage.loops):
             fitting = traffic.fitting_depth(stage, capacity)
             speedup = self._speedup(stage)
-            for buffer in (*stage.work.buffers, stage.func):
+            for buffer in _touched(stage):
                 is_written = buffer == stage.func
                 resident = _resident(features, buffer, is_written)
-                # A write fetches its line first and evicts it later.
-                paid = partial(_paid, price, 2 if is_written else 1, speedup)
-                for loop, cost in traffic.moves(stage, buffer, fitting, resident, paid):
-                    key = (buffer, is_written, *loop)
-                    known = moved[key]
-                    moved[key] = cost if known is None else np.maximum(known, cost)
+                bodies: dict[_Place, SymbolicNumber] = {}
+                for loop, here, body in traffic.moves(stage, buffer, fitting, resident, price):
+                    place = _place(sharing, stage, buffer, loop)
+                    bodies[place] = np.where(here, body, bodies.get(place, 0.0))
+                for place, body in bodies.items():
+                    # A write fetches its line first and evicts it later.
+                    cost = (2 * body if is_written else body) / speedup
+                    known = moved[place]
+                    moved[place] = cost if known is None else np.maximum(known, cost)
         return sum(cost for cost in moved.values() if cost is not None)
 
     def _speedup(self, stage: StageFeatures) -> SymbolicNumber:
@@ -328,15 +332,30 @@ class Reuse:
         return cycles
 
 
-def _paid(
-    price: Callable[[Footprint], SymbolicNumber],
-    ways: int,
-    speedup: SymbolicNumber,
-    body: Footprint,
-    runs: SymbolicNumber,
-) -> SymbolicNumber:
-    """The cycles of cores that share the moves of a footprint, so many ways and so many times."""
-    return ways * (runs * price(body)) / speedup
+_Place: TypeAlias = tuple[object, ...]
+"""What moves together: a buffer, whether it is written, and a loop whose body moves it for several
+stages, or the only stage that moves it.
+"""
+
+
+def _touched(stage: StageFeatures) -> tuple[str, ...]:
+    """The buffers that a stage reads, and its own Func, each once."""
+    return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
+
+
+def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> _Place:
+    return (buffer, buffer == stage.func, loop)
+
+
+def _place(
+    sharing: Mapping[_Place, int], stage: StageFeatures, buffer: str, loop: LoopKey
+) -> _Place:
+    """A stage moves a buffer in one of its loops only. So the costs of those that no other stage
+    shares are one number.
+    """
+    together = _shared(stage, buffer, loop)
+    is_shared = sharing[together] > 1
+    return together if is_shared else (buffer, buffer == stage.func, stage.func, stage.index)
 
 
 def _once(loop: LoopFeatures) -> SymbolicNumber:

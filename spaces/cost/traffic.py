@@ -22,6 +22,9 @@ from spaces.cost.features import (
 )
 from spaces.cost.recorded import is_nowhere
 
+LoopKey = tuple[str, int, str]
+"""The key of a loop in its nest: Func, stage and name."""
+
 Extents = Mapping[str, SymbolicNumber]
 """The number of values of each Var and RVar of a stage."""
 
@@ -176,10 +179,11 @@ class Traffic:
         buffer: str,
         fitting: SymbolicNumber,
         resident: int,
-        price: Callable[[Footprint, SymbolicNumber], SymbolicNumber],
-    ) -> Iterator[tuple[tuple[str, int, str], SymbolicNumber]]:
+        price: Callable[[Footprint], SymbolicNumber],
+    ) -> Iterator[tuple[LoopKey, SymbolicNumber, SymbolicNumber]]:
         """The costs to move ``buffer`` into a cache for ``stage``, each with the loop whose body
-        moves each of its lines once; an empty name means the whole outermost loop.
+        moves each of its lines once, and with the condition of this case; an empty name means the
+        whole outermost loop. At most one case holds; the others cost nothing.
 
         Args:
             stage: the stage that reads ``buffer``, or computes it.
@@ -187,7 +191,7 @@ class Traffic:
             fitting: the least depth at which the working set fits.
             resident: if ``fitting`` is at most this, the whole buffer is in the cache already; -1
                 for a buffer from outside.
-            price: the cost to move a footprint so many times.
+            price: the cost to move a footprint once.
         """
         # The body around the loop that fits.
         moving = np.maximum(fitting - 1, 0)
@@ -195,11 +199,11 @@ class Traffic:
             here = (moving == depth) & (fitting > resident)
             if not is_nowhere(here):
                 runs = stage.loops[depth - 1].runs if depth else 1
-                body = price(self.regions.footprint(stage, buffer, depth), runs)
-                yield loop, np.where(here, body, 0.0)
+                body = runs * price(self.regions.footprint(stage, buffer, depth))
+                yield loop, here, body
 
 
-def moving_loops(stage: StageFeatures) -> tuple[tuple[str, int, str], ...]:
+def moving_loops(stage: StageFeatures) -> tuple[LoopKey, ...]:
     """The loops, outermost first, whose bodies may move lines for ``stage``; an empty name means
     the whole outermost loop.
     """

@@ -259,9 +259,13 @@ class Instructions:
         a, b = self._alike(a, b)
         if a.kind == NUMBER:
             return self._call(f"s{name}", a, b)
-        better = self._compare("le" if name == "min" else "ge", a, b)
-        is_nan = self._tested("fcmp uno", a, a)
-        return self._chosen(self._logic("or", better, is_nan), a, b)
+        if not a.text.startswith("%"):
+            a, b = b, a
+        # The comparison fails for NaN, which leaves a; a literal b is not NaN.
+        chosen = self._chosen(self._compare("lt" if name == "min" else "gt", b, a), b, a)
+        if not b.text.startswith("%"):
+            return chosen
+        return self._chosen(self._tested("fcmp uno", b, b), b, chosen)
 
     def _absolute(self, a: Operand) -> Operand:
         a = self.number(a)

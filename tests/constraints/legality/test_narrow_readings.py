@@ -110,9 +110,10 @@ def test_numbers_and_arrays_of_narrow_types_wrap(case: tuple[Expr, dict[str, int
 def test_machine_code_of_narrow_types_wraps(case: tuple[Expr, dict[str, int]]) -> None:
     formula, values = case
     assume(not any(n.type is UInt64 for n in walk(formula)))
-    arrays = {name: np.array([value, value]) for name, value in values.items()}
-    found = np.broadcast_to(read_native(formula, arrays), 2)
-    assert [int(v) for v in found] == [expected(formula, values)] * 2
+    for count in (2, 5):  # fewer than the lanes of a vector, and more
+        arrays = {name: np.full(count, value) for name, value in values.items()}
+        found = np.broadcast_to(read_native(formula, arrays), count)
+        assert [int(v) for v in found] == [expected(formula, values)] * count
 
 
 @settings(max_examples=60, deadline=None)
