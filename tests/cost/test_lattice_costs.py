@@ -127,6 +127,20 @@ def test_recorded_calculations_give_numpy_its_bits(calculation):
     assert same.all()
 
 
+def test_extremes_with_nan_are_nan():
+    x = np.array([0, 1, 2, 3, 4])
+
+    def calculation(x):
+        odd = np.where(x > 1, x * 1e308 * 10 - x * 1e308 * 10, 1.5)  # inf - inf
+        return np.maximum(odd, x * 1.0) + np.minimum(x * 1.0, odd) + np.maximum(odd, 2.0)
+
+    with np.errstate(all="ignore"):
+        expected = calculation(x)
+    assert np.isnan(expected).tolist() == [False, False, True, True, True]
+    found = read_native(expression_of(calculation(X)), {"x": x})
+    assert np.array_equal(found, expected, equal_nan=True)
+
+
 def test_values_of_recorded_numbers_are_not_known():
     with pytest.raises(DependsOnDataError, match=r"use np.where"):
         bool(X > 1)
