@@ -9,24 +9,31 @@ from itertools import pairwise
 
 from attrs import frozen
 
-from spaces.constraints.legality.verify import verify
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
-from spaces.enumerate.events import Event, Expanded, Found
-from spaces.enumerate.ladder import incumbents, offered, priced
+from spaces.enumerate.events import Event, Expanded
+from spaces.enumerate.exhaustive import cheapest
+from spaces.enumerate.ladder import incumbents, offered
 from spaces.enumerate.options import Options
 from spaces.enumerate.process.partial import Chooser, PartialSchedule, form_of, like
 from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.structure import Structure
 from spaces.model.deadline import OutOfTime
+from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule
 
 PART = 50
 """Steps between two events of progress."""
 
+PER_PARAMETER = 8
+"""The most numbers that are tried for one parameter at once."""
+
 
 @frozen(kw_only=True)
 class Annealing:
-    """Changes one random decision at a time, and keeps what is cheaper, or not much dearer.
+    """Changes one random decision at a time, and keeps what is cheaper, or not much dearer. With
+    each change it tries numbers for some random parameters at once, and takes the cheapest legal
+    ones.
 
     The search starts at ``start``, such as a schedule by hand, or at the cheapest schedule of a
     ladder of simple ones. A schedule that costs ``r`` times as much as the current one takes its
@@ -36,11 +43,13 @@ class Annealing:
     Attributes:
         start: a legal schedule of the space to start at.
         steps: the number of random changes.
+        numbers: how many choices of parameters are tried with a change, at most.
         heat: the heat at the first step: at 0.3 twice the cost is taken one time in ten.
     """
 
     start: Schedule | None = None
     steps: int = 1000
+    numbers: int = 64
     heat: float = 0.3
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
@@ -63,9 +72,12 @@ class Annealing:
                     if step % PART == 0:
                         yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
                         yield board.scored
-                    found = _scored(space, model, board, place.changed(chosen))
+                    structure = place.changed(chosen, self.numbers)
+                    board.considered += 1
+                    found = cheapest(space, model, board, structure)
                     if found is None:
                         continue
+                    board.legal += 1
                     yield from board.offer(found)
                     heat = self.heat * (1 - step / steps)
                     if is_taken(current.cost, found.cost, heat, chosen.random()):
@@ -94,11 +106,23 @@ class _Place:
         steps = tuple((partial, after.taken[-1]) for partial, after in pairwise(way))
         return _Place(steps, like(form_of(way[0].state, schedule)))
 
-    def changed(self, chosen: random.Random) -> Schedule:
-        """The schedule with another option of one random decision."""
+    def changed(self, chosen: random.Random, most: int) -> Structure:
+        """The schedule with another option of one random decision. It has up to ``most`` choices of
+        numbers: those of this place, and random others for a few parameters.
+        """
         partial, taken = chosen.choice(self.way)
         option = chosen.choice([one for one in partial.options if one.label != taken])
-        return partial.take(option).completed(self.rest).schedule
+        state = partial.take(option).completed(self.rest).state
+        menus: dict[str, tuple[int, ...]] = {}
+        for name in chosen.sample(list(state.numbers), len(state.numbers)):
+            others = [number for number in state.menus[name] if number != state.numbers[name]]
+            size = min(len(others), PER_PARAMETER - 1, most - 1)
+            if size > 0:
+                menus[name] = tuple(sorted((state.numbers[name], *chosen.sample(others, size))))
+                most //= size + 1
+        numbers = {name: number for name, number in state.numbers.items() if name not in menus}
+        structure = Schedule(state.entries, state.pipeline.derivations)
+        return Structure(bind(structure, numbers), menus)
 
 
 def _simple(space: ScheduleSpace) -> ScheduleSpace:
@@ -107,19 +131,6 @@ def _simple(space: ScheduleSpace) -> ScheduleSpace:
         return space
     small = Options.small(space.device)
     return ScheduleSpace(space.pipeline, space.device, small, space.fixed)
-
-
-def _scored(
-    space: ScheduleSpace, model: CostModel, board: Board, schedule: Schedule
-) -> Found | None:
-    """A schedule with its cost if it is legal."""
-    board.considered += 1
-    if not verify(space.pipeline, schedule, space.device):
-        return None
-    board.legal += 1
-    board.structures += 1
-    board.choices += 1
-    return Found(priced(space, model, board, schedule), schedule)
 
 
 def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:

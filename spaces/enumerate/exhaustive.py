@@ -36,7 +36,7 @@ def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterat
             is_legal = False
             for part in structure.parts():
                 with board.deadline.kept():
-                    found = _cheapest(space, model, board, part)
+                    found = cheapest(space, model, board, part)
                 if found is not None:
                     board.legal += not is_legal
                     is_legal = True
@@ -48,9 +48,7 @@ def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterat
     yield board.done(space, complete=True)
 
 
-def _cheapest(
-    space: ScheduleSpace, model: CostModel, board: Board, part: Structure
-) -> Found | None:
+def cheapest(space: ScheduleSpace, model: CostModel, board: Board, part: Structure) -> Found | None:
     """The cheapest legal choice of a part of a structure; None if it has no legal choice."""
     legal = space.legal(part)
     if not legal.any():

@@ -336,13 +336,14 @@ class ScheduleSpace:
         """Certain bounds of :meth:`count`: it judges structures until the time ends, and other
         structures may be legal or not.
         """
-        last = Counted()
+        deadline = Deadline.after(seconds_given("bounds(seconds)", seconds))
+        candidates, last = self.candidates, Counted()
         try:
-            for totals in self.counting(seconds=seconds):
+            for totals in self.counting(seconds=deadline.left):
                 last = totals
         except TimeoutError:
             illegal = last.considered - last.legal
-            return CountBounds(last.legal, self.candidates - illegal)
+            return CountBounds(last.legal, candidates - illegal)
         return CountBounds(last.legal, last.legal)
 
     @property

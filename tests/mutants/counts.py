@@ -92,8 +92,8 @@ COUNTS = (
     Mutant(
         "illegal-ones-are-unknown",
         "ScheduleSpace.bounds",
-        "self.candidates - illegal",
-        "self.candidates",
+        "candidates - illegal",
+        "candidates",
         "What is judged illegal still counts as possible.",
         _POSITIONS,
     ),

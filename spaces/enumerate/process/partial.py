@@ -14,6 +14,7 @@ from spaces.constraints.rules.findings import failing
 from spaces.constraints.rules.records import Records
 from spaces.enumerate.process.decision import DecisionOption, DecisionPoint, FormParts, parts_of
 from spaces.enumerate.process.state import ProcessState
+from spaces.model.deadline import ask_clock
 from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.schedule import Schedule
 
@@ -120,6 +121,7 @@ class PartialSchedule:
         """The complete schedule that follows if ``choose`` makes all further decisions."""
         partial = self
         while (decision := partial.decision) is not None:
+            ask_clock()
             partial = partial._after(choose(decision))
         return partial
 
@@ -136,6 +138,7 @@ class PartialSchedule:
         form = form_of(self.state, schedule)
         partial: PartialSchedule | None = self
         while partial is not None:
+            ask_clock()
             yield partial
             option = next((one for one in partial._offered() if one.fits(form)), None)
             partial = None if option is None else partial._after(option)
