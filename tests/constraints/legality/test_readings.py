@@ -134,7 +134,7 @@ def test_division_rounds_so_that_the_remainder_is_never_negative():
             assert 0 <= remainder < abs(b)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 62) | st.integers(53, 62), st.integers(1, 20), st.data())
 def test_machine_code_divides_numbers_of_any_size(
     bits: int, divisor_bits: int, data: st.DataObject

@@ -16,7 +16,9 @@ from tests.enumerate.pipelines import blur, line, row_sums
 GPU = device("sm_80")
 
 
-def options(pattern: str, splits: int, *directives: str, tails: tuple[Tail, ...] = (Tail.AUTO,)):
+def options(
+    pattern: str, splits: int, *directives: str, tails: tuple[Tail, ...] = (Tail.AUTO,), **more
+) -> Options:
     """Loop by loop, with a menu of two factors."""
     return Options(
         root=(pattern,),
@@ -27,6 +29,7 @@ def options(pattern: str, splits: int, *directives: str, tails: tuple[Tail, ...]
         small_factors=1,
         equal_parts=1,
         largest_factor=2,
+        **more,
     )
 
 
@@ -56,7 +59,11 @@ def test_the_limit_of_one_stage_is_its_number(case: tuple[Pipeline, Device, Opti
 LIMITED = {
     "storage": (blur(), FOUR_CORES, options("loops", 0, "hoist_storage", "store_in", "vectorize")),
     "wrappers": (line(), FOUR_CORES, options("loops", 0, "in_", "parallel", "unroll")),
-    "wrapped stages": (blur(), FOUR_CORES, options("loops", 0, "in_")),
+    "wrapped stages": (
+        blur(),
+        FOUR_CORES,
+        options("loops", 0, "in_", placements=("at",), storage="compute"),
+    ),
     "together": (blur(), FOUR_CORES, options("loops", 0, "compute_with", "parallel")),
     "updates": (row_sums(), FOUR_CORES, options("loops", 0, "atomic", "parallel", "fuse")),
     "nests": (blur(), FOUR_CORES, options("nests", 1, "split")),

@@ -49,7 +49,7 @@ UNIVERSES = {
     ),
     "fuses": (
         blur(8, 8), FOUR_CORES,
-        options("loops", "fuse", "vectorize", placements=("inline", "at")),
+        options("loops", "fuse", "vectorize", placements=("inline",)),
     ),
     "sliding windows": (blur(64, 8), FOUR_CORES, options("loops", "vectorize", placements=("at",))),
     "folds": (
@@ -69,7 +69,7 @@ UNIVERSES = {
     ),
     "fused stages": (
         two_outputs(16), FOUR_CORES,
-        options("nests", "compute_with", "vectorize", placements=("inline", "root")),
+        options("nests", "compute_with", "vectorize", placements=("root",)),
     ),
     "wrappers": (line(16), FOUR_CORES, options("loops", "in_", "vectorize")),
     "blocks and threads": (
