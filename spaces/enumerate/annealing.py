@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
-from itertools import pairwise
 
 from attrs import frozen
 
@@ -14,8 +13,10 @@ from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.exhaustive import cheapest
 from spaces.enumerate.ladder import incumbents, offered
+from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.options import Options
-from spaces.enumerate.process.partial import Chooser, PartialSchedule, form_of, like
+from spaces.enumerate.process.decision import FormParts
+from spaces.enumerate.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
 from spaces.model.deadline import OutOfTime
@@ -67,21 +68,22 @@ class Annealing:
         try:
             with board.deadline.kept():
                 place = _Place.of(space, current.schedule)
-                steps = self.steps if place.way else 0  # a space may have a single schedule
+                has_choices = len(place.way) > 1  # a space may have a single schedule
+                steps = self.steps if has_choices else 0
                 for step in range(steps):
                     if step % PART == 0:
                         yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
                         yield board.scored
-                    structure = place.changed(chosen, self.numbers)
+                    change = place.changed(chosen, self.numbers)
                     board.considered += 1
-                    found = cheapest(space, model, board, structure)
+                    found = cheapest(space, model, board, change.structure)
                     if found is None:
                         continue
                     board.legal += 1
                     yield from board.offer(found)
                     heat = self.heat * (1 - step / steps)
                     if is_taken(current.cost, found.cost, heat, chosen.random()):
-                        current, place = found, _Place.of(space, found.schedule)
+                        current, place = found, _Place.after(change, found.schedule)
         except OutOfTime:
             complete = False
         yield board.scored
@@ -89,32 +91,51 @@ class Annealing:
 
 
 @frozen
+class _Change:
+    """A structure with another option of one decision, and the decisions on its way.
+
+    Attributes:
+        structure: the choices of numbers to try.
+        way: the partial schedules on the way to one of its choices.
+    """
+
+    structure: Structure
+    way: tuple[PartialSchedule, ...]
+
+
+@frozen
 class _Place:
     """A schedule of a space with the decisions on its way.
 
     Attributes:
-        way: the partial schedule before each decision, with the label of the option taken.
-        rest: decides as the schedule does.
+        way: the partial schedule before each decision, and the complete one last.
+        form: the parts of the schedule.
     """
 
-    way: tuple[tuple[PartialSchedule, str], ...]
-    rest: Chooser
+    way: tuple[PartialSchedule, ...]
+    form: FormParts
 
     @staticmethod
     def of(space: ScheduleSpace, schedule: Schedule) -> _Place:
-        way = space.way_to(schedule)
-        steps = tuple((partial, after.taken[-1]) for partial, after in pairwise(way))
-        return _Place(steps, like(form_of(way[0].state, schedule)))
+        way = tuple(space.way_to(schedule))
+        return _Place(way, form_of(way[0].state, schedule))
 
-    def changed(self, chosen: random.Random, most: int) -> Structure:
+    def changed(self, chosen: random.Random, most: int) -> _Change:
         """The schedule with another option of one random decision. It has up to ``most`` choices of
-        numbers: those of this place, and random others for a few parameters.
+        numbers: those of this place, and random others for some parameters of the Func that the
+        decision is about, or of a random one. So other Funcs mostly stay as they are, and little
+        is placed anew.
         """
-        partial, taken = chosen.choice(self.way)
+        number = chosen.randrange(len(self.way) - 1)
+        partial, taken = self.way[number], self.way[number + 1].taken[-1]
         option = chosen.choice([one for one in partial.options if one.label != taken])
-        state = partial.take(option).completed(self.rest).state
+        func = "" if partial.decision is None else partial.decision.func
+        way = (*self.way[: number + 1], *partial.take(option).along(self.form))
+        state = way[-1].state
         menus: dict[str, tuple[int, ...]] = {}
-        for name in chosen.sample(list(state.numbers), len(state.numbers)):
+        entries = [e for e in state.entries if e.name == func] or [chosen.choice(state.entries)]
+        own = [name for name in entry_parameters(entries[0]) if name in state.numbers]
+        for name in chosen.sample(own, len(own)):
             others = [number for number in state.menus[name] if number != state.numbers[name]]
             size = min(len(others), PER_PARAMETER - 1, most - 1)
             if size > 0:
@@ -122,7 +143,15 @@ class _Place:
                 most //= size + 1
         numbers = {name: number for name, number in state.numbers.items() if name not in menus}
         structure = Schedule(state.entries, state.pipeline.derivations)
-        return Structure(bind(structure, numbers), menus)
+        return _Change(Structure(bind(structure, numbers), menus), way)
+
+    @staticmethod
+    def after(change: _Change, schedule: Schedule) -> _Place:
+        """The place of a choice of a change. Only numbers differ on its way, which come last."""
+        form = form_of(change.way[0].state, schedule)
+        structural = [one for one in change.way if not one.state.has_structure]
+        first = change.way[len(structural)]
+        return _Place((*structural, *first.along(form)), form)
 
 
 def _simple(space: ScheduleSpace) -> ScheduleSpace:

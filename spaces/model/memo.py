@@ -31,6 +31,11 @@ class Memo(Generic[Entry]):
     def __len__(self) -> int:
         return len(self._kept)
 
+    @property
+    def entries(self) -> tuple[MemoEntry[Entry], ...]:
+        """The entries that are kept, the oldest first."""
+        return tuple(self._kept.values())
+
     def find(self, key: Hashable) -> MemoEntry[Entry] | None:
         """The value of a key, if it is kept."""
         found = self._kept.pop(key, None)

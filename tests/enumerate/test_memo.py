@@ -54,7 +54,7 @@ def _features(algorithm: Pipeline, schedule: Schedule, memo: FeatureMemo | None)
 def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device, most: int):
     algorithm = APPS[name].pipeline()
     space = ScheduleSpace(algorithm, target, Options.small(target))
-    memo = FeatureMemo(NestMemo(KnownBounds(Memo(most), Memo(most))), Memo(most))
+    memo = FeatureMemo(NestMemo(KnownBounds(Memo(most), Memo(most), Memo(most))), Memo(most))
     for schedule in _walked(space, seed=most, count=8):
         assert _features(algorithm, schedule, memo) == _features(algorithm, schedule, None)
 
@@ -88,6 +88,19 @@ def test_a_change_of_the_last_func_places_no_other_func_again():
     features(algorithm, second, memo)
     assert made > 1
     assert len(memo.nests.known.placements) <= made + 1
+
+
+def test_funcs_below_different_readers_that_demand_the_same_are_placed_once():
+    algorithm = APPS["unsharp"].pipeline()
+    memo = FeatureMemo()
+    for change in ("", ".parallel(y)", ".reorder(y, x)"):
+        text = f"ratio.compute_root(){change}; gray.compute_root();"
+        features(algorithm, parse_schedule(text, algorithm), memo)
+    known = memo.nests.known
+    names = [entry.value.function.name for entry in known.demanded.entries]
+    assert names.count("ratio") == 3
+    assert names.count("gray") == 1
+    assert len(known.placements) > len(known.demanded)
 
 
 def test_a_reader_that_inlines_a_func_reads_elsewhere():

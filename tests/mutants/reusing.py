@@ -33,10 +33,18 @@ REUSING = (
     ),
     Mutant(
         "known-loops-without-limits",
-        "Bounds._placed",
+        "Bounds._enter",
         "self.simplify.assume(loop.var.name, loop.min, loop.max)",
         "pass",
         "Nothing is known of the loops of placements that are known.",
+        _TESTS,
+    ),
+    Mutant(
+        "known-whatever-is-demanded",
+        "Bounds._demanded",
+        "(self._surroundings, _form(function), self.schedule.of(function.name), site)",
+        "(self._surroundings, _form(function), self.schedule.of(function.name), site.path)",
+        "A placement is taken for one whose readers demand another box.",
         _TESTS,
     ),
     Mutant(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from functools import lru_cache
 
 from attrs import evolve, frozen
 
@@ -30,9 +32,16 @@ def factor_menu(state: ProcessState, stage: StageOf, dimension: str) -> tuple[in
         natural = max(1, state.device.vector_bits // bits)
         found |= {natural * multiple for multiple in range(1, 9)}
     if extent is not None:
-        found |= {n for n in range(2, extent + 1) if extent % n == 0}
+        found |= _divisors(extent)
         found |= {-(-extent // parts) for parts in range(2, state.choices.equal_parts + 1)}
     return tuple(sorted(n for n in found if n <= most))
+
+
+@lru_cache(maxsize=1024)
+def _divisors(extent: int) -> frozenset[int]:
+    """The divisors of an extent but 1."""
+    small = [n for n in range(1, math.isqrt(extent) + 1) if extent % n == 0]
+    return frozenset((*small, *(extent // n for n in small))) - {1}
 
 
 @frozen
@@ -74,7 +83,8 @@ class FactorTopic:
         return f"{self.stage} factor {self.split}"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        record = state.schedule.of(self.func).stages[self.stage.stage].splits[self.split]
+        (entry,) = (entry for entry in state.entries if entry.name == self.func)
+        record = entry.stages[self.stage.stage].splits[self.split]
         origin = state.origins(self.stage).taken[self.split]
         assert isinstance(record, Split)
         assert isinstance(record.factor, str)

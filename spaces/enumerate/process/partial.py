@@ -140,8 +140,26 @@ class PartialSchedule:
         while partial is not None:
             ask_clock()
             yield partial
-            option = next((one for one in partial._offered() if one.fits(form)), None)
+            option = partial._fitting(form)
             partial = None if option is None else partial._after(option)
+
+    def along(self, form: FormParts) -> Iterator[PartialSchedule]:
+        """The partial schedules on the way to a completion like a schedule of this form: this one
+        first, and the complete one last. Where no option fits the form, the way takes the first of
+        those that claim least of what it has not.
+        """
+        partial = self
+        yield partial
+        while not partial.is_complete:
+            ask_clock()
+            fitting = partial._fitting(form)
+            nearest = fitting or min(partial.options, key=lambda one: one.misfits(form))
+            partial = partial._after(nearest)
+            yield partial
+
+    def _fitting(self, form: FormParts) -> DecisionOption | None:
+        """The option that a schedule of this form took; None if it took no option of these."""
+        return next((one for one in self._offered() if one.fits(form)), None)
 
 
 def form_of(state: ProcessState, schedule: Schedule) -> FormParts:
@@ -155,7 +173,8 @@ def like(form: FormParts) -> Chooser:
     """
 
     def choose(decision: DecisionPoint) -> DecisionOption:
-        return min(decision.options, key=lambda option: option.misfits(form))
+        fitting = (option for option in decision.options if option.fits(form))
+        return next(fitting, None) or min(decision.options, key=lambda one: one.misfits(form))
 
     return choose
 

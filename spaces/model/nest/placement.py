@@ -22,7 +22,7 @@ from spaces.model.formulas.boxes import clipped, united, united_boxes
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.memo import Memo
+from spaces.model.memo import Memo, MemoEntry
 from spaces.model.nest.allocation import Allocation, allocated
 from spaces.model.nest.demand import ALWAYS, Demand, demanded
 from spaces.model.nest.fused_loops import joined
@@ -73,10 +73,30 @@ class Placement:
 
 
 @frozen
-class KnownBounds:
-    """What recent nests have found: placements of Funcs, and what is read of images."""
+class DemandSite:
+    """Where a Func is computed, and what its readers demand there.
 
-    placements: Memo[Placement] = field(factory=lambda: Memo[Placement](4096))
+    Attributes:
+        path: the loops around its computation.
+        store_depth: how many of those loops are around its storage.
+        demand: what they demand in one visit of its compute level.
+    """
+
+    path: tuple[LoopVar, ...]
+    store_depth: int
+    demand: Demand
+
+
+@frozen
+class KnownBounds:
+    """What recent nests have found: placements of Funcs, by their readers and by what these demand;
+    and what is read of images.
+
+    Different readers often demand the same, so that what is placed below them is the same, too.
+    """
+
+    placements: Memo[MemoEntry[Placement]] = field(factory=lambda: Memo(4096))
+    demanded: Memo[Placement] = field(factory=lambda: Memo(4096))
     images: Memo[Box] = field(factory=lambda: Memo[Box](4096))
 
 
@@ -201,25 +221,41 @@ class Bounds:
     def _placed(self, function: Function) -> Placement:
         """The placement of a Func, from the memo if it is known there."""
         if self.memo is None or self.levels.groups:
-            return self._place(function)
+            return self._place(function, self._site(function))
         context = self._context(function)
-        known = self.memo.placements.find(context)
-        if known is None:
-            known = self.memo.placements.keep(context, self._place(function))
+        found = self.memo.placements.find(context)
+        if found is None:
+            known = self._demanded(function, self.memo)
+            self.memo.placements.keep(context, known)
         else:
-            for traversal in known.value.stages:
-                for loop in traversal.loops:
-                    self.simplify.assume(loop.var.name, loop.min, loop.max)
+            known = found.value
+            self._enter(known.value)
         self.numbers[function.name] = known.number
         placement = known.value
         return placement if placement.function is function else evolve(placement, function=function)
+
+    def _demanded(self, function: Function, memo: KnownBounds) -> MemoEntry[Placement]:
+        """The placement of a Func, from the memo if others demanded the same at its site."""
+        site = self._site(function)
+        context = (self._surroundings, _form(function), self.schedule.of(function.name), site)
+        known = memo.demanded.find(context)
+        if known is None:
+            return memo.demanded.keep(context, self._place(function, site))
+        self._enter(known.value)
+        return known
+
+    def _enter(self, placement: Placement) -> None:
+        """Takes over what placing a Func has found of its loops."""
+        for traversal in placement.stages:
+            for loop in traversal.loops:
+                self.simplify.assume(loop.var.name, loop.min, loop.max)
 
     def _context(self, function: Function) -> Hashable:
         """All that the placement of a Func depends on, those of its readers by their numbers."""
         name = function.name
         return (
             self._surroundings,
-            (name, function.args, *(_frame(name, stage) for stage in function.stages)),
+            _form(function),
             self.schedule.of(name),
             len(self.levels.compute_path(name)),
             len(self.levels.store_path(name)),
@@ -246,15 +282,17 @@ class Bounds:
     def _windows(self, name: str, reader: str, index: int) -> Hashable:
         return reads(self.placements[reader].function.stages[index]).windows[name]
 
-    def _place(self, function: Function) -> Placement:
-        name = function.name
-        path = self._loops(self.levels.compute_path(name))
-        store_depth = len(self.levels.store_path(name))
-        demand = self._demand(function, len(path), store_depth)
+    def _site(self, function: Function) -> DemandSite:
+        path = self._loops(self.levels.compute_path(function.name))
+        store_depth = len(self.levels.store_path(function.name))
+        return DemandSite(path, store_depth, self._demand(function, len(path), store_depth))
+
+    def _place(self, function: Function, site: DemandSite) -> Placement:
+        path, store_depth, demand = site.path, site.store_depth, site.demand
         asked, required = self._required(function, demand.box)
         storage = slide(
             function,
-            self.schedule.of(name),
+            self.schedule.of(function.name),
             required,
             path[store_depth:],
             self.simplify,
@@ -474,6 +512,12 @@ class Bounds:
                 interval = _clipped(interval, limits[name], analysis)
             result[name] = interval
         return narrowed(result, stage.predicates, self.simplify)
+
+
+def _form(function: Function) -> Hashable:
+    """What the loops of a Func depend on: all but its values."""
+    stages = (_frame(function.name, stage) for stage in function.stages)
+    return function.name, function.args, *stages
 
 
 def _frame(func: str, stage: Stage) -> Hashable:
