@@ -186,14 +186,24 @@ class _Reader:
         if level.is_inline or level.is_root:
             return str(level)
         try:
-            *_, loop = path(func)
-            stage = StageOf(loop.func, loop.stage)
+            stage, name = self._around(func, len(path(func)) - 1)
         except (LevelError, KeyError, ValueError):
             # No loop around all uses: the first that has the name, if any has it.
             named = (s for s in self.origins if s.func == level.func)
             found = next((s for s in named if level.loop in self.origins[s].loops), None)
             return str(level) if found is None else f"{found} {self.origins[found][level.loop]}"
-        return f"{stage} {self.origins[stage][loop.loop]}"
+        return f"{stage} {self.origins[stage][name]}"
+
+    def _around(self, func: str, depth: int) -> tuple[StageOf, str]:
+        """A loop around the uses of a Func. Of fused loops it is the loop of the stage that uses
+        the Func first, whichever Funcs that stage is computed with.
+        """
+        reader, index = self.levels.uses(func)[0]
+        outside = len(self.levels.compute_path(reader))
+        if depth < outside:
+            return self._around(reader, depth)
+        stage = StageOf(reader, index)
+        return stage, self.schedule.of(reader).stages[index].names[depth - outside]
 
 
 def order_parts(name: str, function: Function, index: int, order: DomainOrder) -> _Parts:

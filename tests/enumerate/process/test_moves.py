@@ -68,3 +68,22 @@ def test_a_cross_takes_each_func_from_a_parent() -> None:
         texts = {name: str(one.of(name)) for name in ("blur_x", "blur_y")}
         parents = ({name: str(p.of(name)) for name in texts} for p in (TILED, other))
         assert texts not in parents
+
+
+def test_a_space_finds_schedules_whose_memory_lies_in_fused_loops() -> None:
+    x, y = spaces.Var("x"), spaces.Var("y")
+    names = ("source", "first", "second", "out")
+    source, first, second, out = map(spaces.Func, names)
+    source[x, y] = x + y
+    first[x, y] = source[x, y] * 2
+    second[x, y] = x * y
+    out[x, y] = first[x, y] + second[x, y]
+    algorithm = spaces.pipeline(out, estimates={out: [(0, 16), (0, 16)]})
+    space = ScheduleSpace(algorithm, CPU, Options.everything(CPU))
+    for level in ("first, y", "second, y"):
+        one = spaces.parse_schedule(
+            "first.compute_root().compute_with(second, y); second.compute_root();"
+            f"source.compute_at(first, x).store_at({level});",
+            algorithm,
+        )
+        space.way_to(one)
