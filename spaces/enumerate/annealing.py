@@ -18,6 +18,7 @@ from spaces.enumerate.options import Options
 from spaces.enumerate.process.decision import FormParts
 from spaces.enumerate.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.structure import Structure
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.parameters import bind
@@ -25,6 +26,9 @@ from spaces.model.schedules.schedule import Schedule
 
 PART = 50
 """Steps between two events of progress."""
+
+OPENING = 0.5
+"""The share of the time limit for the search before the first change."""
 
 PER_PARAMETER = 8
 """The most numbers that are tried for one parameter at once."""
@@ -36,29 +40,34 @@ class Annealing:
     each change it tries numbers for some random parameters at once, and takes the cheapest legal
     ones.
 
-    The search starts at ``start``, such as a schedule by hand, or at the cheapest schedule of a
-    ladder of simple ones. A schedule that costs ``r`` times as much as the current one takes its
+    The search starts at ``start``, such as a schedule by hand, or at the best that ``opening``
+    finds with whole patterns (:meth:`Options.small`, if the space decides loop by loop) in its
+    share of the time, or at the cheapest schedule of a ladder of simple ones. A schedule that costs ``r`` times as much as the current one takes its
     place with a chance of ``r ** (-1 / heat)``; the heat falls evenly to 0 over the steps. Other
     decisions stay as they are, as far as their options are still there.
 
     Attributes:
         start: a legal schedule of the space to start at.
+        opening: the search of whole patterns before the first change; None for the ladder.
         steps: the number of random changes.
         numbers: how many choices of parameters are tried with a change, at most.
         heat: the heat at the first step: at 0.3 twice the cost is taken one time in ten.
     """
 
     start: Schedule | None = None
+    opening: Stagewise | None = None
     steps: int = 1000
     numbers: int = 64
     heat: float = 0.3
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
-        if self.start is None:
+        if self.start is not None:
+            yield from offered(space, model, board, self.start)
+        elif self.opening is None:
             yield from incumbents(_simple(space), model, board)
         else:
-            yield from offered(space, model, board, self.start)
+            yield from self.opening.searched(_simple(space), model, board, OPENING)
         if not board.best:
             yield board.done(space, complete=False)
             return

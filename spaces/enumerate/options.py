@@ -84,8 +84,9 @@ class Options:
             ``nests`` decides loop by loop, as experts nest loops; ``loops`` likewise, without
             limits.
         inner: patterns of the domain order of a Func computed at a loop.
-        row_tiles: in patterns, sizes of tiles along the innermost dimension.
-        tiles: in patterns, sizes of tiles along other dimensions.
+        row_tiles: in patterns, sizes of tiles along the innermost dimension; loop by loop, split
+            factors of any dimension.
+        tiles: in patterns, sizes of tiles along other dimensions; loop by loop, as ``row_tiles``.
         lanes: in patterns, vector lanes, as multiples of the lanes of a vector register of the
             element type.
         long: in patterns, the smallest extent of a dimension to tile, or to run on several threads.
@@ -99,7 +100,7 @@ class Options:
             vectorized whole.
         small_factors: all split factors up to this number, and its multiples of 4.
         equal_parts: split factors that divide an extent into up to so many equal parts.
-        largest_factor: the largest split factor.
+        largest_factor: the largest split factor, but for those of patterns.
         folds: factors for ``fold_storage`` and ``align_storage``.
 
     Raises:

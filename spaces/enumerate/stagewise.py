@@ -10,7 +10,7 @@ or at the outermost level where windows slide, and computes nothing inside the l
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 
 import numpy as np
 from attrs import evolve, frozen
@@ -29,7 +29,7 @@ from spaces.enumerate.menus import FuncMenu, entry_parameters
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Function, Image, Pipeline
-from spaces.model.deadline import OutOfTime
+from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.expr import Call, Expr
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.formulas.regions import UnboundedError
@@ -89,35 +89,42 @@ class Stagewise:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
+        complete = yield from self.searched(space, model, board)
+        yield board.done(space, complete)
+
+    def searched(
+        self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
+    ) -> Generator[Event, None, bool]:
+        """Searches in a share of the time limit, and offers to a board what it finds. Returns
+        whether it ended in time.
+        """
         yield from incumbents(space, model, board)
-        task = _Task(space, model, board, self.lattice)
+        task = _Task(space, model, board, self.lattice, board.until(share))
         states = [_State((), Frontier({}), {}, 0.0)]
         steps = len(space.menus) + 1
         try:
             for step, (name, menu) in enumerate(space.menus.items(), start=1):
                 yield Expanded(step, steps, name)
-                with board.until(1 - COMPLETING).kept():
-                    states = task.decided(states, menu, max(self.width, limits.top))
+                with board.until(share * (1 - COMPLETING)).kept():
+                    states = task.decided(states, menu, max(self.width, board.limits.top))
                 yield board.scored
         except OutOfTime:
             yield from task.completions(states)
-            yield board.done(space, complete=False)
-            return
+            return False
         yield Expanded(steps, steps, "numbers")
-        polished = states[: max(self.polished, limits.top)]
+        polished = states[: max(self.polished, board.limits.top)]
         for state in polished:
             yield from task.offered(state)
         try:
             for state in polished:
                 for _ in range(self.rounds):
-                    with board.deadline.kept():
+                    with task.deadline.kept():
                         state = task.polished(state)
                 yield from task.offered(state)
         except OutOfTime:
-            yield board.done(space, complete=False)
-            return
+            return False
         yield board.scored
-        yield board.done(space, complete=True)
+        return True
 
 
 @frozen
@@ -128,6 +135,7 @@ class _Task:
     model: CostModel
     board: Board
     lattice: int
+    deadline: Deadline
 
     def decided(self, states: list[_State], menu: FuncMenu, width: int) -> list[_State]:
         """The ``width`` cheapest legal states after one more Func is decided."""
@@ -143,7 +151,7 @@ class _Task:
         for state in states if states and states[0].entries else ():
             for rung in RUNGS:
                 try:
-                    with board.deadline.kept():
+                    with self.deadline.kept():
                         schedule = filled(space, state.entries, state.numbers, rung)
                         if not verify(space.pipeline, schedule, space.device):
                             continue

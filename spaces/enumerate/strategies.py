@@ -16,7 +16,7 @@ from spaces.enumerate.stagewise import Stagewise
 from spaces.model.suggestions import suggestion
 
 _strategies: dict[str, Strategy] = {
-    "annealing": Annealing(),
+    "annealing": Annealing(opening=Stagewise()),
     "beam": Beam(),
     "exhaustive": exhaustive,
     "stagewise": Stagewise(),

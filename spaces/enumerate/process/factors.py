@@ -17,8 +17,8 @@ from spaces.model.schedules.schedule import StageOf
 
 def factor_menu(state: ProcessState, stage: StageOf, dimension: str) -> tuple[int, ...]:
     """The factors to choose from for a split along a dimension: small numbers, powers of two,
-    multiples of a vector register, divisors of the extent at the estimates, and what divides it
-    into a few equal parts.
+    multiples of a vector register, divisors of the extent at the estimates, what divides it into
+    a few equal parts, and the tile sizes of patterns, so that no narrower space has other ones.
     """
     extent = state.sizes.extent(stage.func, dimension)
     largest = state.choices.largest_factor
@@ -34,7 +34,8 @@ def factor_menu(state: ProcessState, stage: StageOf, dimension: str) -> tuple[in
     if extent is not None:
         found |= _divisors(extent)
         found |= {-(-extent // parts) for parts in range(2, state.choices.equal_parts + 1)}
-    return tuple(sorted(n for n in found if n <= most))
+    patterns = {*state.choices.row_tiles, *state.choices.tiles}
+    return tuple(sorted({n for n in found if n <= most} | patterns))
 
 
 @lru_cache(maxsize=1024)
