@@ -389,6 +389,7 @@ from spaces.enumerate.complete import (
 from spaces.enumerate.strategies import (
     search as search,
     best as best,
+    default_strategy as default_strategy,
     register_strategy as register_strategy,
     strategy_names as strategy_names,
     UnknownStrategyError as UnknownStrategyError,

@@ -32,7 +32,7 @@ from spaces.enumerate.estimate import CountBounds, CountEstimate, about
 from spaces.enumerate.events import Counted, Done, Event, Expanded, Found, Improved, Scored
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import NOTHING_FIXED, EmptySpaceError, ScheduleSpace
-from spaces.enumerate.strategies import UnknownStrategyError
+from spaces.enumerate.strategies import UnknownStrategyError, default_strategy
 from spaces.enumerate.strategies import search as search_space
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
@@ -187,7 +187,7 @@ def search(
 ) -> None:
     """Search for the cheapest schedules."""
     space = space_of(find(app), device, options)
-    strategy = strategy or ("annealing" if space.decides_loops else "stagewise")
+    strategy = strategy or default_strategy(space)
     cost = cost or ("occupancy" if isinstance(space.device, GpuDevice) else "reuse")
     model: str | CostFunction = _own_model(cost) if is_function_name(cost) else cost
     limits = Limits(top=top, apart=apart, seconds=seconds, seed=seed)

@@ -42,9 +42,10 @@ class Annealing:
 
     The search starts at ``start``, such as a schedule by hand, or at the best that ``opening``
     finds with whole patterns (:meth:`Options.small`, if the space decides loop by loop) in its
-    share of the time, or at the cheapest schedule of a ladder of simple ones. A schedule that costs ``r`` times as much as the current one takes its
-    place with a chance of ``r ** (-1 / heat)``; the heat falls evenly to 0 over the steps. Other
-    decisions stay as they are, as far as their options are still there.
+    share of the time, or at the cheapest schedule of a ladder of simple ones. A schedule that costs
+    ``r`` times as much as the current one takes its place with a chance of ``r ** (-1 / heat)``;
+    the heat falls evenly to 0 over the steps. Other decisions stay as they are, as far as their
+    options are still there.
 
     Attributes:
         start: a legal schedule of the space to start at.

@@ -37,10 +37,17 @@ def strategy_names() -> tuple[str, ...]:
     return tuple(sorted(_strategies))
 
 
+def default_strategy(space: ScheduleSpace) -> str:
+    """The name of the strategy that suits a space: ``annealing`` where loops are decided one by
+    one, and ``stagewise`` where Funcs have whole patterns.
+    """
+    return "annealing" if space.decides_loops else "stagewise"
+
+
 def search(
     space: ScheduleSpace,
     model: str | CostModel | CostFunction,
-    strategy: str | Strategy = "stagewise",
+    strategy: str | Strategy | None = None,
     limits: Limits | None = None,
 ) -> Iterator[Event]:
     """Searches a space for its cheapest schedules, and yields events.
@@ -48,7 +55,7 @@ def search(
     Args:
         space: the space to search.
         model: a cost model, its name, or a function of a batch.
-        strategy: a strategy or its name.
+        strategy: a strategy or its name; by default :func:`default_strategy`.
         limits: how many schedules to find, and the time limit.
 
     Raises:
@@ -67,6 +74,7 @@ def search(
         raise TypeError(
             f"search takes Limits, not a {type(limits).__name__}, as in Limits(top=3, seconds=10)."
         )
+    strategy = strategy or default_strategy(space)
     if isinstance(strategy, str):
         if strategy not in _strategies:
             raise UnknownStrategyError(

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import spaces
-from spaces import Annealing, Limits, Options, ScheduleSpace
+from spaces import Annealing, Limits, Options, ScheduleSpace, Stagewise
 from spaces.enumerate.annealing import is_taken
 from tests.enumerate.pipelines import blur
 
@@ -35,6 +35,16 @@ def test_it_improves_the_schedule_that_it_starts_at() -> None:
     assert first.schedule == slow
     assert last.cost < first.cost / 2
     assert last.schedule in space
+
+
+def test_it_starts_at_the_best_of_whole_patterns() -> None:
+    small = ScheduleSpace(BLUR, CPU, Options.small(CPU))
+    best = spaces.best(spaces.search(small, "reuse", Stagewise())).best[0]
+    expert = ScheduleSpace(BLUR, CPU, Options.expert(CPU))
+    found = spaces.best(spaces.search(expert, "reuse", Annealing(opening=Stagewise(), steps=1)))
+    assert found.best[0].cost <= best.cost
+    assert spaces.default_strategy(small) == "stagewise"
+    assert spaces.default_strategy(expert) == "annealing"
 
 
 def test_a_start_outside_the_space() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import spaces
@@ -56,3 +58,16 @@ def test_an_illegal_schedule_is_in_no_space() -> None:
     illegal = spaces.parse_schedule(text, pipeline)
     assert not spaces.verify(pipeline, illegal, device)
     assert illegal not in ScheduleSpace(pipeline, device, Options.everything(device))
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_80"])
+@pytest.mark.parametrize("app", ["blur", "conv_layer", "hist", "max_filter", "bilateral_grid"])
+def test_each_preset_has_the_schedules_of_the_narrower_ones(app: str, target: str) -> None:
+    pipeline, device = APPS[app].pipeline(), spaces.device(target)
+    small, expert, everything = (
+        ScheduleSpace(pipeline, device, preset(device))
+        for preset in (Options.small, Options.expert, Options.everything)
+    )
+    chosen = random.Random(app)
+    assert expert.way_to(small.start().at_random(chosen).schedule)
+    assert everything.way_to(expert.start().at_random(chosen).schedule)
