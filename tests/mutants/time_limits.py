@@ -34,7 +34,7 @@ MUTANTS = (
     ),
     Mutant(
         "half-decided-schedules-are-dropped",
-        "Stagewise.__call__",
+        "Stagewise.searched",
         "yield from task.completions(states)",
         "pass",
         "A stage-by-stage search forgets what it has decided when its time ends.",
