@@ -25,6 +25,9 @@ from spaces.model.schedules.domain_order import LoopKind
 TRANSACTION_BYTES = 128
 """Bytes that one access to global memory can serve to the threads of a warp."""
 
+ASSUMED_REGISTERS = 64
+"""The registers that a thread is assumed to take."""
+
 
 @frozen
 class OccupancyModel:
@@ -43,7 +46,7 @@ class OccupancyModel:
     """
 
     device: GpuDevice
-    registers_per_thread: int = 64
+    registers_per_thread: int = ASSUMED_REGISTERS
     threshold: float = 0.1
     global_load: float = 40.0
     shared_load: float = 0.3
@@ -72,7 +75,7 @@ class OccupancyModel:
         for kernel in features.kernels:
             cost = cost + self._group(features, kernel)
         for stage in features.stages:
-            if _kernel_of(stage) is None:
+            if kernel_of(stage) is None:
                 cost = cost + self._on_host(features, stage)
         return cost
 
@@ -91,7 +94,7 @@ class OccupancyModel:
         least_threads: SymbolicNumber = float(self.device.max_threads_per_sm)
         idle = self._idle(kernel)
         for stage in features.stages:
-            if _kernel_of(stage) != (kernel.func, kernel.stage):
+            if kernel_of(stage) != (kernel.func, kernel.stage):
                 continue
             threads = stage_threads(stage)
             fraction = self.occupancy(kernel, threads)
@@ -180,7 +183,7 @@ def consecutive_loads(
     return np.minimum(np.maximum(x.trips, 1), most) if is_dense else 1
 
 
-def _kernel_of(stage: StageFeatures) -> tuple[str, int] | None:
+def kernel_of(stage: StageFeatures) -> tuple[str, int] | None:
     """The stage that gives a stage's kernel its name."""
     for loop in stage.loops:
         if loop.kind is LoopKind.GPU_BLOCK:

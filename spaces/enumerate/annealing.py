@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
@@ -63,12 +63,15 @@ class Annealing:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
+        simple = _simple(space)
         if self.start is not None:
             yield from offered(space, model, board, self.start)
-        elif self.opening is None:
-            yield from incumbents(_simple(space), model, board)
-        else:
-            yield from self.opening.searched(_simple(space), model, board, OPENING)
+        elif simple is not None and self.opening is None:
+            yield from incumbents(simple, model, board)
+        elif simple is not None and self.opening is not None:
+            yield from self.opening.searched(simple, model, board, OPENING)
+        if not board.has_schedule:
+            yield from _first(space, model, board)
         if not board.best:
             yield board.done(space, complete=False)
             return
@@ -164,12 +167,27 @@ class _Place:
         return _Place((*structural, *first.along(form)), form)
 
 
-def _simple(space: ScheduleSpace) -> ScheduleSpace:
-    """The space if it has whole patterns, or else the small space of its pipeline."""
+def _simple(space: ScheduleSpace) -> ScheduleSpace | None:
+    """The space if it has whole patterns, or else the small space of its pipeline; None if the
+    restrictions name loops that patterns do not have.
+    """
     if not space.decides_loops:
         return space
-    small = Options.small(space.device)
-    return ScheduleSpace(space.pipeline, space.device, small, space.fixed)
+    try:
+        return evolve(space, options=Options.small(space.device))
+    except ValueError:
+        return None
+
+
+def _first(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    """Offers the first schedule of the iteration, if there is time to find it."""
+    try:
+        with board.deadline.kept():
+            schedule = next(iter(space), None)
+    except OutOfTime:
+        return
+    if schedule is not None:
+        yield from offered(space, model, board, schedule)
 
 
 def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:

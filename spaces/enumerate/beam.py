@@ -11,7 +11,6 @@ from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
@@ -134,13 +133,13 @@ def _plain_start(space: ScheduleSpace, board: Board) -> CheckedSchedule | None:
     legal; None also if the time does not suffice to tell.
     """
     start = Schedule.default(space.pipeline)
-    for entry in space.fixed.funcs:
+    for entry in space.kept.funcs:
         start = start.replace(entry)
     if not allows(space, start):
         return None
     try:
         with board.deadline.kept():
-            verdict = verify(space.pipeline, start, space.device)
+            verdict = space.verdict(start)
     except OutOfTime:
         return None
     return verdict if isinstance(verdict, CheckedSchedule) else None
@@ -160,7 +159,7 @@ def allows(space: ScheduleSpace, schedule: Schedule) -> bool:
     """Whether the options of a space allow the placements and the storage of a schedule, and the
     schedule keeps the entries that the space fixes.
     """
-    fixed = {entry.name: entry for entry in space.fixed.funcs}
+    fixed = {entry.name: entry for entry in space.kept.funcs}
     for entry in schedule.funcs:
         if entry.name in fixed:
             if entry != fixed[entry.name]:
@@ -183,7 +182,7 @@ def _cheapest(space: ScheduleSpace, found: list[Found], exact: bool) -> Iterator
     heapq.heapify(order)
     while order:
         _, index = heapq.heappop(order)
-        if verify(space.pipeline, found[index].schedule, space.device, exact=exact):
+        if space.verdict(found[index].schedule, exact=exact):
             yield found[index]
 
 

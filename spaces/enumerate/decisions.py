@@ -28,7 +28,7 @@ def universe(space: ScheduleSpace) -> Universe:
         names = [function.name for function in space.pipeline.functions]
         return space.schedule(tuple(options[name].entry(choice) for name in names))
 
-    return Universe(space.pipeline, decisions, structure)
+    return Universe(space.pipeline, decisions, structure, space.restricted.rules)
 
 
 @frozen

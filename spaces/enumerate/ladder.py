@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
@@ -102,7 +101,7 @@ def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
         try:
             with limit.kept():
                 schedule = filled(space, (), {}, rung)
-                if schedule in seen or not verify(space.pipeline, schedule, space.device):
+                if schedule in seen or not space.verdict(schedule):
                     continue
                 seen.add(schedule)
         except OutOfTime:

@@ -20,7 +20,7 @@ from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.judge import pipeline_faults
 from spaces.constraints.legality.lattice import legal_mask
-from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.cost.counting import FeatureMemo
 from spaces.enumerate.candidates import candidate
@@ -36,13 +36,17 @@ from spaces.enumerate.process.deriving import DeriveTopic, derivations
 from spaces.enumerate.process.limits import upper_limit
 from spaces.enumerate.process.partial import PartialSchedule, replayed
 from spaces.enumerate.process.state import ProcessState
+from spaces.enumerate.restrictions.leave import left_funcs, mistakes_in_leave
+from spaces.enumerate.restrictions.mistakes import Names
+from spaces.enumerate.restrictions.restricted import Restricted
+from spaces.enumerate.restrictions.restriction import Restriction, as_restrictions
 from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.parameters import bind, parameters
-from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
 from spaces.model.writing.serialize import to_json
 
 NOTHING_FIXED = Schedule(())
@@ -62,12 +66,19 @@ class ScheduleSpace:
     structures one by one, but never tile sizes: it judges all choices of a structure as arrays.
 
     A Func with an entry in ``fixed`` keeps this entry, for example a schedule by hand; the options
-    apply to the other Funcs.
+    apply to the other Funcs. A Func named in ``leave`` has no decisions either: it stays as it is
+    in the default schedule, and no wrapper, clone or factored reduction of it is made.
+
+    ``where`` restricts the space: its conditions on features and its predicates are true for every
+    schedule of the space.
 
     Raises:
         EmptySpaceError: the pipeline makes every schedule illegal, for example by contradicting
             estimates.
-        ValueError: ``fixed`` has an entry that does not fit a Func of the pipeline.
+        ValueError: ``fixed`` has an entry that does not fit a Func of the pipeline; ``leave`` names
+            a Func that the pipeline has not, or one with an entry in ``fixed``; or a condition
+            names a feature, Func or loop that does not exist.
+        TypeError: ``where`` is no list of conditions and functions.
 
     >>> space = ScheduleSpace(pipeline, device("cpu"))
     >>> next(iter(space))
@@ -79,6 +90,8 @@ class ScheduleSpace:
         default=Factory(lambda self: default_options(self.device), takes_self=True)
     )
     fixed: Schedule = NOTHING_FIXED
+    leave: tuple[str, ...] = field(default=(), converter=left_funcs)
+    where: tuple[Restriction, ...] = field(default=(), converter=as_restrictions)
 
     @device.validator
     def _given(self, attribute: object, value: object) -> None:
@@ -93,12 +106,44 @@ class ScheduleSpace:
             )
         for mistake in _misfits(self.pipeline, self.fixed):
             raise ValueError(mistake)
+        for mistake in mistakes_in_leave(self.pipeline, self.leave, self.fixed):
+            raise ValueError(mistake)
+        conditions = self.restricted.conditions
+        names = self._names() if conditions else None
+        for mistake in itertools.chain(*(names.mistakes(one) for one in conditions if names)):
+            raise ValueError(mistake)
 
     @property
     def decides_loops(self) -> bool:
         """Whether the options decide the loops of Funcs one by one."""
         names = (*self.options.root, *self.options.inner)
         return any(name in LOOP_BY_LOOP for name in names)
+
+    @cached_property
+    def kept(self) -> Schedule:
+        """The entries that no decision changes: those of ``fixed``, and of the Funcs in ``leave``
+        those of the default schedule.
+        """
+        plain = Schedule.default(self.pipeline)
+        left = tuple(plain.of(name) for name in self.leave)
+        return self.fixed.with_funcs((*self.fixed.funcs, *left))
+
+    @cached_property
+    def restricted(self) -> Restricted:
+        """What ``where`` says about the schedules of the space."""
+        return Restricted(self.where, self.pipeline, self.device)
+
+    def _names(self) -> Names:
+        """What conditions may name."""
+        loops: dict[StageOf, tuple[str, ...]] = {}
+        for name, menu in () if self.decides_loops else self.menus.items():
+            for orders in (*menu.root.values(), *menu.inner.values()):
+                for index, order in enumerate(orders):
+                    stage = StageOf(name, index)
+                    loops[stage] = (*loops.get(stage, ()), *sorted(order.all_names))
+        unique = {stage: tuple(dict.fromkeys(found)) for stage, found in loops.items()}
+        derived = frozenset(step.name for step in derivations(self._first))
+        return Names(self.pipeline, self.device, unique, derived)
 
     @cached_property
     def menus(self) -> dict[str, FuncMenu]:
@@ -115,7 +160,7 @@ class ScheduleSpace:
                 "and beam need other patterns, as in Options.small(device); start(), iteration, "
                 "bounds(), membership, neighbours and the strategy annealing do not."
             )
-        return func_menus(self.pipeline, self.device, self.options, self.fixed)
+        return func_menus(self.pipeline, self.device, self.options, self.kept)
 
     @cached_property
     def memo(self) -> FeatureMemo:
@@ -129,18 +174,36 @@ class ScheduleSpace:
     @cached_property
     def fingerprint(self) -> str:
         """A text of 32 hexadecimal digits, the same on every machine. It is equal for spaces of
-        equal pipelines, devices, options and fixed entries, where labels mean the same.
+        equal pipelines, devices, options, fixed entries and restrictions, where labels mean the
+        same.
+
+        Raises:
+            ValueError: a restriction is a Python function, which has no such text.
         """
+        if self.restricted.predicates:
+            raise ValueError(
+                f"A space with the Python restriction {self.restricted.predicates[0]} has no "
+                "fingerprint: only conditions on features mean the same on every machine."
+            )
         return hashlib.blake2b(to_json(self).encode(), digest_size=16).hexdigest()
 
     def start(self) -> PartialSchedule:
-        """The partial schedule in which nothing is decided but the entries in ``fixed``."""
+        """The partial schedule in which nothing is decided but the entries in ``fixed`` and
+        ``leave``.
+        """
         state = self._first
         return PartialSchedule.at(state.then(DeriveTopic(derivations(state))))
 
     @property
     def _first(self) -> ProcessState:
-        return ProcessState(self.pipeline, self.device, self.options, self.fixed.funcs)
+        return ProcessState(
+            self.pipeline,
+            self.device,
+            self.options,
+            self.kept.funcs,
+            left=frozenset(self.leave),
+            restricted=self.restricted,
+        )
 
     def resume(self, taken: Iterable[str]) -> PartialSchedule:
         """The partial schedule after the options with these labels, as in
@@ -172,8 +235,10 @@ class ScheduleSpace:
         return way
 
     def structures(self) -> Iterator[Structure]:
-        """Every structure, legal or not, lazily and always in the same order."""
-        return self._structures(lambda partial: True)
+        """Every structure, legal or not, lazily and always in the same order; without those that
+        the restrictions leave out for all their numbers.
+        """
+        return self._structures(_may_be_wanted)
 
     def _structures(self, keeps: Callable[[PartialSchedule], bool]) -> Iterator[Structure]:
         """The structures after those partial schedules that are kept."""
@@ -200,11 +265,22 @@ class ScheduleSpace:
         return Structure(schedule, {name: factors[name] for name in parameters(schedule)})
 
     def legal(self, structure: Structure) -> NDArray[np.bool_]:
-        """Which choices of a structure are legal, in the shape of its lattice."""
+        """Which choices of a structure are legal and satisfy the restrictions, in the shape of its
+        lattice.
+        """
         schedule, columns = structure.schedule, structure.columns
         known = self.memo.nests
         mask = legal_mask(self.pipeline, schedule, self.device, columns, memo=known)
-        return np.array(np.broadcast_to(mask, structure.shape))
+        mask = np.array(np.broadcast_to(mask, structure.shape))
+        return self.restricted.mask(schedule, columns, mask) if self.where else mask
+
+    def verdict(self, schedule: Schedule, *, exact: bool = False) -> Verdict:
+        """What :func:`verify` says of a schedule, and of a legal one which restrictions it does not
+        satisfy. Other decisions of the space do not count.
+        """
+        verdict = verify(self.pipeline, schedule, self.device, exact=exact)
+        broken = tuple(self.restricted.broken(schedule)) if verdict and self.where else ()
+        return Illegal(broken) if broken else verdict
 
     def __iter__(self) -> Iterator[Schedule]:
         """Every legal schedule, lazily and always in the same order."""
@@ -301,6 +377,7 @@ class ScheduleSpace:
 
         Raises:
             TimeoutError: the count takes longer than ``seconds``.
+            ValueError: a restriction is a Python function.
         """
         last = Counted()
         for totals in self.counting(seconds=seconds):
@@ -312,7 +389,14 @@ class ScheduleSpace:
 
         Raises:
             TimeoutError: the count takes longer than ``seconds``.
+            ValueError: a restriction is a Python function.
         """
+        if self.restricted.predicates:
+            raise ValueError(
+                f"The Python restriction {self.restricted.predicates[0]} judges schedules one by "
+                "one, so this space is not counted; estimate() says about how many schedules it "
+                "has."
+            )
         deadline = Deadline.after(seconds_given("count(seconds)", seconds))
         parts = ((i, p) for i, s in enumerate(self.structures(), start=1) for p in s.parts())
         totals = Counted()
@@ -454,8 +538,7 @@ class ScheduleSpace:
         """The verdict on a random candidate. All candidates have the same chance, and so have all
         legal schedules.
         """
-        schedule = self.candidate(chosen.randrange(self.candidates))
-        return verify(self.pipeline, schedule, self.device)
+        return self.verdict(self.candidate(chosen.randrange(self.candidates)))
 
     def __contains__(self, schedule: object) -> bool:
         """Whether a schedule is legal and, up to the names of its loops, in the space."""
@@ -463,14 +546,16 @@ class ScheduleSpace:
 
     def find(self, schedule: Schedule) -> tuple[Structure, int] | None:
         """The structure of a schedule, up to the names of loops, and its index in the lattice; None
-        if the space does not contain it, or it is illegal.
+        if the space does not contain it, or it is illegal. Restrictions judge it with the names
+        that the space gives to loops.
         """
         try:
             state = self.way_to(schedule)[-1].state
         except ValueError:
             return None
         structure = _structure(state)
-        if not verify(self.pipeline, schedule, self.device):
+        own = bind(structure.schedule, state.numbers)
+        if not verify(self.pipeline, schedule, self.device) or not self.verdict(own):
             return None
         index = 0
         for name, menu in structure.menus.items():
@@ -481,6 +566,11 @@ class ScheduleSpace:
 def _may_be_legal(partial: PartialSchedule) -> bool:
     """Whether completions are worth a look: asked after each Func, not after each decision."""
     return partial.state.draft is not None or partial.can_be_legal
+
+
+def _may_be_wanted(partial: PartialSchedule) -> bool:
+    """Whether the restrictions allow completions; asked after each Func."""
+    return partial.state.draft is not None or partial.can_satisfy
 
 
 def _difference(wanted: FormParts, reached: FormParts) -> str:

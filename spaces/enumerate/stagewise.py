@@ -17,7 +17,6 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.legality.lattice import legal_mask
-from spaces.constraints.legality.verify import verify
 from spaces.cost.accesses import Course, stage_work
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
@@ -26,6 +25,7 @@ from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.frontier import Frontier, ResidualPath, depth_of, store_depths
 from spaces.enumerate.ladder import RUNGS, filled, incumbents, priced
 from spaces.enumerate.menus import FuncMenu, entry_parameters
+from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Function, Image, Pipeline
@@ -153,7 +153,7 @@ class _Task:
                 try:
                     with self.deadline.kept():
                         schedule = filled(space, state.entries, state.numbers, rung)
-                        if not verify(space.pipeline, schedule, space.device):
+                        if not space.verdict(schedule):
                             continue
                         cost = priced(space, self.model, board, schedule)
                 except OutOfTime:
@@ -185,7 +185,11 @@ class _Task:
                     yield candidate
 
     def _entries(self, state: _State, menu: FuncMenu, path: ResidualPath) -> Iterator[FuncSchedule]:
-        """The decisions to try: only inlining, if inlining computes nothing twice."""
+        """The decisions to try: only inlining, if inlining computes nothing twice; all decisions in
+        a restricted space.
+        """
+        if self.space.where:
+            return menu.entries(path)
         name = menu.function.name
         decided = {entry.name for entry in state.entries}
         part = _part(self.space.pipeline, decided)
@@ -214,11 +218,17 @@ class _Task:
         return _Candidate(state, structure, self.board.score(self.model, batch), is_legal=False)
 
     def _legal(self, part: Pipeline, candidate: _Candidate) -> _Candidate:
-        """The candidate with an infinite cost for each illegal choice."""
-        structure = candidate.structure
-        space, memo = self.space, self.space.memo.nests
-        mask = legal_mask(part, structure.schedule, space.device, structure.columns, memo=memo)
+        """The candidate with an infinite cost for each choice that is illegal, or that the
+        restrictions leave out.
+        """
+        structure, restricted = candidate.structure, self.space.restricted
+        columns, memo = structure.columns, self.space.memo.nests
+        mask = legal_mask(part, structure.schedule, self.space.device, columns, memo=memo)
+        if restricted.where:
+            mask = restricted.conditions_mask(structure.schedule, columns, mask, part)
         costs = np.where(mask, candidate.costs, np.inf)
+        if restricted.predicates:
+            _drop_unwanted(restricted, structure, costs)
         return evolve(candidate, costs=costs, is_legal=True)
 
     def cheapest(self, part: Pipeline, candidates: list[_Candidate], width: int) -> list[_State]:
@@ -251,6 +261,18 @@ class _Task:
                     better = self._legal(self.space.pipeline, candidate).chosen
                     state = min(state, better, key=lambda s: s.cost)
         return state
+
+
+def _drop_unwanted(
+    restricted: Restricted, structure: Structure, costs: NDArray[np.float64]
+) -> None:
+    """Makes the cost of choices that predicates refuse infinite: cheapest first, up to the first
+    one that they allow.
+    """
+    for index in np.argsort(costs, axis=None, kind="stable"):
+        if not np.isfinite(costs.flat[index]) or restricted.allows(structure.at(int(index))):
+            break
+        costs.flat[index] = np.inf
 
 
 def undominated(menu: FuncMenu, path: ResidualPath) -> Iterator[FuncSchedule]:

@@ -63,6 +63,9 @@ class Check:
     values: Mapping[str, CheckValue] = field(factory=dict, repr=False)
 
 
+RESTRICTION = "where "
+"""The start of the id of a rule that restricts a space."""
+
 S = TypeVar("S")
 
 
@@ -121,7 +124,20 @@ class ExactRule(_Rule[Records]):
     """
 
 
-Rule: TypeAlias = PipelineRule | MatchRule | OwnRule | CallRule | NestRule | ExactRule
+@frozen
+class SpaceRule(_Rule[Schedule]):
+    """A restriction that the user of a space gives; no catalogue lists it. ``check`` runs once for
+    a structure that has a loop nest, with the pipeline's name in place of a Func's.
+
+    Attributes:
+        funcs: the Funcs whose entries, with those of their consumers, decide it; empty if other
+            entries may change it.
+    """
+
+    funcs: frozenset[str] = frozenset()
+
+
+Rule: TypeAlias = PipelineRule | MatchRule | OwnRule | CallRule | NestRule | ExactRule | SpaceRule
 
 
 @frozen

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TypeAlias
 
 from attrs import define, field, frozen
@@ -28,12 +29,14 @@ from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.inlining import inline_size
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import SpaceRule
 from spaces.constraints.solver.universe import Universe
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
 from spaces.model.expressions.expr import Const, Expr, Variable, compare, constant
 from spaces.model.expressions.rewrite import substitute
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
 
@@ -101,8 +104,12 @@ class _Clauses:
         """The clauses of the remaining Funcs, consumers first, if ``case`` is chosen."""
         ask_clock()
         if not functions:
-            bounds = bounds_of(self.universe.pipeline, self._structure(case))
+            structure = self._structure(case)
+            bounds = bounds_of(self.universe.pipeline, structure)
             yield from self._clauses(ask_nest(bounds, self.device), case)
+            if not isinstance(bounds, Asked):
+                for rule in self.universe.rules:
+                    yield from self._restricted(rule, self._about(rule, case), structure)
             return
         func, *others = functions
         for chosen in self._options(func):
@@ -118,9 +125,35 @@ class _Clauses:
             yield from self._new(("own", func, chosen), ask_own, records)
             yield from self._new(("calls", func, relevant), ask_calls, records)
             yield from self._closed(func, chosen, structure)
-            asked = (*self._kept["own", func, chosen], *self._kept["calls", func, relevant])
+            asked = [*self._kept["own", func, chosen], *self._kept["calls", func, relevant]]
+            if any(is_violated(item) for item in asked):
+                continue
+            for rule in self.universe.rules:
+                if func in rule.funcs and rule.funcs.isdisjoint(others):
+                    about = self._about(rule, extended)
+                    with suppress(UnboundedError):  # asked again with the other Funcs
+                        yield from self._restricted(rule, about, self._structure(about))
+                        asked += self._kept[rule.id, "", about]
             if not any(is_violated(item) for item in asked):
                 yield from self._descend(others, extended)
+
+    def _about(self, rule: SpaceRule, case: StructuralChoice) -> StructuralChoice:
+        """The part of a case that decides a rule of the universe."""
+        if not rule.funcs:
+            return case
+        names = rule.funcs.union(*(self._readers.get(func, frozenset()) for func in rule.funcs))
+        about = {d.name: d.func for d in self.universe.structural}
+        return tuple((decision, option) for decision, option in case if about[decision] in names)
+
+    def _restricted(
+        self, rule: SpaceRule, case: StructuralChoice, structure: Schedule
+    ) -> Iterator[Clause]:
+        """The clauses of a rule of the universe; none if it was asked about the case before."""
+        key = (rule.id, "", case)
+        if key not in self._kept:
+            name = self.universe.pipeline.name
+            self._kept[key] = tuple(Asked(rule, check) for check in rule.check(structure, name))
+            yield from self._clauses(self._kept[key], case)
 
     def _new(self, key: _Key, ask: _Ask, records: Records) -> Iterator[Clause]:
         """The clauses of the checks that ``ask`` returns; none if it was asked before."""

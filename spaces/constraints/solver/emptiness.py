@@ -9,6 +9,7 @@ from attrs import frozen
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.catalogue import rule
+from spaces.constraints.rules.rule import RESTRICTION
 from spaces.constraints.solver.clauses import CLOSED
 from spaces.constraints.solver.encode import Encoded, Label, encode
 from spaces.constraints.solver.universe import Decision, Universe
@@ -41,7 +42,7 @@ class Emptiness:
         if self.answer == "unknown":
             return "Whether the space is empty is unknown: the time was up."
         lines = ["No schedule is legal. Together, this excludes all of them:"]
-        lines += [f"  {label.rule} of {label.func}: {_statement(label)}" for label in self.rules]
+        lines += [f"  {_reason(label)}" for label in self.rules]
         lines += [f"  {_menu(decision)}" for decision in self.decisions]
         if self.decisions:
             lines.append("Another option for any of these decisions may help.")
@@ -50,8 +51,10 @@ class Emptiness:
         return "\n".join(lines)
 
 
-def _statement(label: Label) -> str:
-    return rule(label.rule).statement
+def _reason(label: Label) -> str:
+    if label.rule.startswith(RESTRICTION):
+        return f"{label.rule}: a restriction of this space."
+    return f"{label}: {rule(label.rule).statement}"
 
 
 def _menu(decision: Decision) -> str:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
+from spaces.constraints.rules.rule import SpaceRule
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Schedule
@@ -52,11 +53,13 @@ class Universe:
         structure: the schedule of the structural options chosen, in which numeric decisions appear
             as factors by name. A numeric decision that the structure does not mention is *closed*:
             only its first option then is a choice of the universe.
+        rules: rules about whole structures, beside those of the library.
     """
 
     pipeline: Pipeline
     decisions: tuple[Decision, ...]
     structure: Callable[[Assignment], Schedule] = field(eq=False)
+    rules: tuple[SpaceRule, ...] = field(default=(), eq=False)
 
     @property
     def structural(self) -> tuple[Decision, ...]:

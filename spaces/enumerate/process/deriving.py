@@ -46,7 +46,9 @@ def derivations(state: ProcessState) -> tuple[Derivation, ...]:
     for directive, makers in _MAKERS.items():
         if directive in directives:
             found += makers(state.pipeline)
-    return tuple(one for one in found if one not in state.pipeline.derivations)
+    return tuple(
+        one for one in found if one not in state.pipeline.derivations and one.func not in state.left
+    )
 
 
 def _wrappers(pipeline: Pipeline) -> Iterator[Derivation]:

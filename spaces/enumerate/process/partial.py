@@ -85,9 +85,31 @@ class PartialSchedule:
 
     @cached_property
     def can_be_legal(self) -> bool:
-        """Whether any completion may be legal. False only if none is: a decided Func breaks a rule
-        that depends on its own entry alone, at the estimates.
+        """Whether any completion may be legal and satisfy the restrictions. False only if none
+        does: a decided Func breaks a rule that depends on its own entry alone, at the estimates, or
+        the decided Funcs break a restriction.
         """
+        return self._obeys_own_rules and self.can_satisfy
+
+    @cached_property
+    def can_satisfy(self) -> bool:
+        """Whether any completion may satisfy the restrictions of the space. False only if none
+        does.
+        """
+        state = self.state
+        if state.restricted is None or not state.restricted.where:
+            return True
+        return state.restricted.may_hold(
+            state.pipeline,
+            state.entries,
+            state.numbers,
+            state.menus,
+            fuses="compute_with" in state.choices.directives,
+        )
+
+    @property
+    def _obeys_own_rules(self) -> bool:
+        """Whether the decided Funcs obey the rules about their own entries."""
         state = self.state
         decided = {entry.name: entry for entry in self.schedule.funcs}
         plain = Schedule.default(state.pipeline).funcs

@@ -11,6 +11,7 @@ from spaces.enumerate.frontier import Frontier, ResidualLoop
 from spaces.enumerate.options import Options
 from spaces.enumerate.process.decision import Topic
 from spaces.enumerate.process.sizes import EstimatedBoxes, sizes_of
+from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.nest.canonical import Origins
 from spaces.model.schedules.domain_order import DomainOrder
@@ -26,7 +27,9 @@ class ProcessState:
         pipeline: the pipeline, as the derivations chosen so far make it.
         device: the device.
         choices: the options of the space.
-        given: the entries that the user has given.
+        given: the entries that no decision changes.
+        left: the Funcs of these that the user leaves out of all decisions.
+        restricted: the restrictions of the space.
         entries: the Funcs decided so far, producers first; factors are parameters.
         draft: the Func that is being decided.
         frontier: the loops around each open Func.
@@ -39,6 +42,8 @@ class ProcessState:
     device: Device
     choices: Options
     given: tuple[FuncSchedule, ...] = ()
+    left: frozenset[str] = frozenset()
+    restricted: Restricted | None = None
     entries: tuple[FuncSchedule, ...] = ()
     draft: FuncSchedule | None = None
     frontier: Frontier = field(factory=lambda: Frontier({}))

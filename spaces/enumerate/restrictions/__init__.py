@@ -1,0 +1,1 @@
+"""Restrictions of a space that its user gives."""
