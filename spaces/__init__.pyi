@@ -385,6 +385,45 @@ from spaces.enumerate.complete import (
     Completions as Completions,
 )
 
+# Restricting spaces
+from spaces.enumerate.restrictions.restriction import (
+    Condition as Condition,
+    Predicate as Predicate,
+    PartialPredicate as PartialPredicate,
+)
+from spaces.enumerate.restrictions.text import (
+    parse_restriction as parse_restriction,
+    RestrictionSyntaxError as RestrictionSyntaxError,
+)
+from spaces.cost.named_features import (
+    factor as factor,
+    iterations as iterations,
+    extent as extent,
+    lanes as lanes,
+    tasks as tasks,
+    threads as threads,
+    blocks as blocks,
+    shared_bytes as shared_bytes,
+    occupancy_percent as occupancy_percent,
+    points as points,
+    distinct as distinct,
+    redundant as redundant,
+    visits as visits,
+    allocations as allocations,
+    bytes_stored as bytes_stored,
+    stores as stores,
+    loads as loads,
+    working_set as working_set,
+    reuse_distance as reuse_distance,
+    parallel_tasks as parallel_tasks,
+    total_bytes as total_bytes,
+    cores as cores,
+    multiprocessors as multiprocessors,
+    KiB as KiB,
+    MiB as MiB,
+    FeatureNameError as FeatureNameError,
+)
+
 # Searching
 from spaces.enumerate.strategies import (
     search as search,

@@ -17,7 +17,7 @@ from apps.command_line.console import complain, line
 from apps.command_line.options import AppName, DeviceName, ScheduleFile, Seed, given_schedule
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
-from apps.command_line.space import Limit, Most, OptionsName, Preset, space_of
+from apps.command_line.space import Leave, Limit, Most, OptionsName, Preset, Where, space_of
 from apps.errors import CommandError
 from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.space import EmptySpaceError
@@ -43,13 +43,15 @@ def enumerate_schedules(
     app: AppName,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.SMALL,
+    where: Where = None,
+    leave: Leave = None,
     limit: Limit = 10,
     seconds: Seconds = None,
     as_json: AsJson = False,
 ) -> None:
     """Print legal schedules, always in the same order."""
     deadline = Deadline.after(seconds)
-    space = space_of(find(app), device, options)
+    space = space_of(find(app), device, options, where=where, leave=leave)
     in_time = _InTime(itertools.islice(space, limit or None), deadline)
     found = Collected(format_schedule(schedule, space.pipeline) for schedule in in_time)
     texts: list[str] = []
@@ -86,6 +88,8 @@ def sample(
     app: AppName,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.SMALL,
+    where: Where = None,
+    leave: Leave = None,
     count: Number = 1,
     seed: Seed = 0,
     seconds: Most = 30.0,
@@ -94,7 +98,7 @@ def sample(
     """Print random legal schedules. All schedules of the space have the same chance, and the same
     one may come twice.
     """
-    space = space_of(find(app), device, options)
+    space = space_of(find(app), device, options, where=where, leave=leave)
     try:
         drawn = space.sample(count, seed, seconds=seconds)
     except (EmptySpaceError, TimeoutError, ValueError) as error:
@@ -118,12 +122,14 @@ def rank(
     schedule: ScheduleFile,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.SMALL,
+    where: Where = None,
+    leave: Leave = None,
     seconds: Most = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Print the place of a legal schedule among those that the command enumerate prints, from 0."""
     found = find(app)
-    space = space_of(found, device, options)
+    space = space_of(found, device, options, where=where, leave=leave)
     given = faultless(space.pipeline, given_schedule(found, space.pipeline, schedule), space.device)
     try:
         with Deadline.after(seconds).kept():

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
+import attrs
 import numpy as np
 import typer
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.estimate import CountBounds, CountEstimate, about
 from spaces.enumerate.events import Counted, Done, Event, Expanded, Found, Improved, Scored
 from spaces.enumerate.options import Options
+from spaces.enumerate.restrictions.text import parse_restriction
 from spaces.enumerate.space import NOTHING_FIXED, EmptySpaceError, ScheduleSpace
 from spaces.enumerate.strategies import UnknownStrategyError, default_strategy
 from spaces.enumerate.strategies import search as search_space
@@ -78,6 +80,23 @@ class Preset(StrEnum):
 OptionsName = Annotated[
     Preset, typer.Option("--options", help="What the space contains: a preset of options.")
 ]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="CONDITION",
+        help="Only schedules with this condition on features, such as "
+        "'bytes_stored(blur_x) <= 8 * KiB'. May be given several times.",
+    ),
+]
+Leave = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leave",
+        metavar="FUNC",
+        help="Leave this Func as it is in the default schedule. May be given several times.",
+    ),
+]
 Apart = Annotated[
     int,
     typer.Option(
@@ -102,11 +121,14 @@ Most = Annotated[
     "Count the legal schedules, or estimate their number.",
     "count toy_sum",
     "count unsharp --device sm_80 --seconds 10",
+    "count blur --where 'bytes_stored(blur_x) <= 8 * KiB' --where 'parallel_tasks >= 2 * cores'",
 )
 def count(
     app: AppName,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.SMALL,
+    where: Where = None,
+    leave: Leave = None,
     seed: Seed = 0,
     seconds: Most = 60.0,
     as_json: AsJson = False,
@@ -114,7 +136,7 @@ def count(
     """Count the legal schedules. For a large space, estimate their number, or give bounds if loops
     are decided one by one.
     """
-    space = space_of(find(app), device, options)
+    space = space_of(find(app), device, options, where=where, leave=leave)
     deadline = Deadline.after(seconds)
     try:
         candidates = _candidates(space, deadline)
@@ -177,6 +199,8 @@ def search(
     app: AppName,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.SMALL,
+    where: Where = None,
+    leave: Leave = None,
     cost: Cost = "",
     strategy: StrategyName = "",
     seed: Seed = 0,
@@ -186,7 +210,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Search for the cheapest schedules."""
-    space = space_of(find(app), device, options)
+    space = space_of(find(app), device, options, where=where, leave=leave)
     strategy = strategy or default_strategy(space)
     cost = cost or ("occupancy" if isinstance(space.device, GpuDevice) else "reuse")
     model: str | CostFunction = _own_model(cost) if is_function_name(cost) else cost
@@ -304,12 +328,19 @@ def show_ranking(done: Done, pipeline: Pipeline) -> None:
 
 
 def space_of(
-    app: App, device: str, preset: Preset = Preset.SMALL, fixed: Schedule = NOTHING_FIXED
+    app: App,
+    device: str,
+    preset: Preset = Preset.SMALL,
+    fixed: Schedule = NOTHING_FIXED,
+    where: Iterable[str] | None = None,
+    leave: Iterable[str] | None = None,
 ) -> ScheduleSpace:
-    """The space of an app's schedules that keep the Funcs of ``fixed``.
+    """The space of an app's schedules that keep the Funcs of ``fixed`` and the default entries of
+    the Funcs in ``leave``, and satisfy the conditions in ``where``.
 
     Raises:
-        WrongUsage: the pipeline has no estimates, or no device has this name.
+        WrongUsage: the pipeline has no estimates, no device has this name, or a condition or a
+            Func to leave makes no sense.
         CommandError: no schedule can meet the estimates.
         ValueError: ``fixed`` does not fit the pipeline.
     """
@@ -320,10 +351,16 @@ def space_of(
             "give pipeline(..., estimates={output: [width, height]})."
         )
     target = find_device(device)
+    chosen = getattr(Options, preset)(target)
     try:
-        return ScheduleSpace(pipeline, target, getattr(Options, preset)(target), fixed)
+        space = ScheduleSpace(pipeline, target, chosen, fixed)
     except EmptySpaceError as error:
         raise CommandError(str(error)) from None
+    try:
+        conditions = [parse_restriction(text) for text in where or ()]
+        return attrs.evolve(space, where=conditions, leave=tuple(leave or ()))
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
 
 
 def _text(schedule: Schedule, pipeline: Pipeline) -> str:

@@ -98,7 +98,7 @@ def _named(
             given.apply_defaults()
             return _variable(feature, tuple(given.arguments.values()))
 
-        name.__signature__ = signature.replace(return_annotation="Expr")  # type: ignore[attr-defined]
+        name.__annotations__ = {**reader.__annotations__, "return": "Expr"}
         return name
 
     return named

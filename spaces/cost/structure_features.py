@@ -61,6 +61,7 @@ structure_features = lru_cache(maxsize=256)(StructureFeatures)
 
 
 def parallel_iterations(stage: StageFeatures) -> ExprLike:
+    """The iterations of all parallel loops around a stage."""
     tasks: ExprLike = volume(
         tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.PARALLEL)
     )
@@ -71,6 +72,7 @@ _FORMULAS = Extremes(fn.min, fn.max)
 
 
 def occupancy_of(about: StructureFeatures, kernel: KernelFeatures) -> ExprLike:
+    """The warps of a kernel that one multiprocessor holds, in percent of the most."""
     device = about.device
     assert isinstance(device, GpuDevice)
     threads = as_expr(kernel.threads)

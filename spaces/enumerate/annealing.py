@@ -20,7 +20,7 @@ from spaces.enumerate.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.structure import Structure
-from spaces.model.deadline import OutOfTime
+from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule
 
@@ -29,6 +29,9 @@ PART = 50
 
 OPENING = 0.5
 """The share of the time limit for the search before the first change."""
+
+FINDING = 20.0
+"""The most seconds to look for a first schedule where no simple one is legal."""
 
 PER_PARAMETER = 8
 """The most numbers that are tried for one parameter at once."""
@@ -182,7 +185,7 @@ def _simple(space: ScheduleSpace) -> ScheduleSpace | None:
 def _first(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
     """Offers the first schedule of the iteration, if there is time to find it."""
     try:
-        with board.deadline.kept():
+        with board.deadline.kept(), Deadline.after(FINDING).kept():
             schedule = next(iter(space), None)
     except OutOfTime:
         return
