@@ -43,6 +43,29 @@ def test_a_schedule_without_a_rank_gets_a_sentence():
     assert "takes longer than 0 s" in err
 
 
+def test_conditions_and_left_funcs_restrict_every_listing():
+    condition = ("--where", "tasks(blur_y) >= 20", "--where", "lanes(blur_y) == 16")
+    whole = texts("enumerate", "blur", "--limit", "0")
+    some = texts("enumerate", "blur", "--limit", "0", *condition)
+    assert 0 < len(some) < len(whole)
+    assert set(some) < set(whole)
+    counted = json.loads(spaces("count", "blur", *condition, "--json")[0])
+    assert counted["legal"] == len(some)
+    assert set(texts("sample", "blur", "--count", "3", *condition)) <= set(some)
+    left = texts("enumerate", "blur", "--limit", "0", "--leave", "blur_x")
+    assert left
+    assert not any("blur_x." in text for text in left)
+
+
+def test_a_condition_without_sense_gets_a_sentence():
+    _, err = spaces("count", "blur", "--where", "tasks(blr_y) >= 2", status=2)
+    assert "has no Func 'blr_y' (is blur_y meant?)" in err
+    _, err = spaces("search", "blur", "--where", "2 +", status=2)
+    assert "is no expression" in err
+    _, err = spaces("enumerate", "blur", "--leave", "blr_x", status=2)
+    assert "pipeline blur_y has no such Func" in err
+
+
 def test_enumerate_ends_with_its_time():
     out, err = spaces("enumerate", "harris", "--limit", "0", "--seconds", "1")
     number = int(err.split()[1])

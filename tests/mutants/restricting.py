@@ -1,0 +1,58 @@
+"""Bugs in the restrictions that users give to spaces."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_TESTS = ("enumerate/test_restrictions.py",)
+
+RESTRICTING = (
+    Mutant(
+        "masks-without-conditions",
+        "ScheduleSpace.legal",
+        "self.restricted.mask(schedule, columns, mask) if self.where else mask",
+        "mask",
+        "Counts and searches take what the user leaves out.",
+        _TESTS,
+    ),
+    Mutant(
+        "predicates-of-one-choice",
+        "Restricted.mask",
+        "self.allows(bind(structure, numbers))",
+        "True",
+        "Python functions judge no schedule of a lattice.",
+        _TESTS,
+    ),
+    Mutant(
+        "undecided-conditions-prune",
+        "_is_decided",
+        "used.feature.decided_by in settled and used.func not in open_",
+        "used.func not in open_",
+        "A condition leaves out partial schedules that later Funcs may still mend.",
+        _TESTS,
+    ),
+    Mutant(
+        "universes-without-restrictions",
+        "universe",
+        "Universe(space.pipeline, decisions, structure, space.restricted.rules)",
+        "Universe(space.pipeline, decisions, structure)",
+        "The solver lists what the user leaves out.",
+        _TESTS,
+    ),
+    Mutant(
+        "left-funcs-get-wrappers",
+        "derivations",
+        "one not in state.pipeline.derivations and one.func not in state.left",
+        "one not in state.pipeline.derivations",
+        "A Func that is left out has a wrapper.",
+        _TESTS,
+    ),
+    Mutant(
+        "verdicts-without-restrictions",
+        "ScheduleSpace.verdict",
+        "if verdict and self.where",
+        "if False",
+        "Samples and single schedules ignore the restrictions.",
+        _TESTS,
+    ),
+)
