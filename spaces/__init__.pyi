@@ -387,7 +387,7 @@ from spaces.enumerate.complete import (
 
 # Restricting spaces
 from spaces.enumerate.restrictions.restriction import (
-    Condition as Condition,
+    FeatureCondition as FeatureCondition,
     Predicate as Predicate,
     PartialPredicate as PartialPredicate,
 )

@@ -37,7 +37,7 @@ from spaces.enumerate.process.limits import upper_limit
 from spaces.enumerate.process.partial import PartialSchedule, replayed
 from spaces.enumerate.process.state import ProcessState
 from spaces.enumerate.restrictions.leave import left_funcs, mistakes_in_leave
-from spaces.enumerate.restrictions.mistakes import Names
+from spaces.enumerate.restrictions.mistakes import Nameable
 from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.enumerate.restrictions.restriction import Restriction, as_restrictions
 from spaces.enumerate.structure import Structure
@@ -133,7 +133,7 @@ class ScheduleSpace:
         """What ``where`` says about the schedules of the space."""
         return Restricted(self.where, self.pipeline, self.device)
 
-    def _names(self) -> Names:
+    def _names(self) -> Nameable:
         """What conditions may name."""
         loops: dict[StageOf, tuple[str, ...]] = {}
         for name, menu in () if self.decides_loops else self.menus.items():
@@ -143,7 +143,7 @@ class ScheduleSpace:
                     loops[stage] = (*loops.get(stage, ()), *sorted(order.all_names))
         unique = {stage: tuple(dict.fromkeys(found)) for stage, found in loops.items()}
         derived = frozenset(step.name for step in derivations(self._first))
-        return Names(self.pipeline, self.device, unique, derived)
+        return Nameable(self.pipeline, self.device, unique, derived)
 
     @cached_property
     def menus(self) -> dict[str, FuncMenu]:

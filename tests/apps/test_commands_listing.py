@@ -63,7 +63,7 @@ def test_a_condition_without_sense_gets_a_sentence():
     _, err = spaces("search", "blur", "--where", "2 +", status=2)
     assert "is no expression" in err
     _, err = spaces("enumerate", "blur", "--leave", "blr_x", status=2)
-    assert "pipeline blur_y has no such Func" in err
+    assert "pipeline blur has no such Func" in err
 
 
 def test_enumerate_ends_with_its_time():

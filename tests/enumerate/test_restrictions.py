@@ -14,8 +14,8 @@ import pytest
 import spaces
 from spaces import (
     Annealing,
-    Condition,
     Device,
+    FeatureCondition,
     KiB,
     Limits,
     Options,
@@ -280,7 +280,7 @@ def test_every_feature_has_a_number_for_some_schedule() -> None:
             takes = ", ".join(arguments[one] for one in feature.takes)
             called = f"{name}({takes})" if takes else name
             (check,) = (
-                Condition(parse_restriction(f"{called} >= 0"))
+                FeatureCondition(parse_restriction(f"{called} >= 0"))
                 .rule(BLUR, device)
                 .check(drawn, "blur_y")
             )

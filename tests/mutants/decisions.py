@@ -52,7 +52,7 @@ DECISIONS = (
     ),
     Mutant(
         "open-funcs-are-judged",
-        "PartialSchedule.can_be_legal",
+        "PartialSchedule._obeys_own_rules",
         "(check for name in decided for check in ask_own(records, name))",
         "(check for entry in plain for check in ask_own(records, entry.name))",
         "What is not decided yet can make a partial schedule hopeless.",

@@ -145,8 +145,8 @@ ROUNDING = (
     Mutant(
         "moves-need-not-be-exact",
         "_cheapest",
-        "verify(space.pipeline, found[index].schedule, space.device, exact=exact)",
-        "verify(space.pipeline, found[index].schedule, space.device)",
+        "space.verdict(found[index].schedule, exact=exact)",
+        "space.verdict(found[index].schedule)",
         "A search by moves swaps the loops of a maximum of floats.",
         _ROUNDING,
     ),

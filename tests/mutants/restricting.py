@@ -50,8 +50,8 @@ RESTRICTING = (
     Mutant(
         "verdicts-without-restrictions",
         "ScheduleSpace.verdict",
-        "if verdict and self.where",
-        "if False",
+        "tuple(self.restricted.broken(schedule)) if verdict and self.where else ()",
+        "()",
         "Samples and single schedules ignore the restrictions.",
         _TESTS,
     ),

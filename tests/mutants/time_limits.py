@@ -27,7 +27,7 @@ MUTANTS = (
     Mutant(
         "ladders-need-no-verdict",
         "incumbents",
-        "schedule in seen or not verify(space.pipeline, schedule, space.device)",
+        "schedule in seen or not space.verdict(schedule)",
         "schedule in seen",
         "The first schedule of a search may be illegal.",
         _SEARCHES,

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.named_features import FeatureNameError, UsedFeature
-from spaces.enumerate.restrictions.restriction import Condition
+from spaces.enumerate.restrictions.restriction import FeatureCondition
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read
 from spaces.model.schedules.schedule import StageOf
@@ -16,7 +16,7 @@ from spaces.model.suggestions import some_of, suggestion
 
 
 @frozen
-class Names:
+class Nameable:
     """What the conditions of a space may name.
 
     Attributes:
@@ -32,7 +32,7 @@ class Names:
     loops: Mapping[StageOf, tuple[str, ...]]
     derived: frozenset[str]
 
-    def mistakes(self, condition: Condition) -> Iterator[str]:
+    def mistakes(self, condition: FeatureCondition) -> Iterator[str]:
         """The mistakes in a condition."""
         try:
             used = condition.features

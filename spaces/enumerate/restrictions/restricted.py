@@ -16,7 +16,7 @@ from spaces.constraints.rules.rule import RESTRICTION, SpaceRule
 from spaces.constraints.solver.clauses import readers
 from spaces.cost.batch import Columns
 from spaces.enumerate.restrictions.restriction import (
-    Condition,
+    FeatureCondition,
     PartialPredicate,
     Predicate,
     Restriction,
@@ -49,14 +49,14 @@ class Restricted:
     device: Device
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[FeatureCondition, ...]:
         """The restrictions by formulas."""
-        return tuple(one for one in self.where if isinstance(one, Condition))
+        return tuple(one for one in self.where if isinstance(one, FeatureCondition))
 
     @property
     def predicates(self) -> tuple[Predicate | PartialPredicate, ...]:
         """The restrictions by Python functions."""
-        return tuple(one for one in self.where if not isinstance(one, Condition))
+        return tuple(one for one in self.where if not isinstance(one, FeatureCondition))
 
     @property
     def rules(self) -> tuple[SpaceRule, ...]:
@@ -159,7 +159,7 @@ def _open(pipeline: Pipeline, decided: Schedule) -> frozenset[str]:
     return frozenset(names - {entry.name for entry in decided.funcs})
 
 
-def _is_decided(condition: Condition, open_: frozenset[str], fuses: bool) -> bool:
+def _is_decided(condition: FeatureCondition, open_: frozenset[str], fuses: bool) -> bool:
     """Whether no Func that is still open changes what a condition reads."""
     settled = ("entry",) if fuses else ("entry", "consumers")
     return not open_ or all(
@@ -186,7 +186,7 @@ def _about(pipeline: Pipeline, decided: Schedule, funcs: set[str]) -> Schedule:
 
 @lru_cache(maxsize=4096)
 def _may_hold(
-    condition: Condition,
+    condition: FeatureCondition,
     pipeline: Pipeline,
     structure: Schedule,
     device: Device,

@@ -30,7 +30,7 @@ SchedulePredicate: TypeAlias = Callable[[Schedule], bool]
 
 
 @frozen
-class Condition:
+class FeatureCondition:
     """A restriction by a formula.
 
     Attributes:
@@ -139,7 +139,7 @@ class PartialPredicate:
         return _answer(self.function, schedule)
 
 
-Restriction: TypeAlias = Condition | Predicate | PartialPredicate
+Restriction: TypeAlias = FeatureCondition | Predicate | PartialPredicate
 
 
 def _name_of(function: SchedulePredicate) -> str:
@@ -170,7 +170,7 @@ def as_restrictions(given: object) -> tuple[Restriction, ...]:
 
 
 def _as_restriction(place: int, given: object) -> Restriction:
-    if isinstance(given, Condition | Predicate | PartialPredicate):
+    if isinstance(given, FeatureCondition | Predicate | PartialPredicate):
         return given
     if isinstance(given, Arithmetic):
         holds = given.as_expr()
@@ -179,7 +179,7 @@ def _as_restriction(place: int, given: object) -> Restriction:
                 f"where[{place}] is the number `{holds}` and no condition; compare it, as in "
                 f"`{holds} <= 32`."
             )
-        return Condition(holds)
+        return FeatureCondition(holds)
     if isinstance(given, str):
         raise TypeError(
             f"where[{place}] is a text; parse_restriction({given!r}) makes a condition of it."

@@ -64,7 +64,7 @@ def parse_restriction(text: str) -> Expr:
             "'threads(blur_y) % 32 == 0'."
         ) from None
     try:
-        found = _Reader(text).expression(tree.body)
+        found = _RestrictionReader(text).expression(tree.body)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise RestrictionSyntaxError(f"The restriction {text!r} cannot be read: {error}") from None
     if not found.type.is_bool:
@@ -75,7 +75,7 @@ def parse_restriction(text: str) -> Expr:
     return found
 
 
-class _Reader:
+class _RestrictionReader:
     """Reads the nodes of one text."""
 
     def __init__(self, text: str) -> None:
