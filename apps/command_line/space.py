@@ -121,7 +121,7 @@ Most = Annotated[
     "Count the legal schedules, or estimate their number.",
     "count toy_sum",
     "count unsharp --device sm_80 --seconds 10",
-    "count blur --where 'bytes_stored(blur_x) <= 8 * KiB' --where 'parallel_tasks >= 2 * cores'",
+    "count blur --where 'bytes_stored(blur_x) <= 8 * KiB' --leave blur_y",
 )
 def count(
     app: AppName,

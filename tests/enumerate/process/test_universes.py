@@ -30,6 +30,8 @@ def options(
         tails=tails,
         small_factors=1,
         equal_parts=1,
+        row_tiles=(1,),
+        tiles=(1,),
         **{"largest_factor": 4, "folds": (2, 4), **more},
     )
 
