@@ -13,7 +13,7 @@ from apps.command_line.console import complain, line
 from apps.command_line.options import AppName, DeviceName, read_partial
 from apps.command_line.program import AsJson, command
 from apps.command_line.space import Limit, OptionsName, Preset, space_of
-from apps.errors import CommandError, WrongUsage
+from apps.errors import CommandError
 from spaces.enumerate.complete import Completions
 from spaces.enumerate.emptiness import explain_empty
 from spaces.model.writing.text import format_schedule
@@ -50,10 +50,7 @@ def complete(
     """Print legal schedules that keep the given directives of each Func that the file names."""
     found = find(app)
     partial = read_partial(found, found.pipeline(), schedule)
-    try:
-        space = space_of(found, device, options, partial)
-    except ValueError as error:
-        raise WrongUsage(str(error)) from None
+    space = space_of(found, device, options, partial)
     completions = Completions(space, limit or None, seconds)
     texts: list[str] = []
     stream = Collected(completions)

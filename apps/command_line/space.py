@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
-import attrs
 import numpy as np
 import typer
 from numpy.typing import NDArray
@@ -339,26 +338,17 @@ def space_of(
     the Funcs in ``leave``, and satisfy the conditions in ``where``.
 
     Raises:
-        WrongUsage: the pipeline has no estimates, no device has this name, or a condition or a
-            Func to leave makes no sense.
+        WrongUsage: the pipeline has no estimates, no device has this name, ``fixed`` does not fit
+            the pipeline, or a condition or a Func to leave makes no sense.
         CommandError: no schedule can meet the estimates.
-        ValueError: ``fixed`` does not fit the pipeline.
     """
-    pipeline = app.pipeline()
-    if any(pipeline.estimate(name) is None for name in pipeline.outputs):
-        raise WrongUsage(
-            f"A space needs estimates of the outputs, and pipeline {pipeline.name} has none: "
-            "give pipeline(..., estimates={output: [width, height]})."
-        )
-    target = find_device(device)
+    pipeline, target = app.pipeline(), find_device(device)
     chosen = getattr(Options, preset)(target)
     try:
-        space = ScheduleSpace(pipeline, target, chosen, fixed)
+        conditions = [parse_restriction(text) for text in where or ()]
+        return ScheduleSpace(pipeline, target, chosen, fixed, tuple(leave or ()), conditions)
     except EmptySpaceError as error:
         raise CommandError(str(error)) from None
-    try:
-        conditions = [parse_restriction(text) for text in where or ()]
-        return attrs.evolve(space, where=conditions, leave=tuple(leave or ()))
     except ValueError as error:
         raise WrongUsage(str(error)) from None
 

@@ -75,9 +75,10 @@ class ScheduleSpace:
     Raises:
         EmptySpaceError: the pipeline makes every schedule illegal, for example by contradicting
             estimates.
-        ValueError: ``fixed`` has an entry that does not fit a Func of the pipeline; ``leave`` names
-            a Func that the pipeline has not, or one with an entry in ``fixed``; or a condition
-            names a feature, Func or loop that does not exist.
+        ValueError: the pipeline has no estimate of an output; ``fixed`` has an entry that does not
+            fit a Func of the pipeline; ``leave`` names a Func that the pipeline does not have, or
+            one with an entry in ``fixed``; or a condition names a feature, Func or loop that does
+            not exist.
         TypeError: ``where`` is no list of conditions and functions.
 
     >>> space = ScheduleSpace(pipeline, device("cpu"))
@@ -98,6 +99,13 @@ class ScheduleSpace:
         check_given("ScheduleSpace", pipeline=self.pipeline, device=value)
 
     def __attrs_post_init__(self) -> None:
+        unknown = [one for one in self.pipeline.outputs if self.pipeline.estimate(one) is None]
+        if unknown:
+            sizes = ", ".join(f"{name}: [width, height]" for name in unknown)
+            raise ValueError(
+                f"A space needs estimates of the outputs, and pipeline {self.pipeline.name} has "
+                f"none of {', '.join(unknown)}: give pipeline(..., estimates={{{sizes}}})."
+            )
         faults = pipeline_faults(self.pipeline, self.device)
         if faults:
             listed = "\n".join(map(str, faults))

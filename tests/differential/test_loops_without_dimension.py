@@ -235,7 +235,7 @@ def _tried(known: Oracle, at: LoopCase, prover: Prover, number: int, text: str) 
     if isinstance(verdict, Illegal):
         outcome = refused(case, "", verdict)
         assert not outcome.mismatch, f"{text}: {outcome.mismatch}"
-        if number % 16 == 0:
+        if number % 48 == 0:
             found = repair(built, schedule, target, seconds=0.1)
             assert found.schedule is not None
             assert verify(built, found.schedule, target)

@@ -277,3 +277,10 @@ def test_schedules_read_like_a_person_s() -> None:
     assert format_schedule(first, blur()).strip() == (
         "blur_y.split(y, y, yi, 8).split(x, x, xv, 16).vectorize(xv).parallel(y)"
     )
+
+
+def test_a_pipeline_without_estimates_gets_a_sentence() -> None:
+    algorithm = attrs.evolve(blur(), estimates=())
+    expected = r"has none of blur_y: give pipeline\(..., estimates={blur_y: \[width, height\]}\)"
+    with pytest.raises(ValueError, match=expected):
+        ScheduleSpace(algorithm, device("cpu"))

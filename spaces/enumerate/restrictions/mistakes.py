@@ -46,11 +46,6 @@ class Nameable:
             mistake = self._mistake(feature)
             if mistake:
                 yield f"The restriction `{condition}` has a mistake: {mistake}"
-        if any(self.pipeline.estimate(name) is None for name in self.pipeline.outputs):
-            yield (
-                f"The restriction `{condition}` needs the sizes of the outputs; give pipeline "
-                f"{self.pipeline.name} estimates."
-            )
 
     def _mistake(self, used: UsedFeature) -> str:
         """What is wrong with a feature; empty if nothing is."""

@@ -1,5 +1,6 @@
 """Directives that add Funcs: what they make of the graph, with the graph written down by hand."""
 
+import attrs
 import numpy as np
 import pytest
 
@@ -7,6 +8,7 @@ import spaces
 from backend.compile import compile_cpu
 from backend.reference import evaluate
 from spaces import Func, ImageParam, Int32, Pipeline, Schedule, Var, derived, schedule
+from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.derivations import Wrap
 
@@ -147,11 +149,12 @@ def test_partial_schedules_and_spaces_keep_what_was_derived() -> None:
     partial = spaces.parse_partial(text, P)
     assert [entry.name for entry in partial.funcs] == ["f_in_h", "h"]
     assert partial.derivations == (Wrap("f", ("h",)),)
-    found = next(iter(spaces.complete(P, partial, CPU, limit=1)))
+    sized = attrs.evolve(P, estimates=(Estimate("out", ((0, 64), (0, 64))),))
+    found = next(iter(spaces.complete(sized, partial, CPU, limit=1)))
     assert found.derivations == partial.derivations
     assert spaces.verify(P, found, CPU)
     with pytest.raises(ValueError, match=r"derives f_in_h, which pipeline out has not"):
-        spaces.ScheduleSpace(P, CPU, spaces.default_options(CPU), partial)
+        spaces.ScheduleSpace(sized, CPU, spaces.default_options(CPU), partial)
 
 
 def test_moves_costs_and_searches_know_derived_funcs() -> None:

@@ -271,7 +271,7 @@ def test_garbage_in_pipelines(text: str, part: str) -> None:
 _garbage = st.sampled_from([None, True, -1, 0, 10**9, 2.5, "", "x", [], {}, [[]], {"is": "Split"}])
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.data(), st.sampled_from([BLUR, Schedule.default(BOX)]))
 def test_any_change_is_read_or_refused(data: st.DataObject, record: object) -> None:
     document = json.loads(to_json(record))

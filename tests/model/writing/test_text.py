@@ -31,7 +31,7 @@ def on(func: str, algorithm: Pipeline = BLUR) -> Directives:
     return schedule(algorithm).func(func)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.data(), st.sampled_from([BLUR, BOX]))
 def test_text_of_any_directives_parses_to_the_same_record(
     data: st.DataObject, algorithm: Pipeline
@@ -42,7 +42,7 @@ def test_text_of_any_directives_parses_to_the_same_record(
     assert format_schedule(parse_schedule(text, algorithm), algorithm) == text
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.data())
 def test_text_of_any_record_parses_to_the_same_record(data: st.DataObject) -> None:
     drawn = data.draw(schedules(BOX))
