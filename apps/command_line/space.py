@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated
 
@@ -149,10 +150,10 @@ def count(
         said = str(error) or f"Counting the candidates takes longer than {seconds:g} s."
         raise CommandError(said) from None
     if as_json:
-        sys.set_int_max_str_digits(0)  # numbers of candidates have thousands of digits
         exact = isinstance(found, CountBounds) and found.is_exact
         report = {"app": app, "device": device, "candidates": candidates, "exact": exact}
-        line(json.dumps(report | _numbers(found), indent=2))
+        with any_digits():
+            line(json.dumps(report | _numbers(found), indent=2))
         return
     line(f"{about(candidates)} candidates")
     if isinstance(found, CountBounds) and found.is_exact:
@@ -161,6 +162,19 @@ def count(
             line(str(explain_empty(space, seconds=deadline.left)))
     else:
         line(f"legal schedules: {found}")
+
+
+@contextmanager
+def any_digits() -> Iterator[None]:
+    """Lets Python write integers of any length: numbers of candidates have thousands of digits.
+    Python limits them to end quickly for texts from outside, which the command line reads, too.
+    """
+    most = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(most)
 
 
 def _numbers(found: CountBounds | CountEstimate) -> dict[str, int]:

@@ -2,9 +2,11 @@
 
 import json
 import re
+import sys
 
 import pytest
 
+from apps.command_line.space import any_digits
 from tests.apps.command_line import spaces
 
 
@@ -140,3 +142,10 @@ def test_search_anneals_where_loops_are_decided_one_by_one():
     assert len(report["schedules"]) == 1
     _, err = spaces(*arguments, "--strategy", "beam", status=2)
     assert "Strategy beam: The options decide the loops of toy_sum one by one" in err
+
+
+def test_counts_of_many_digits_are_written_and_leave_the_limit_of_digits():
+    most = sys.get_int_max_str_digits()
+    with any_digits():
+        assert len(str(10**most)) == most + 1
+    assert sys.get_int_max_str_digits() == most > 0
