@@ -21,7 +21,9 @@ from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.enumerate.board import Limits
+from spaces.enumerate.annealing import Annealing
+from spaces.enumerate.board import Limits, Strategy
+from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.strategies import best, search
 from spaces.model.writing.text import parse_schedule
 
@@ -33,8 +35,11 @@ GRACE = 20.0
 
 ROUNDS = 3
 
-SEARCHES = {"stagewise": "small", "annealing": "expert"}
-"""Strategies whose order is measured, each with a preset that it takes."""
+SEARCHES: dict[str, tuple[str, Strategy]] = {
+    "stagewise": ("small", Stagewise()),
+    "annealing": ("expert", Annealing()),
+}
+"""Strategies whose order is measured, by name, each with a preset that it takes."""
 
 LARGE = (1024, 2048)
 """Numbers of tile sizes along x and y that are worth machine code."""
@@ -53,13 +58,13 @@ def structures() -> Found:
     for app in THREE:
         subject = Subject(app, "cpu")
         rates = found[app] = {}
-        for strategy, preset in SEARCHES.items():
-            rates[strategy] = limited(partial(_searched, subject, strategy, preset), GRACE)
+        for name, search_of in SEARCHES.items():
+            rates[name] = limited(partial(_searched, subject, *search_of), GRACE)
         rates["random"] = limited(partial(_random, subject), GRACE)
     return found
 
 
-def _searched(subject: Subject, strategy: str, preset: str) -> Found:
+def _searched(subject: Subject, preset: str, strategy: Strategy) -> Found:
     space = subject.space(preset)
     start = time.process_time()
     done = best(search(space, cost_model("reuse", space.device), strategy, Limits(seconds=SECONDS)))
