@@ -65,7 +65,7 @@ valid_seed = attrs.validators.and_(attrs.validators.ge(0), attrs.validators.lt(2
 class Emulator(CudaExecutor):
     """Runs CUDA host programs on the CPU.
 
-    Each text is built once in a process (about 0.3 s) and stays loaded. One launch of a text runs
+    Each text is built once in a process (about 0.2 s) and stays loaded. One launch of a text runs
     at a time.
 
     Attributes:

@@ -12,9 +12,10 @@ from backend.cuda.kernel import CudaKernel, CudaModule
 
 _HEADERS = ("shim.h", "shim_math.h", "shim_main.h")
 
-# The compiler contracts nothing, as in `compile_cuda`. Without control-flow protection, code may
-# leave a stack in another way than by a return.
-_FLAGS = ("-std=c++17", "-w", "-ffp-contract=off", "-fcf-protection=none")
+# C++14 suffices; in C++17, <math.h> brings 13,000 lines of special functions, a third of a build's
+# time. The compiler contracts nothing, as in `compile_cuda`. Without control-flow protection, code
+# may leave a stack in another way than by a return.
+_FLAGS = ("-std=c++14", "-w", "-ffp-contract=off", "-fcf-protection=none")
 
 
 def library_text(module: CudaModule) -> str:

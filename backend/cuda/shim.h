@@ -1,4 +1,4 @@
-// Runs CUDA C text on the CPU: include this file before the text and compile with g++ (C++17).
+// Runs CUDA C text on the CPU: include this file before the text and compile with g++ (C++14).
 //
 // The threads of a block run as fibers, one at a time, in an order that the caller chooses; a
 // barrier is a switch to the next thread. Blocks run one after another. A race between threads
