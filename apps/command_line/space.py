@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import numpy as np
 import typer
@@ -29,7 +29,7 @@ from spaces.cost.model import CostFunction
 from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.emptiness import explain_empty
-from spaces.enumerate.estimate import CountBounds, CountEstimate, about
+from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate, about
 from spaces.enumerate.events import Counted, Done, Event, Expanded, Found, Improved, Scored
 from spaces.enumerate.options import Options
 from spaces.enumerate.restrictions.text import parse_restriction
@@ -43,6 +43,9 @@ from spaces.model.writing.text import format_schedule
 
 EXACT_UP_TO = 100_000
 """`count` judges all candidates of a space of up to this size; it estimates larger spaces."""
+
+Count: TypeAlias = CountBounds | CountEstimate | WeightedEstimate
+"""A number of schedules, as far as it is known."""
 
 SAMPLES = 50
 """Number of candidates that `count` samples to estimate a larger space."""
@@ -141,7 +144,7 @@ def count(
     try:
         candidates = _candidates(space, deadline)
         if candidates <= EXACT_UP_TO:
-            found: CountBounds | CountEstimate = _counted(space, deadline)
+            found: Count = _counted(space, deadline)
         elif space.decides_loops:
             found = space.bounds(seconds=deadline.left)
         else:
@@ -177,10 +180,10 @@ def any_digits() -> Iterator[None]:
         sys.set_int_max_str_digits(most)
 
 
-def _numbers(found: CountBounds | CountEstimate) -> dict[str, int]:
+def _numbers(found: Count) -> dict[str, int]:
     """The numbers of a count; ``legal`` only if it is known or estimated."""
     numbers = {"low": math.floor(found.low), "high": math.ceil(found.high)}
-    if isinstance(found, CountEstimate):
+    if not isinstance(found, CountBounds):
         return {"legal": round(found.mean), **numbers}
     return {"legal": found.low, **numbers} if found.is_exact else numbers
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from attrs import frozen
 
@@ -87,10 +88,54 @@ class CountEstimate:
         return self.mean, self.low, self.high
 
 
-def about(number: float) -> str:
+@frozen
+class WeightedEstimate:
+    """An estimate of a number of schedules, from independent random schedules with weights.
+
+    The mean of the weights is unbiased. In a wide space a few rare draws hold most of the sum, so
+    the mean of some hundred draws is mostly too low.
+
+    Attributes:
+        candidates: the number of schedules, legal or not, is certainly not greater than this.
+        samples: the number of schedules drawn.
+        legal: the number of legal ones among them.
+        mean: the mean weight.
+    """
+
+    candidates: int
+    samples: int
+    legal: int
+    mean: Fraction
+
+    @property
+    def low(self) -> Fraction:
+        """With a confidence of 95 %, the number is not less than this: by Markov's inequality the
+        mean of weights exceeds 20 times its expected value once in 20 times at most.
+        """
+        return self.mean / 20
+
+    @property
+    def high(self) -> int:
+        """The number is certainly not greater than this."""
+        return self.candidates
+
+    def __str__(self) -> str:
+        """``at least 5.1e+21 with 95 % confidence and at most 1.9e+40; the 200 samples, 180 of them
+        legal, have the mean weight 1.0e+23``.
+        """
+        return (
+            f"at least {about(self.low)} with 95 % confidence and at most {about(self.high)}; "
+            f"the mean weight of {self.samples} samples, {self.legal} of them legal, is "
+            f"{about(self.mean)}"
+        )
+
+
+def about(number: float | Fraction) -> str:
     """A number in few digits: ``1,234`` or ``1.23e+22340``, also beyond the range of floats."""
     if number < 1e6:
-        return f"{number:,.0f}"
+        return f"{float(number):,.0f}"
+    if isinstance(number, Fraction):
+        number = round(number)
     if not isinstance(number, int) or number.bit_length() < 1000:
         return f"{number:.3g}"
     exponent = math.floor(math.log10(number) + 0.002)  # 9.995 is shown as the next power

@@ -7,8 +7,8 @@ import itertools
 import math
 import random
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from functools import cached_property
 from typing import overload
 
@@ -20,12 +20,13 @@ from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.judge import pipeline_faults
 from spaces.constraints.legality.lattice import legal_mask
-from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, Verdict
+from spaces.constraints.legality.verdict import Illegal, Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.cost.counting import FeatureMemo
 from spaces.enumerate.candidates import candidate
 from spaces.enumerate.census import Census
-from spaces.enumerate.estimate import CountBounds, CountEstimate
+from spaces.enumerate.draws import Draw, Sampled
+from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate
 from spaces.enumerate.events import Counted
 from spaces.enumerate.menus import FuncMenu, entry_parameters, func_menus
 from spaces.enumerate.options import Options, default_options
@@ -35,6 +36,7 @@ from spaces.enumerate.process.decision import FormParts, parts_of
 from spaces.enumerate.process.deriving import DeriveTopic, derivations
 from spaces.enumerate.process.limits import upper_limit
 from spaces.enumerate.process.partial import PartialSchedule, replayed
+from spaces.enumerate.process.random_ways import random_way
 from spaces.enumerate.process.state import ProcessState
 from spaces.enumerate.restrictions.leave import left_funcs, mistakes_in_leave
 from spaces.enumerate.restrictions.mistakes import Nameable
@@ -211,6 +213,7 @@ class ScheduleSpace:
             self.kept.funcs,
             left=frozenset(self.leave),
             restricted=self.restricted,
+            nests=self.memo.nests,
         )
 
     def resume(self, taken: Iterable[str]) -> PartialSchedule:
@@ -409,12 +412,9 @@ class ScheduleSpace:
         parts = ((i, p) for i, s in enumerate(self.structures(), start=1) for p in s.parts())
         totals = Counted()
         try:
-            while True:
-                with deadline.kept():
-                    number, part = next(parts, (0, None))
-                    if part is None:
-                        return
-                    legal = int(self.legal(part).sum())
+            for number, part, legal in deadline.each(
+                (i, p, int(self.legal(p).sum())) for i, p in parts
+            ):
                 totals = Counted(number, totals.considered + part.size, totals.legal + legal)
                 yield totals
         except OutOfTime:
@@ -460,93 +460,127 @@ class ScheduleSpace:
         ordered = tuple(entries[function.name] for function in self.pipeline.functions)
         return bind(self.schedule(ordered), numbers)
 
+    def draws(self, seed: int = 0) -> Iterator[Draw]:
+        """Random schedules without end, legal and illegal ones, independent of each other.
+
+        Where whole patterns are the options of Funcs, all candidates have the same chance, and so
+        have all legal schedules. Where loops are decided one by one, a Func is decided after the
+        other, and again if it breaks a rule; simple decisions are likelier than others, and the
+        weights make up for that.
+        """
+        chosen = random.Random(seed)
+        start = self.start() if self.decides_loops else None
+        while True:
+            yield self._candidate_drawn(chosen) if start is None else self._way_drawn(start, chosen)
+
+    def _candidate_drawn(self, chosen: random.Random) -> Draw:
+        verdict = self.verdict(self.candidate(chosen.randrange(self.candidates)))
+        return Draw(verdict, Fraction(self.candidates if verdict else 0))
+
+    def _way_drawn(self, start: PartialSchedule, chosen: random.Random) -> Draw:
+        found = random_way(start, chosen)
+        if found is None:
+            return Draw(Illegal(()), Fraction(0))
+        verdict = self.verdict(found[0])
+        return Draw(verdict, found[1] if verdict else Fraction(0))
+
     def estimate(
         self, samples: int = 200, seed: int = 0, *, seconds: float = math.inf
-    ) -> CountEstimate:
-        """An estimate of :meth:`count` from random candidates: at most ``samples``, fewer if the
-        time ends before.
+    ) -> CountEstimate | WeightedEstimate:
+        """An estimate of :meth:`count` from random schedules: at most ``samples``, fewer if the
+        time ends before. A weighted one where loops are decided one by one.
 
         Raises:
             ValueError: ``samples`` is less than 1.
-            TimeoutError: the time does not suffice for one candidate.
+            TimeoutError: the time does not suffice for one schedule.
+        """
+        *_, found = self.estimating(samples, seed, seconds=seconds)
+        return found
+
+    def estimating(
+        self, samples: int = 200, seed: int = 0, *, seconds: float = math.inf
+    ) -> Iterator[CountEstimate | WeightedEstimate]:
+        """The estimates after each draw of :meth:`estimate`, the last one is the best.
+
+        Raises:
+            ValueError, TimeoutError: as :meth:`estimate` does.
         """
         if samples < 1:
             raise ValueError(f"estimate(samples) takes an integer of at least 1, not {samples}.")
         deadline = Deadline.after(seconds_given("estimate(seconds)", seconds))
-        chosen = random.Random(seed)
-        drawn, hits = 0, 0
+        drawn, legal, total = 0, 0, Fraction(0)
         try:
-            with deadline.kept():
-                while drawn < samples:
-                    hits += self._draw(chosen).legal
-                    drawn += 1
+            for draw in deadline.each(itertools.islice(self.draws(seed), samples)):
+                drawn, legal, total = drawn + 1, legal + bool(draw.verdict), total + draw.weight
+                if self.decides_loops:
+                    yield WeightedEstimate(self.candidates, drawn, legal, total / drawn)
+                else:
+                    yield CountEstimate(self.candidates, drawn, legal)
         except OutOfTime:
             if not drawn:
                 raise TimeoutError(
-                    f"Counting the candidates of {self.pipeline.name} and drawing one takes longer "
-                    f"than {seconds:g} s; give estimate more seconds."
+                    f"To draw one schedule of {self.pipeline.name} takes longer than {seconds:g} "
+                    "s; give estimate more seconds."
                 ) from None
-        return CountEstimate(self.candidates, drawn, hits)
 
     def sample(
         self, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
     ) -> list[Schedule]:
-        """Legal schedules, sampled uniformly and independently, so a schedule may come twice.
+        """Legal schedules, sampled independently, so a schedule may come twice; uniformly, unless
+        loops are decided one by one: see :meth:`draws`, which has their weights.
 
         Args:
             count: the number of schedules.
             seed: the same seed gives the same schedules.
-            attempts: the largest number of candidates for each schedule.
+            attempts: the largest number of draws for each schedule.
             seconds: the time limit for all of them.
 
         Raises:
             ValueError: ``count`` is negative.
-            EmptySpaceError: hardly any candidate is legal.
-            TimeoutError: the time does not suffice, though many candidates are legal.
+            EmptySpaceError: hardly any draw is legal.
+            TimeoutError: the time does not suffice, though many draws are legal.
+        """
+        *_, sampled = self.sampling(count, seed, attempts, seconds)
+        return sampled.schedules
+
+    def sampling(
+        self, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
+    ) -> Iterator[Sampled]:
+        """The state of :meth:`sample` before the first draw and after each one: one record, which
+        grows.
+
+        Raises:
+            ValueError, EmptySpaceError, TimeoutError: as :meth:`sample` does.
         """
         if count < 0:
             raise ValueError(f"sample(count) takes an integer of at least 0, not {count}.")
         deadline = Deadline.after(seconds_given("sample(seconds)", seconds))
-        chosen = random.Random(seed)
-        drawn: list[Schedule] = []
-        broken: Counter[str] = Counter()
-        tries = 0
+        sampled = Sampled(count)
+        yield sampled
+        draws = deadline.each(self.draws(seed))
         try:
-            with deadline.kept():
-                while len(drawn) < count:
-                    if tries == count * attempts:
-                        raise EmptySpaceError(self._hardly_any(tries, len(drawn), broken))
-                    verdict = self._draw(chosen)
-                    tries += 1
-                    if isinstance(verdict, CheckedSchedule):
-                        drawn.append(verdict.schedule)
-                    broken.update({violation.rule for violation in verdict.violations})
+            while not sampled.is_complete:
+                if sampled.tried == count * attempts:
+                    raise EmptySpaceError(self._hardly_any(sampled))
+                sampled.add(next(draws))
+                yield sampled
         except OutOfTime:
-            if tries and not drawn:
-                raise EmptySpaceError(self._hardly_any(tries, 0, broken)) from None
+            if sampled.tried and not sampled.schedules:
+                raise EmptySpaceError(self._hardly_any(sampled)) from None
             raise TimeoutError(
-                f"Of {tries} candidates drawn in {seconds:g} s {len(drawn)} are legal, and sample "
-                f"was asked for {count}; give it more seconds."
+                f"Of {sampled.tried} candidates drawn in {seconds:g} s {len(sampled.schedules)} "
+                f"are legal, and sample was asked for {count}; give it more seconds."
             ) from None
-        return drawn
 
-    def _hardly_any(self, tries: int, legal: int, broken: Counter[str]) -> str:
-        """The message if few of the sampled candidates are legal; ``broken`` holds the rules that
-        the others break.
-        """
-        common = ", ".join(f"{rule} ({times})" for rule, times in broken.most_common(3))
+    def _hardly_any(self, sampled: Sampled) -> str:
+        """The message if few random schedules are legal, with the rules that the others break."""
+        common = ", ".join(f"{rule} ({times})" for rule, times in sampled.broken.most_common(3))
         return (
-            f"Of {tries} candidates drawn for {self.pipeline.name} on {self.device.name} only "
-            f"{legal} are legal; what most of the others break is {common or 'nothing'}. Choose "
-            "smaller tiles or fewer lanes in the options; explain_empty(space) tells whether "
-            "anything is legal."
+            f"Of {sampled.tried} candidates drawn for {self.pipeline.name} on {self.device.name} "
+            f"only {len(sampled.schedules)} are legal; what most of the others break is "
+            f"{common or 'nothing'}. Choose smaller tiles or fewer lanes in the options; "
+            "explain_empty(space) tells whether anything is legal."
         )
-
-    def _draw(self, chosen: random.Random) -> Verdict:
-        """The verdict on a random candidate. All candidates have the same chance, and so have all
-        legal schedules.
-        """
-        return self.verdict(self.candidate(chosen.randrange(self.candidates)))
 
     def __contains__(self, schedule: object) -> bool:
         """Whether a schedule is legal and, up to the names of its loops, in the space."""

@@ -25,13 +25,12 @@ from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.frontier import Frontier, ResidualPath, depth_of, store_depths
 from spaces.enumerate.ladder import RUNGS, filled, incumbents, priced
 from spaces.enumerate.menus import FuncMenu, entry_parameters
+from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
-from spaces.model.algorithm.pipeline import Function, Image, Pipeline
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
-from spaces.model.expressions.expr import Call, Expr
-from spaces.model.expressions.rewrite import rewrite
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.inlining import inlined_functions
@@ -141,8 +140,8 @@ class _Task:
         """The ``width`` cheapest legal states after one more Func is decided."""
         if not states:
             return []
-        decided = {entry.name for entry in states[0].entries}
-        part = _part(self.space.pipeline, {*decided, menu.function.name})
+        decided = [entry.name for entry in states[0].entries]
+        part = decided_part(self.space.pipeline, frozenset((*decided, menu.function.name)))
         return self.cheapest(part, list(self.candidates(part, states, menu)), width)
 
     def completions(self, states: list[_State]) -> Iterator[Event]:
@@ -191,8 +190,8 @@ class _Task:
         if self.space.where:
             return menu.entries(path)
         name = menu.function.name
-        decided = {entry.name for entry in state.entries}
-        part = _part(self.space.pipeline, decided)
+        decided = frozenset(entry.name for entry in state.entries)
+        part = decided_part(self.space.pipeline, decided)
         if menu.may_inline and is_read_once(part, Schedule(state.entries), name):
             return iter((menu.inlined,))
         return undominated(menu, path)
@@ -304,33 +303,6 @@ def is_read_once(pipeline: Pipeline, schedule: Schedule, buffer: str) -> bool:
     moved = [index.moves for index in access.indices if index.course is Course.AFFINE]
     moving = {moves[0][0] for moves in moved if len(moves) == 1 and abs(moves[0][1]) == 1}
     return moving >= set(stage.dimensions)
-
-
-def _part(pipeline: Pipeline, decided: set[str]) -> Pipeline:
-    """The pipeline of some Funcs, which reads the other Funcs as images."""
-    functions = tuple(_reading_images(f, decided) for f in pipeline.functions if f.name in decided)
-    read = {name for function in functions for name in function.callees}
-    images = tuple(
-        Image(buffer, type, len(f.args))
-        for f in pipeline.functions
-        for buffer, type in zip(f.buffers, f.types, strict=True)
-        if buffer in read and f.name not in decided
-    )
-    used = tuple(image for image in pipeline.images if image.name in read)
-    outputs = tuple(name for name in pipeline.outputs if name in decided)
-    return evolve(pipeline, functions=functions, images=(*used, *images), outputs=outputs)
-
-
-def _reading_images(function: Function, decided: set[str]) -> Function:
-    """A Func that reads each component of an undecided Tuple as an image of its own."""
-
-    def read(node: Expr) -> Expr:
-        if isinstance(node, Call) and node.component is not None and node.target not in decided:
-            return Call(node.type, node.buffer, node.args)
-        return node
-
-    stages = (stage.mapped(lambda expr: rewrite(expr, read)) for stage in function.stages)
-    return evolve(function, stages=tuple(stages))
 
 
 def _only(

@@ -9,12 +9,15 @@ as long as it takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
+from typing import TypeVar
 
 from attrs import frozen
+
+Value = TypeVar("Value")
 
 
 class OutOfTime(BaseException):
@@ -67,6 +70,21 @@ class Deadline:
             yield
         finally:
             _kept.reset(token)
+
+    def each(self, values: Iterable[Value]) -> Iterator[Value]:
+        """The same values; the deadline is kept while each is made.
+
+        Raises:
+            OutOfTime: the deadline passed.
+        """
+        made = iter(values)
+        while True:
+            with self.kept():
+                try:
+                    value = next(made)
+                except StopIteration:
+                    return
+            yield value
 
 
 NO_DEADLINE = Deadline()

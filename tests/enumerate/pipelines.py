@@ -9,6 +9,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.expr import cast
+from spaces.model.expressions.functions import clamp
 from spaces.model.expressions.types import Int32, UInt8, UInt16
 
 X, Y = Var("x"), Var("y")
@@ -87,6 +88,15 @@ def equalized(size: int = 256) -> Pipeline:
     cumulated[bins.x] = cumulated[bins.x - 1] + cumulated[bins.x]
     out[X, Y] = cumulated[cast(Int32, image[X, Y])]
     return pipeline(out, estimates={out: [size, size], image: [size, size]})
+
+
+def shuffled(size: int = 16) -> Pipeline:
+    """A stage that reads an image at a coordinate that another stage gives."""
+    image = ImageParam(UInt8, 1, "input")
+    order, out = Func("order"), Func("out")
+    order[X] = clamp(X * 3, 0, size - 1)
+    out[X] = image[order[X]]
+    return pipeline(out, estimates={out: [size], image: [size]})
 
 
 def interleaved_colors(size: int = 256) -> Pipeline:

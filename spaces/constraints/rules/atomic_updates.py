@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
+from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.reductions.accumulation import accumulation
 from spaces.model.schedules.reductions.associative import IN_ONE_STEP
 
@@ -21,7 +22,7 @@ from spaces.model.schedules.reductions.associative import IN_ONE_STEP
 def atomic_update(records: Records, func: str) -> Iterator[Check]:
     """One check for each stage that cannot be atomic."""
     for stage in records.entry(func).atomic:
-        reason = not_in_one_step(records, func, stage)
+        reason = not_in_one_step(records.function(func), stage)
         if reason:
             yield Check(
                 func,
@@ -33,9 +34,9 @@ def atomic_update(records: Records, func: str) -> Iterator[Check]:
             )
 
 
-def not_in_one_step(records: Records, func: str, stage: int) -> str:
+def not_in_one_step(function: Function, stage: int) -> str:
     """The reason why an update cannot change each element in one step; empty if it can."""
-    function = records.function(func)
+    func = function.name
     found = accumulation(function, stage) if stage < len(function.stages) else None
     if found is not None and not found.operators:
         if len(function.types) == 1:

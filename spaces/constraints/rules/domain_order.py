@@ -18,6 +18,7 @@ from spaces.constraints.rules.rule import (
     own_rule,
 )
 from spaces.constraints.rules.written import kind_directive, split_directive
+from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.nest.splits import (
@@ -231,6 +232,17 @@ do.
 """
 
 
+def legal_tails(stage: Stage, dimension: str, is_update: bool) -> tuple[Tail, ...]:
+    """The tails that a split of a dimension of a stage may have."""
+    reason = None
+    if any(dimension == rvar.name for rvar in stage.rvars):
+        reason = _OVER_RVAR
+    elif dimension in repeated_vars(stage):
+        reason = _REPEATED
+    illegal = _illegal_tails(reason, False, is_update=is_update)
+    return tuple(tail for tail in Tail if tail not in illegal)
+
+
 @own_rule(
     "order.tail",
     "An unguarded tail is illegal over an RVar, over a Var in several coordinates of a write and "
@@ -374,7 +386,7 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
             if loop.kind not in _AT_ONCE or not culprits:
                 continue
             free = sorted(n for n, o in traced.origins.items() if not o & racing)
-            steps = not not_in_one_step(records, func, index)
+            steps = not not_in_one_step(records.function(func), index)
             met = Met.along(records, func, index, culprits[0])
             yield Check(
                 func,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import partial
 
 from attrs import evolve
@@ -211,6 +211,15 @@ def _span(path: tuple[LoopVar, ...], interval: Interval) -> str:
     return f"the values from {ends[0]} to {ends[1]}"
 
 
+def memory_types(kinds: Container[LoopKind]) -> tuple[MemoryType, ...]:
+    """The memory types, other than AUTO, of a Func that is stored inside loops of these kinds."""
+    if LoopKind.GPU_THREAD in kinds:
+        return _PRIVATE
+    if LoopKind.GPU_BLOCK in kinds:
+        return (MemoryType.GPU_SHARED,)
+    return (MemoryType.HEAP, *_PRIVATE)
+
+
 @call_rule(
     "storage.memory-kind",
     "A memory type that does not exist where the Func is allocated is illegal: outside kernels "
@@ -226,16 +235,16 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
     if not stored or path is None or depth is None or memory is MemoryType.AUTO:
         return
     kinds = set(records.kinds(path[:depth]))
-    if LoopKind.GPU_THREAD in kinds:
-        place, legal = "inside the thread loops of a kernel", [*_PRIVATE]
-    elif LoopKind.GPU_BLOCK in kinds:
-        place, legal = "for a whole block of a kernel", [MemoryType.GPU_SHARED]
-    else:
-        place, legal = "outside all kernels", [MemoryType.HEAP, *_PRIVATE]
+    legal = memory_types(kinds)
     if memory in legal:
         return
+    place = "outside all kernels"
+    if LoopKind.GPU_THREAD in kinds:
+        place = "inside the thread loops of a kernel"
+    elif LoopKind.GPU_BLOCK in kinds:
+        place = "for a whole block of a kernel"
     if MemoryType.HEAP in legal and kernel_use(records, func):
-        legal = [MemoryType.HEAP]
+        legal = (MemoryType.HEAP,)
     reason = ""
     if LoopKind.GPU_BLOCK in kinds and memory in _PRIVATE:
         reason = "; each thread would have its own and could not read the others'"

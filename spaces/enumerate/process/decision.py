@@ -37,6 +37,11 @@ class DecisionOption:
     claims: Claims = field(eq=False, repr=False)
     after: ProcessState = field(eq=False, repr=False)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it adds nothing to the schedule."""
+        return all(claimed is None for claimed in self.claims.values())
+
     def fits(self, form: FormParts) -> bool:
         """Whether a schedule of this form took the option."""
         return not self.misfits(form)

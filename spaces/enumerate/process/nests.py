@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
-from spaces.enumerate.process.ordering import LoopsTopic
+from spaces.constraints.dependences.hazards import ordering
+from spaces.constraints.dependences.orders import trace
+from spaces.enumerate.process.ordering import LoopsTopic, may_be_atomic
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.expressions.expr import Const
 from spaces.model.schedules.domain_order import LoopKind, OrderedLoop, Split
@@ -32,7 +34,8 @@ class NestsTopic(LoopsTopic):
     """The next loop of a stage, from the outside, and its kind.
 
     The loop over tiles stands outside the loop inside tiles. Only serial and parallel loops stand
-    outside parallel ones, and only serial loops, blocks and threads outside threads. A loop at root
+    outside parallel ones, and only serial loops, blocks and threads outside threads. Iterations of
+    an update that depend on each other keep their order. A loop at root
     is vectorized or unrolled only if its extent is constant, or short at the estimates. At most one
     loop is vectorized. Loops over RVars run in parallel only if updates may be atomic.
     """
@@ -42,7 +45,7 @@ class NestsTopic(LoopsTopic):
         order = state.entry.stages[self.stage.stage]
         outside = [one.kind for one in order.loops]
         waiting, short = self._waiting(state), self._short(state)
-        is_atomic = "atomic" in state.choices.directives
+        is_atomic = may_be_atomic(state, self.stage)
         racing = () if is_atomic else reduction_loops(state.stage(self.stage), order)
 
         def allows(loop: OrderedLoop) -> bool:
@@ -78,11 +81,19 @@ class NestsTopic(LoopsTopic):
         return found
 
     def _waiting(self, state: ProcessState) -> set[str]:
-        """The loops inside tiles whose loop over tiles has no place yet."""
+        """The loops whose loop over tiles has no place yet, or another loop that has to enclose
+        them so that the iterations of an update keep their order.
+        """
+        function, order = state.function(self.func), state.entry.stages[self.stage.stage]
+        ordered = ordering(function, self.stage.stage)
+        pairs = trace(state.stage(self.stage), order, ordered).before
         origins = state.origins(self.stage)
         over = [origins[name][:-2] for name in self.remaining if origins[name].endswith(".0")]
-        return {
+        inside_tiles = {
             name
             for name in self.remaining
             if any(origins[name].startswith(f"{tiles}.1") for tiles in over)
         }
+        found = inside_tiles | {inner for outer, inner in pairs if outer in self.remaining}
+        # Fused loops may have to enclose each other: no order of them is legal.
+        return inside_tiles if found.issuperset(self.remaining) else found

@@ -13,7 +13,12 @@ from attrs import frozen
 
 from spaces.enumerate.process.factors import factor_menu
 from spaces.enumerate.process.nests import may_follow
-from spaces.enumerate.process.ordering import has_single_threads, loop_kinds
+from spaces.enumerate.process.ordering import (
+    has_single_threads,
+    loop_kinds,
+    may_be_atomic,
+    split_tails,
+)
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.schedules.domain_order import SINGLE_THREAD, LoopKind
 from spaces.model.schedules.schedule import StageOf
@@ -43,14 +48,15 @@ def order_count(state: ProcessState, stage: StageOf, pattern: str) -> OrderCount
     """
     directives, as_nests = state.choices.directives, pattern == "nests"
     levels = state.choices.splits if "split" in directives else 0
-    tails = len(state.choices.tails)
-    dimensions = state.stage(stage).dimensions
-    ways = sorted(tails * len(factor_menu(state, stage, one)) for one in dimensions)
+    ways = sorted(
+        len(split_tails(state, stage, one)) * len(factor_menu(state, stage, one))
+        for one in state.stage(stage).dimensions
+    )
     allows = may_follow if as_nests else _anything
     count = _orders(levels, tuple(ways), "fuse" in directives, tuple(loop_kinds(state)), allows)
     if has_single_threads(state):
         count = OrderCount(2 * count.orders, count.loops + len(SINGLE_THREAD))
-    if stage.stage and "atomic" in directives:
+    if may_be_atomic(state, stage):
         count = OrderCount(2 * count.orders, count.loops)
     return count
 

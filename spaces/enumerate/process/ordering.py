@@ -11,6 +11,8 @@ from typing import TypeAlias
 from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import GpuDevice
+from spaces.constraints.rules.atomic_updates import not_in_one_step
+from spaces.constraints.rules.domain_order import legal_tails
 from spaces.enumerate.process.decision import DecisionOption, Topic
 from spaces.enumerate.process.factors import factor_menu
 from spaces.enumerate.process.state import ProcessState
@@ -95,7 +97,7 @@ class SplitsTopic:
         open_ = ((outer, levels - 1, dimension), (inner, levels - 1, dimension))
         further = evolve(self, open=(*open_, *others))
         menu = factor_menu(state, self.stage, dimension)
-        for tail in state.choices.tails:
+        for tail in split_tails(state, self.stage, dimension):
             record = Split(loop, outer, inner, parameter, tail)
             order = _order(state, self.stage)
             after = state.with_order(
@@ -108,6 +110,12 @@ class SplitsTopic:
                 {part: ..., f"{self.stage} tail {origin}": claimed},
                 after.then(further),
             )
+
+
+def split_tails(state: ProcessState, stage: StageOf, dimension: str) -> tuple[Tail, ...]:
+    """The tails to choose from for splits along a dimension."""
+    legal = legal_tails(state.stage(stage), dimension, is_update=stage.stage > 0)
+    return tuple(tail for tail in state.choices.tails if tail in legal)
 
 
 def _parameter(stage: StageOf, inner: str) -> str:
@@ -268,6 +276,12 @@ class AtomicTopic:
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         yield DecisionOption(f"{self.stage} is not atomic", {self.name: None}, state)
-        if self.stage.stage and "atomic" in state.choices.directives:
+        if may_be_atomic(state, self.stage):
             atomic = evolve(state.entry, atomic=(*state.entry.atomic, self.stage.stage))
             yield DecisionOption(f"{self.stage}.atomic()", {self.name: 1}, state.with_draft(atomic))
+
+
+def may_be_atomic(state: ProcessState, stage: StageOf) -> bool:
+    """Whether a stage may change each element in one step."""
+    is_offered = stage.stage > 0 and "atomic" in state.choices.directives
+    return is_offered and not not_in_one_step(state.function(stage.func), stage.stage)

@@ -9,10 +9,8 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from spaces.constraints.legality.judge import ask_own
-from spaces.constraints.rules.findings import failing
-from spaces.constraints.rules.records import Records
 from spaces.enumerate.process.decision import DecisionOption, DecisionPoint, FormParts, parts_of
+from spaces.enumerate.process.prospects import may_become_legal
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.deadline import ask_clock
 from spaces.model.nest.canonical import canonical_form
@@ -86,10 +84,10 @@ class PartialSchedule:
     @cached_property
     def can_be_legal(self) -> bool:
         """Whether any completion may be legal and satisfy the restrictions. False only if none
-        does: a decided Func breaks a rule that depends on its own entry alone, at the estimates, or
-        the decided Funcs break a restriction.
+        does: at the estimates, the decided Funcs break a rule or a restriction whatever the others
+        are.
         """
-        return self._obeys_own_rules and self.can_satisfy
+        return may_become_legal(self.state) and self.can_satisfy
 
     @cached_property
     def can_satisfy(self) -> bool:
@@ -106,17 +104,6 @@ class PartialSchedule:
             state.menus,
             fuses="compute_with" in state.choices.directives,
         )
-
-    @property
-    def _obeys_own_rules(self) -> bool:
-        """Whether the decided Funcs obey the rules about their own entries."""
-        state = self.state
-        decided = {entry.name: entry for entry in self.schedule.funcs}
-        plain = Schedule.default(state.pipeline).funcs
-        whole = Schedule(tuple(decided.get(e.name, e) for e in plain), state.pipeline.derivations)
-        records = Records(state.pipeline, whole, state.device)
-        checks = (check for name in decided for check in ask_own(records, name))
-        return next(failing(checks, state.pipeline.sizes()), None) is None
 
     def take(self, option: DecisionOption | str) -> PartialSchedule:
         """The partial schedule after one more decision.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from attrs import evolve, frozen
 
+from spaces.constraints.rules.storage import memory_types
 from spaces.enumerate.frontier import ResidualPath, depth_of, open_depths, store_depths
 from spaces.enumerate.process.decision import DecisionOption, Topic
 from spaces.enumerate.process.factors import FactorsTopic
@@ -22,7 +23,6 @@ from spaces.model.schedules.schedule import (
     Fold,
     FuncSchedule,
     LoopLevel,
-    MemoryType,
     Pad,
 )
 
@@ -60,12 +60,15 @@ class PlaceTopic:
         plain = FuncSchedule.default(function, stored=False)
         is_output = self.func in state.pipeline.outputs
         placements = state.choices.placements
-        if "inline" in placements and function.is_pure and not is_output:
+        is_read = is_output or any(n != self.func for n in state.pipeline.consumers(self.func))
+        if not is_read or ("inline" in placements and function.is_pure and not is_output):
             yield DecisionOption(
                 f"{self.func}.compute_inline()",
                 {self.name: str(INLINE)},
                 state.with_draft(plain).decided(),
             )
+        if not is_read:
+            return  # its clones replace it: nothing says which values to compute
         if "root" in placements or is_output:
             yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
         if "at" in placements and not is_output:
@@ -170,7 +173,7 @@ class HoistTopic:
             return
         path = state.frontier.path(self.func)
         stored = depth_of(path, state.entry.store)
-        for depth in range(stored):
+        for depth in store_depths(path, stored)[:0:-1]:
             level = path[depth - 1].level if depth else ROOT
             part = state.level_part(path[depth - 1]) if depth else str(ROOT)
             at = f"hoist_storage({level.func}, {level.loop})"
@@ -248,14 +251,13 @@ class MemoryTopic:
         yield DecisionOption(f"{self.func} in any memory", {self.name: None}, state)
         if "store_in" not in state.choices.directives:
             return
-        for memory in MemoryType:
-            if memory is not MemoryType.AUTO:
-                after = state.with_draft(evolve(state.entry, memory=memory))
-                yield DecisionOption(
-                    f"{self.func}.store_in({memory.qualified})",
-                    {self.name: str(memory)},
-                    after,
-                )
+        path = state.frontier.path(self.func)
+        around = {step.kind for step in path[: depth_of(path, state.entry.store)]}
+        for memory in memory_types(around):
+            after = state.with_draft(evolve(state.entry, memory=memory))
+            yield DecisionOption(
+                f"{self.func}.store_in({memory.qualified})", {self.name: str(memory)}, after
+            )
 
 
 @frozen

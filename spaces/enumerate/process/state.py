@@ -14,8 +14,9 @@ from spaces.enumerate.process.sizes import EstimatedBoxes, sizes_of
 from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.nest.canonical import Origins
+from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.domain_order import DomainOrder
-from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
 
 
@@ -36,6 +37,7 @@ class ProcessState:
         menus: the numbers to choose from, for each parameter that has no number.
         numbers: the numbers chosen so far, by parameter.
         agenda: the topics to decide, the next one first.
+        nests: what the nests of similar states have in common.
     """
 
     pipeline: Pipeline
@@ -50,6 +52,7 @@ class ProcessState:
     menus: Mapping[str, tuple[int, ...]] = field(factory=dict)
     numbers: Mapping[str, int] = field(factory=dict)
     agenda: tuple[Topic, ...] = ()
+    nests: NestMemo = field(factory=NestMemo, eq=False, repr=False)
 
     @property
     def schedule(self) -> Schedule:
@@ -60,6 +63,12 @@ class ProcessState:
     def has_structure(self) -> bool:
         """Whether at most factors are still to decide: their topics come last."""
         return self.draft is None and len(self.entries) == len(self.pipeline.functions)
+
+    @property
+    def open_menus(self) -> dict[str, tuple[int, ...]]:
+        """The menus of the factors of decided Funcs that have no number yet."""
+        names = parameters(Schedule(self.entries))
+        return {name: self.menus[name] for name in names if name not in self.numbers}
 
     @property
     def sizes(self) -> EstimatedBoxes:

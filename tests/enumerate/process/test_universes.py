@@ -13,7 +13,7 @@ from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Tail
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur, equalized, line, row_sums, two_outputs
+from tests.enumerate.pipelines import blur, equalized, line, row_sums, shuffled, two_outputs
 
 GPU = device("sm_80")
 
@@ -72,6 +72,9 @@ UNIVERSES = {
     "fused stages": (
         two_outputs(16), FOUR_CORES,
         options("nests", "compute_with", "vectorize", placements=("root",)),
+    ),
+    "an index that reads a Func": (
+        shuffled(16), FOUR_CORES, options("loops", "vectorize"),
     ),
     "wrappers": (line(16), FOUR_CORES, options("loops", "in_", "vectorize")),
     "blocks and threads": (

@@ -1,0 +1,39 @@
+"""The part of a pipeline that a half-decided schedule decides, as a pipeline of its own."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from attrs import evolve
+
+from spaces.model.algorithm.pipeline import Function, Image, Pipeline
+from spaces.model.expressions.expr import Call, Expr
+from spaces.model.expressions.rewrite import rewrite
+
+
+@lru_cache(maxsize=256)
+def decided_part(pipeline: Pipeline, decided: frozenset[str]) -> Pipeline:
+    """The pipeline of some Funcs, which reads the other Funcs as images."""
+    functions = tuple(_reading_images(f, decided) for f in pipeline.functions if f.name in decided)
+    read = {name for function in functions for name in function.callees}
+    images = tuple(
+        Image(buffer, type, len(f.args))
+        for f in pipeline.functions
+        for buffer, type in zip(f.buffers, f.types, strict=True)
+        if buffer in read and f.name not in decided
+    )
+    used = tuple(image for image in pipeline.images if image.name in read)
+    outputs = tuple(name for name in pipeline.outputs if name in decided)
+    return evolve(pipeline, functions=functions, images=(*used, *images), outputs=outputs)
+
+
+def _reading_images(function: Function, decided: frozenset[str]) -> Function:
+    """A Func that reads each component of an undecided Tuple as an image of its own."""
+
+    def read(node: Expr) -> Expr:
+        if isinstance(node, Call) and node.component is not None and node.target not in decided:
+            return Call(node.type, node.buffer, node.args)
+        return node
+
+    stages = (stage.mapped(lambda expr: rewrite(expr, read)) for stage in function.stages)
+    return evolve(function, stages=tuple(stages))

@@ -1,0 +1,149 @@
+"""Whether a half-decided schedule may become legal.
+
+The decided Funcs are a whole schedule of a smaller pipeline, which reads the open Funcs as images.
+A rule about records reads the entry of a Func and those of its consumers, which are decided before
+it: what it finds stays. A rule about the loop nest reads the boxes around a Func, which its
+consumers need, or sums what a kernel needs: what it finds stays, with two exceptions.
+
+- A Func that is decided later may be computed with one that is decided now. Fused loops have the
+  same kinds as before and are at least as long, so they can only cure that a loop is too short.
+- A coordinate that reads an open Func may have other limits once that Func is decided, as it may be
+  inlined.
+
+The checks of Funcs that these exceptions concern do not count, nor do those of the Funcs inside
+their loops and of all their producers.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from spaces.constraints.legality.judge import ask_nest, ask_records, bounds_of
+from spaces.constraints.rules.bounds import image_overrun, smaller_than_tile, unbounded
+from spaces.constraints.rules.findings import Asked, failing, fails
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.records import Records
+from spaces.enumerate.process.decided_part import decided_part
+from spaces.enumerate.process.state import ProcessState
+from spaces.model.algorithm.pipeline import Pipeline, Stage
+from spaces.model.expressions.expr import Call, walk
+from spaces.model.schedules.cases import is_specialized
+from spaces.model.schedules.levels import LevelError
+from spaces.model.schedules.parameters import bind, parameters
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
+
+_CURED_BY_LONGER_LOOPS = (smaller_than_tile, unbounded)
+"""The rules that a fused loop may satisfy though one of its stages alone does not: it runs over the
+domains of all its stages.
+"""
+
+
+def may_become_legal(state: ProcessState) -> bool:
+    """Whether any completion of a state may be legal at the estimates. False only if none is.
+
+    Rules about the loop nest count if all factors of the decided Funcs have numbers: some limits
+    are found only with numbers.
+    """
+    decided = frozenset(entry.name for entry in state.entries)
+    together = {c.other.func for entry in state.entries for c in entry.companions}
+    if not decided or together - decided:
+        return True
+    part = decided_part(state.pipeline, decided)
+    schedule = bind(Schedule(state.entries, part.derivations), state.numbers)
+    sizes = part.sizes()
+    if any(failing(ask_records(Records(part, schedule, state.device)), sizes)):
+        return False
+    if parameters(schedule) or is_specialized(schedule):
+        return True
+    bounds = bounds_of(part, schedule, memo=state.nests)
+    failed = failing(ask_nest(bounds, state.device), sizes)
+    return not any(_stays(state, decided, item) for item in failed)
+
+
+def _stays(state: ProcessState, decided: frozenset[str], failed: Asked) -> bool:
+    """Whether a failed check of the loop nest fails whatever the open Funcs are."""
+    about = failed.check.loop if failed.rule is image_overrun else failed.check.func
+    if about not in decided and not state.pipeline.is_image.get(about, False):
+        return False
+    changing = _unknown_reads(state.pipeline, decided, _computed(state))
+    if "compute_with" in state.choices.directives and failed.rule in _CURED_BY_LONGER_LOOPS:
+        changing |= _joinable(state.pipeline, decided)
+    return about not in _around(state.pipeline, state.entries, changing)
+
+
+def images_suffice(state: ProcessState) -> bool:
+    """Whether the decided Funcs, with numbers, need no value outside an image if all open Funcs are
+    computed at root as written. Tiles that are rounded up need more values, and the images may not
+    have them.
+    """
+    pipeline = state.pipeline
+    decided = {entry.name: entry for entry in bind(Schedule(state.entries), state.numbers).funcs}
+    plain = (FuncSchedule.default(f, stored=f.name in _read(pipeline)) for f in pipeline.functions)
+    entries = tuple(decided.get(entry.name, entry) for entry in plain)
+    try:
+        bounds = bounds_of(pipeline, Schedule(entries, pipeline.derivations), memo=state.nests)
+    except LevelError:  # an open Func reads one stage of fused loops, and another stage reads it
+        return False
+    if isinstance(bounds, Asked):
+        return False
+    checks = image_overrun.check(NestView.of(bounds, state.device), pipeline.outputs[0])
+    return not any(fails(check, pipeline.sizes(), {}) for check in checks)
+
+
+def _read(pipeline: Pipeline) -> set[str]:
+    """The outputs, and the Funcs that others read."""
+    return {*pipeline.outputs}.union(*(function.callees for function in pipeline.functions))
+
+
+def _computed(state: ProcessState) -> frozenset[str]:
+    return frozenset(entry.name for entry in state.entries if not entry.compute.is_inline)
+
+
+def _around(
+    pipeline: Pipeline, entries: tuple[FuncSchedule, ...], changing: frozenset[str]
+) -> frozenset[str]:
+    """Some Funcs, those inside their loops, and all their producers."""
+    found = set(changing)
+    for entry in reversed(entries):  # consumers first
+        if {entry.compute.func, entry.store.func} & found:
+            found.add(entry.name)
+    return frozenset(found).union(*(_producers(pipeline)[name] for name in found))
+
+
+@lru_cache(maxsize=256)
+def _unknown_reads(
+    pipeline: Pipeline, decided: frozenset[str], computed: frozenset[str]
+) -> frozenset[str]:
+    """The decided Funcs with a coordinate or limit that reads a Func which is open or inlined."""
+    unknown = {function.name for function in pipeline.functions} - computed
+
+    def reads_unknown(stage: Stage) -> bool:
+        limits = [e for r in stage.rvars for e in (r.min, r.extent)]
+        coordinates = [arg for call in stage.calls for arg in call.args]
+        found = walk(*coordinates, *stage.args, *limits, *stage.predicates)
+        return any(isinstance(node, Call) and node.target in unknown for node in found)
+
+    functions = (pipeline.function(name) for name in decided)
+    return frozenset(f.name for f in functions if any(map(reads_unknown, f.stages)))
+
+
+@lru_cache(maxsize=256)
+def _joinable(pipeline: Pipeline, decided: frozenset[str]) -> frozenset[str]:
+    """The decided Funcs with which an open one may be computed: neither reads the other."""
+    producers = _producers(pipeline)
+    return frozenset(
+        name
+        for name in decided
+        for open_ in {function.name for function in pipeline.functions} - decided
+        if name not in producers[open_] and open_ not in producers[name]
+    )
+
+
+@lru_cache(maxsize=64)
+def _producers(pipeline: Pipeline) -> dict[str, frozenset[str]]:
+    """The Funcs and images that each Func reads, directly or through others."""
+    found: dict[str, frozenset[str]] = {image.name: frozenset() for image in pipeline.images}
+    for function in pipeline.functions:
+        callees = frozenset(function.callees)
+        found[function.name] = callees.union(*(found[name] for name in callees))
+    return found

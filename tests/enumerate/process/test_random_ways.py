@@ -1,0 +1,58 @@
+"""Random schedules and their weights, against lists of all schedules."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+import spaces
+from spaces import Options, ScheduleSpace
+from spaces.enumerate.estimate import WeightedEstimate
+from tests.enumerate.pipelines import blur
+from tests.enumerate.process.test_universes import UNIVERSES
+
+
+@pytest.mark.parametrize(
+    ("universe", "draws"),
+    [("tails", 300), ("storage", 200), ("bounds", 600), ("blocks and threads", 400)],
+)
+def test_the_mean_weight_is_the_number_of_schedules(universe: str, draws: int) -> None:
+    space = ScheduleSpace(*UNIVERSES[universe])
+    weights = [float(draw.weight) for draw in itertools.islice(space.draws(seed=1), draws)]
+    mean = sum(weights) / draws
+    deviation = math.sqrt(sum((w - mean) ** 2 for w in weights) / (draws - 1) / draws)
+    assert deviation < mean / 8  # else the next line says little
+    assert abs(mean - space.count()) < 4 * deviation
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_80"])
+def test_expert_spaces_are_sampled(target: str) -> None:
+    device = spaces.device(target)
+    space = ScheduleSpace(blur(), device, Options.expert(device))
+    drawn = space.sample(4, seed=2)
+    assert all(schedule in space for schedule in drawn)
+    assert len(set(drawn)) > 2
+    assert drawn == space.sample(4, seed=2)
+
+
+def test_draws_have_no_weight_unless_they_are_legal() -> None:
+    space = ScheduleSpace(*UNIVERSES["an index that reads a Func"])
+    draws = list(itertools.islice(space.draws(), 30))
+    assert {draw.weight > 0 for draw in draws} == {True, False}
+    assert all((draw.weight > 0) == (draw.schedule is not None) for draw in draws)
+
+
+def test_an_estimate_by_weights() -> None:
+    space = ScheduleSpace(*UNIVERSES["bounds"])
+    found = space.estimate(50)
+    assert isinstance(found, WeightedEstimate)
+    assert (found.samples, found.legal) == (50, 50)
+    assert found.low <= space.count() <= found.high == space.candidates
+    shown = str(WeightedEstimate(10**400, 4, 3, Fraction(10**320, 3)))
+    assert shown == (
+        "at least 1.67e+318 with 95 % confidence and at most 1.00e+400; the mean weight of 4 "
+        "samples, 3 of them legal, is 3.33e+319"
+    )
