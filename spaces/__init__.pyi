@@ -351,7 +351,12 @@ from spaces.enumerate.space import (
     EmptySpaceError as EmptySpaceError,
 )
 from spaces.enumerate.structure import Structure as Structure
-from spaces.enumerate.estimate import CountBounds as CountBounds, CountEstimate as CountEstimate
+from spaces.enumerate.estimate import (
+    CountBounds as CountBounds,
+    CountEstimate as CountEstimate,
+    WeightedEstimate as WeightedEstimate,
+)
+from spaces.enumerate.draws import Draw as Draw, Sampled as Sampled
 from spaces.enumerate.events import Counted as Counted
 from spaces.enumerate.options import (
     Options as Options,

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from attrs import frozen
 
-Value = TypeVar("Value")
+Made = TypeVar("Made")
 
 
 class OutOfTime(BaseException):
@@ -71,7 +71,7 @@ class Deadline:
         finally:
             _kept.reset(token)
 
-    def each(self, values: Iterable[Value]) -> Iterator[Value]:
+    def each(self, values: Iterable[Made]) -> Iterator[Made]:
         """The same values; the deadline is kept while each is made.
 
         Raises:
