@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
 from attrs import field, frozen
 
 from backend.ir.program import LoopProgram
@@ -35,20 +36,22 @@ class Arrays:
             self._memory[flat] = {name: self.cells(name, array, flat) for name, array in images}
         return self._memory[flat]
 
-    def flat(self, name: str, at: tuple[int, ...]) -> int:
-        """The flat index of a coordinate."""
-        ends = zip(at, self.ranges[name], self.strides[name], strict=True)
-        return sum((x - low) * stride for x, (low, _), stride in ends)
-
     def places(self, name: str) -> Iterator[tuple[int, ...]]:
         """Every coordinate, in the order of a NumPy array: the last dimension is the innermost."""
         spans = [range(low, low + extent) for low, extent in reversed(self.ranges[name])]
         return (at[::-1] for at in product(*spans))
 
+    def flat_places(self, name: str) -> list[int]:
+        """The flat index of every coordinate, in the same order."""
+        found = np.zeros(1, np.int64)
+        for (_, extent), stride in zip(self.ranges[name], self.strides[name], strict=True):
+            found = np.add.outer(np.arange(extent) * stride, found).reshape(-1)
+        return found.tolist()
+
     def cells(self, name: str, values: Any, flat: bool) -> Cells:
         """The elements of an array, by coordinate or by flat index."""
-        found = zip(self.places(name), values.reshape(-1).tolist(), strict=True)
-        return {self.flat(name, at) if flat else at: value for at, value in found}
+        places = self.flat_places(name) if flat else self.places(name)
+        return dict(zip(places, values.reshape(-1).tolist(), strict=True))
 
     @property
     def variables(self) -> dict[str, int]:
@@ -80,7 +83,7 @@ def outcome(
     """The values of the outputs after a run, by coordinate; or the message with which it ended."""
     flat = is_flat(program)
     outputs = [buffer.name for buffer in program.buffers if buffer.is_output]
-    places = {n: [arrays.flat(n, at) if flat else at for at in arrays.places(n)] for n in outputs}
+    places = {n: arrays.flat_places(n) if flat else list(arrays.places(n)) for n in outputs}
     try:
         found = run_program(
             program,
