@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
-from functools import reduce
+from functools import cache, reduce
 from math import prod
 from operator import itemgetter
 from typing import Any, NoReturn, TypeAlias
@@ -457,6 +457,12 @@ def _in_lanes(node: Expr) -> Callable[..., Any]:
     return each
 
 
+@cache
+def _bits(name: str, type: Type, value: int) -> int:
+    """A count of the bits of a number; its formula is long, and the same numbers come again."""
+    return read(bit_count(name, type), {VALUE: value}, INTEGERS)
+
+
 def _single(node: Expr) -> Callable[..., Any]:
     wrap = _wrap(node.type.element)
     match node:
@@ -467,8 +473,8 @@ def _single(node: Expr) -> Callable[..., Any]:
         case Op(name=name) if name in SAYING:
             return lambda value, *_: wrap(value)
         case Op(name=name) if name in BIT_COUNTS:
-            counted = bit_count(name, node.args[0].type.element)
-            return lambda value: wrap(read(counted, {VALUE: value}, INTEGERS))
+            type = node.args[0].type.element
+            return lambda value: wrap(_bits(name, type, value))
         case Op(name=name):
             apply = INTEGERS.operators[name]
             return lambda *parts: wrap(apply(*parts))
