@@ -1,4 +1,4 @@
-"""Differential fuzzing over a thousand schedules; ``python -m tests.differential`` runs more.
+"""Differential fuzzing over 700 schedules; ``python -m tests.differential`` runs more.
 
 What ``verify`` calls legal lowers, compiles and computes what the reference computes; of what it
 calls illegal it names a rule; and rules that are about wrong results are seen to be right.
@@ -45,7 +45,7 @@ from tests.differential.subjects import EXACT, ODD, Subject, subject
 from tests.differential.summary import Summary
 from tests.differential.test_regressions import IMAGE, PLACE, window_sum
 
-SEED, CASES = 20, 1000
+SEED, CASES = 20, 700
 ZERO = constant(0, Int32)
 SIZES = tuple({"out": ((0, width), (0, 4))} for width in (8, 7, 20))
 
@@ -75,14 +75,14 @@ def test_about_half_are_legal_in_every_kind_of_pipeline(total: Summary) -> None:
 
 
 def test_compiled_code_and_kernels_ran(total: Summary) -> None:
-    assert total.runs["compiled"] > 750
-    assert total.runs["interpreted"] > 100
+    assert total.runs["compiled"] > 525
+    assert total.runs["interpreted"] > 70
 
 
 def test_claims_of_wrong_results_are_seen_to_be_right(total: Summary) -> None:
-    """A rule that is broken alone half a dozen times goes wrong at least once unchecked."""
-    assert not total.silent(least=6)
-    assert sum(total.shown.values()) > 100
+    """A rule that is broken alone four times goes wrong at least once unchecked."""
+    assert not total.silent(least=4)
+    assert sum(total.shown.values()) > 70
 
 
 def test_every_rule_says_what_it_is_about() -> None:
