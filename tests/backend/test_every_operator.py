@@ -5,13 +5,14 @@ the values of the reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import cache
 
 import numpy as np
 import pytest
 
 from backend.arguments import RequirementError
-from backend.compile import compile_cpu
+from backend.compile import CompiledPipeline, compile_cpu
 from backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
@@ -31,6 +32,7 @@ from spaces.model.expressions.expr import Expr, cast, constant
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.schedule import Schedule
+from tests.differential.quick_code import quick_code
 from tests.every_operator import OPERATORS, Form, some
 
 X, C = Var("x"), Var("c")
@@ -103,13 +105,11 @@ def condition(form: Form) -> list[Func]:
 
 
 def constants(form: Form) -> list[Func]:
-    funcs = []
+    f = func("constants", form)
     columns = [pixels(type, i)[:4] for i, type in enumerate(form.operands)]
-    for values in zip(*columns, strict=True):
-        operands = zip(values, form.operands, strict=True)
-        funcs.append(Func(f"of{len(funcs)}_{func('constants', form).name}"))
-        funcs[-1][X] = form.of(*(constant(v.item(), type) for v, type in operands))
-    return funcs
+    rows = [zip(values, form.operands, strict=True) for values in zip(*columns, strict=True)]
+    f[X] = tuple(form.of(*(constant(v.item(), type) for v, type in row)) for row in rows)
+    return [f]
 
 
 def inlined_constants(form: Form) -> list[Func]:
@@ -216,16 +216,25 @@ def outcome(run: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray] |
         return None
 
 
-def assert_compiled_as_evaluated(name: str, algorithm: Pipeline, is_rounded: bool) -> None:
-    """Asserts that compiled loops and compiled vectors give the values of the reference."""
+def compiled(algorithm: Pipeline, chosen: Schedule, is_optimised: bool) -> CompiledPipeline:
+    with nullcontext() if is_optimised else quick_code():
+        return compile_cpu(checked(algorithm, chosen))
+
+
+def assert_compiled_as_evaluated(
+    name: str, algorithm: Pipeline, is_rounded: bool, turn: int
+) -> None:
+    """Asserts that compiled loops and compiled vectors give the values of the reference. LLVM's
+    optimiser sees the loops in even turns, the vectors in odd ones.
+    """
     sizes = dict.fromkeys(algorithm.outputs, (SIZE,))
     wanted = outcome(lambda: evaluate(algorithm, inputs(algorithm), sizes=sizes))
     vectors = schedule(algorithm)
     for output in algorithm.outputs:
         vectors = vectors.func(output).vectorize("x", 8)
-    for chosen in (schedule(algorithm).schedule, vectors.schedule):
-        compiled = compile_cpu(checked(algorithm, chosen))
-        found = outcome(lambda: compiled.run(inputs(algorithm), sizes=sizes))  # noqa: B023
+    for at, chosen in enumerate((schedule(algorithm).schedule, vectors.schedule)):
+        code = compiled(algorithm, chosen, is_optimised=turn % 2 == at)
+        found = outcome(lambda: code.run(inputs(algorithm), sizes=sizes))  # noqa: B023
         assert (found is None) == (wanted is None), name
         for output, values in (wanted or {}).items():
             assert found is not None
@@ -234,20 +243,20 @@ def assert_compiled_as_evaluated(name: str, algorithm: Pipeline, is_rounded: boo
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_values_and_conditions(name: str) -> None:
-    for form in some(name, 5):
+    for turn, form in enumerate(some(name, 5)):
         kinds = {k: v for k, v in ANYWHERE.items() if k != "condition" or name not in ROUNDED}
         funcs = [f for making in kinds.values() for f in making(form)]
-        assert_compiled_as_evaluated(name, pipeline(funcs), name in ROUNDED)
+        assert_compiled_as_evaluated(name, pipeline(funcs), name in ROUNDED, turn)
 
 
 @pytest.mark.parametrize("name", [n for n in OPERATORS if n not in ROUNDED])
 def test_places(name: str) -> None:
-    for form in some(name, 3):
+    for turn, form in enumerate(some(name, 3)):
         # require() may stand only in values.
         direct = ("where", "left side") if name == REQUIRE else ()
         kinds = {k: v for k, v in PLACES.items() if k not in direct}
         funcs = [f for making in kinds.values() for f in making(form)]
-        assert_compiled_as_evaluated(name, pipeline(funcs), False)
+        assert_compiled_as_evaluated(name, pipeline(funcs), False, turn)
 
 
 def parameters(form: Form) -> tuple[Expr, dict[str, float]]:
@@ -259,7 +268,7 @@ def parameters(form: Form) -> tuple[Expr, dict[str, float]]:
 
 @pytest.mark.parametrize("name", [n for n in OPERATORS if n not in (*ROUNDED, *RANDOM, REQUIRE)])
 def test_parameters_decide_extents_requirements_and_cases(name: str) -> None:
-    for form in some(name, 3):
+    for turn, form in enumerate(some(name, 3)):
         asked, values = parameters(form)
         f, r = Func("f"), RDom([(0, fn.clamp(number(asked), 1, 5))], "r")
         f[X] = fn.select(truth(asked), 1, 2)
@@ -267,7 +276,8 @@ def test_parameters_decide_extents_requirements_and_cases(name: str) -> None:
         algorithm = pipeline(f)
         wanted = evaluate(algorithm, {}, values, {"f": (SIZE,)})["f"]
         plain = schedule(algorithm).func("f")
-        for chosen in (plain, plain.specialize(truth(asked)).vectorize("x", 8)):
-            compiled = compile_cpu(checked(algorithm, chosen.schedule))
-            found = compiled.run({}, values, sizes={"f": (SIZE,)})["f"]
+        vectors = plain.specialize(truth(asked)).vectorize("x", 8)
+        for at, chosen in enumerate((plain, vectors)):
+            code = compiled(algorithm, chosen.schedule, is_optimised=turn % 2 == at)
+            found = code.run({}, values, sizes={"f": (SIZE,)})["f"]
             assert_same(found, wanted, f"{form} of {values}", False)

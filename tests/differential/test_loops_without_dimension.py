@@ -183,8 +183,8 @@ def texts(at: LoopCase) -> list[str]:
 
 @define
 class Prover:
-    """Proves what schedules of one pipeline have to meet. Most obligations of a schedule are those
-    of others too, and are decided once.
+    """Proves what schedules have to meet. Most obligations of a schedule are those of others too,
+    and are decided once.
     """
 
     _decider: Decider = field(factory=Decider)
@@ -195,6 +195,12 @@ class Prover:
         new = [o for o in obligations(verdict) if o not in self._proven]
         self._proven.update(o for o in new if isinstance(self._decider.decide(o), Proven))
         return [o for o in new if o not in self._proven]
+
+
+@cache
+def prover() -> Prover:
+    """That of all places."""
+    return Prover()
 
 
 @cache
@@ -215,13 +221,12 @@ def oracle(algorithm: Callable[[], list[Func]]) -> Oracle:
 def test_what_is_legal_is_right_and_what_is_not_names_a_rule(at: LoopCase) -> None:
     """Some of both are at each place."""
     known = oracle(at.algorithm)
-    prover = Prover()
-    became = [_tried(known, at, prover, *numbered) for numbered in enumerate(texts(at), 1)]
+    became = [_tried(known, at, *numbered) for numbered in enumerate(texts(at), 1)]
     assert became.count("legal") >= 30
     assert len(set(became)) > 15
 
 
-def _tried(known: Oracle, at: LoopCase, prover: Prover, number: int, text: str) -> str:
+def _tried(known: Oracle, at: LoopCase, number: int, text: str) -> str:
     """What became of a schedule: "legal", the rules that it breaks, or how its text is refused."""
     built, target = known.subject.pipeline, device(at.target)
     try:
@@ -242,7 +247,7 @@ def _tried(known: Oracle, at: LoopCase, prover: Prover, number: int, text: str) 
         return " ".join(outcome.rules)
     outcome = Fuzzer(0, compiled_every=COMPILED_EVERY).judge_legal(case, known, verdict)
     assert not outcome.mismatch, f"{text}: {outcome.mismatch}"
-    unproven = prover.unproven(verdict)
+    unproven = prover().unproven(verdict)
     assert not unproven, f"{text}: {unproven[0]}"
     if number % COMPILED_EVERY == 0:
         assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs), text
