@@ -39,6 +39,9 @@ ORDERS: tuple[ThreadOrder, ...] = get_args(ThreadOrder)
 
 _MESSAGE_BYTES = 512
 
+_FLAGS = ("-O2", "-fPIC", "-shared")
+"""How g++ builds a text."""
+
 _OUTSIDE = 2
 """The value that ``shim_run`` returns after an access outside of memory."""
 
@@ -168,4 +171,4 @@ class _Library:
 @lru_cache(maxsize=256)
 def _load(module: CudaModule) -> _Library:
     with tempfile.TemporaryDirectory() as folder:  # the loaded library outlives its file
-        return _Library(build(library_text(module), Path(folder), ("-O2", "-fPIC", "-shared")))
+        return _Library(build(library_text(module), Path(folder), _FLAGS))
