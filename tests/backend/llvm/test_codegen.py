@@ -43,18 +43,27 @@ NUMBERS = [t for t in SCALAR_TYPES.values() if not t.is_bool]
 ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
 
 
+Outputs = dict[str, np.ndarray]
+
+
 def on_images(type: Type, expr: Expr, *, vectors: bool) -> tuple[np.ndarray, np.ndarray]:
     """The values of compiled code and of the reference for ``expr`` over random images a and b."""
+    found, wanted = all_on_images(expr, vectors=vectors)
+    return found["out"], wanted["out"]
+
+
+def all_on_images(values: Expr | tuple[Expr, ...], *, vectors: bool) -> tuple[Outputs, Outputs]:
+    """The same for one value or several, by the name of the output."""
     out = Func("out")
-    out[X] = expr
+    out[X] = values
     algorithm = pipeline(out)
     directives = schedule(algorithm)
     if vectors:
         directives = directives.vectorize("x", 16, "guard_with_if")
     inputs = {i.name: random_image(i.type, (999,), ord(i.name)) for i in algorithm.images}
     sizes = {"out": [999]}
-    found = compile_cpu_unchecked(algorithm, directives.schedule).run(inputs, sizes=sizes)["out"]
-    return found, evaluate(algorithm, inputs, sizes=sizes)["out"]
+    found = compile_cpu_unchecked(algorithm, directives.schedule).run(inputs, sizes=sizes)
+    return found, evaluate(algorithm, inputs, sizes=sizes)
 
 
 def images(type: Type) -> tuple[Expr, Expr]:
@@ -108,9 +117,11 @@ def test_comparisons_and_logic(type: Type, vectors: bool) -> None:
 @pytest.mark.parametrize("source", SCALAR_TYPES.values(), ids=str)
 def test_casts_between_all_types(source: Type, vectors: bool) -> None:
     a, _ = images(source)
-    for target in SCALAR_TYPES.values():
-        found, wanted = on_images(source, cast(target, a), vectors=vectors)
-        np.testing.assert_array_equal(found, wanted, err_msg=str(target), strict=True)
+    casts = tuple(cast(target, a) for target in SCALAR_TYPES.values())
+    found, wanted = all_on_images(casts, vectors=vectors)
+    assert len(found) == len(casts)
+    for output, values in wanted.items():
+        np.testing.assert_array_equal(found[output], values, err_msg=output, strict=True)
 
 
 @pytest.mark.parametrize("type", [Float32, Float64], ids=str)
