@@ -93,10 +93,22 @@ def check(
         SizeError: the schedule does not work for these sizes.
     """
     compiled = compile_cpu_unchecked(pipeline, schedule, threads=threads)
-    sizes = buffer_sizes(pipeline, loop_nest(pipeline, schedule), outputs, least)
+    check_values(compiled, outputs, seed, least, at_end)
+    return compiled
+
+
+def check_values(
+    compiled: CompiledPipeline,
+    outputs: Ranges,
+    seed: int = 0,
+    least: tuple[int, ...] = (1, 1, 1),
+    at_end: bool = True,
+) -> None:
+    """Runs compiled code, and compares as :func:`check` does."""
+    pipeline = compiled.pipeline
+    sizes = buffer_sizes(pipeline, loop_nest(pipeline, compiled.schedule), outputs, least)
     inputs = images(pipeline, sizes, seed, at_end=at_end)
     found = run_guarded(compiled, inputs, sizes)
     wanted = evaluate(pipeline, inputs, sizes=sizes)
     for name, array in wanted.items():
         np.testing.assert_array_equal(found[name], array, strict=True)
-    return compiled
