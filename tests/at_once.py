@@ -42,7 +42,7 @@ from tests.cpus import FOUR_CORES
 X, Y = Var("x"), Var("y")
 SMALL = Options(
     root=("strips", "tiles"),
-    inner=("serial", "vectors"),
+    inner=("vectors",),
     row_tiles=(64,),
     tiles=(8, 32),
     lanes=(1,),
