@@ -6,6 +6,7 @@ import math
 import pickle
 import random
 from collections.abc import Callable
+from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -83,14 +84,21 @@ def is_at_root(schedule: Schedule) -> bool:
     return all(entry.compute.is_root for entry in schedule.funcs)
 
 
+@cache
+def members(device: Device) -> dict[Schedule, Features]:
+    """All schedules of a space without restrictions, with their features."""
+    sizes = BLUR.sizes()
+    space = ScheduleSpace(BLUR, device, SMALL[device])
+    return {one: features(BLUR, one).read_ints(sizes) for one in space}
+
+
 @pytest.mark.parametrize(("device", "text"), CASES)
 def test_a_restricted_space_is_the_space_filtered(device: Device, text: str) -> None:
-    whole = ScheduleSpace(BLUR, device, SMALL[device])
+    whole = members(device)
     where = [parse_restriction(text)]
     restricted = ScheduleSpace(BLUR, device, SMALL[device], where=where)
-    sizes, is_wanted = BLUR.sizes(), WANTED[device, text]
-    wanted = [one for one in whole if is_wanted(one, features(BLUR, one).read_ints(sizes))]
-    assert 0 < len(wanted) < whole.count()
+    wanted = [one for one in whole if WANTED[device, text](one, whole[one])]
+    assert 0 < len(wanted) < len(whole)
     assert list(restricted) == wanted
     assert restricted.count() == len(wanted)
     assert restricted.rank(wanted[-1]) == len(wanted) - 1

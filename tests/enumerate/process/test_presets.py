@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 import pytest
 
@@ -21,6 +22,7 @@ NOT_EXPERT = {
 }
 
 
+@cache
 def hand(app: str, kind: str) -> tuple[spaces.Pipeline, spaces.Schedule, spaces.Device]:
     pipeline = APPS[app].pipeline()
     text = APPS[app].schedules[kind].read_text()
