@@ -31,6 +31,7 @@ from spaces.constraints.devices.device import CpuDevice, Device, device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.enumerate.board import Limits
 from spaces.enumerate.events import Found
+from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import search
 from spaces.model.algorithm.pipeline import Pipeline
@@ -84,7 +85,7 @@ def _search(pipeline: Pipeline, target: Device, cost: str) -> list[Found]:
     """The best schedules by a cost model, all of them verified."""
     kind = "CPU" if isinstance(target, CpuDevice) else "GPU"
     heading(f"\n{2 if kind == 'CPU' else 5}. The space of its schedules for {target.name}")
-    space = ScheduleSpace(pipeline, target)
+    space = ScheduleSpace(pipeline, target, Options.small(target))
     line(f"{space.candidates:.3g} candidates: where to compute, in which order, in which tiles.")
     start = time.perf_counter()
     limits = Limits(top=FINALISTS, seconds=SEARCH_SECONDS)

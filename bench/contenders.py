@@ -20,6 +20,7 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.board import Limits
+from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Pipeline
@@ -93,7 +94,7 @@ class Searched:
 def searched(app: str, cost: str = "reuse", strategy: str = "stagewise") -> Searched:
     """Searches the space of an app for this CPU, and times the finalists in turns."""
     pipeline = pipeline_of(app)
-    space = ScheduleSpace(pipeline, device("cpu"))
+    space = ScheduleSpace(pipeline, device("cpu"), Options.small(device("cpu")))
     start = time.perf_counter()
     limits = Limits(top=FINALISTS, seconds=SEARCH_SECONDS)
     done = best(search(space, cost, strategy, limits))

@@ -20,8 +20,9 @@ from apps.command_line.progress import Reporter
 from apps.command_line.space import Leave, Limit, Most, OptionsName, Preset, Where, space_of
 from apps.errors import CommandError
 from spaces.enumerate.emptiness import explain_empty
-from spaces.enumerate.space import EmptySpaceError
+from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 
 T = TypeVar("T")
@@ -37,12 +38,12 @@ Seconds = Annotated[
     "Print legal schedules, always in the same order.",
     "enumerate blur --limit 3",
     "enumerate harris --limit 0 --seconds 5",
-    "enumerate toy_sum --device sm_80 --limit 0 --json",
+    "enumerate toy_sum --device sm_80 --options small --limit 0 --json",
 )
 def enumerate_schedules(
     app: AppName,
     device: DeviceName = "cpu",
-    options: OptionsName = Preset.SMALL,
+    options: OptionsName = Preset.EXPERT,
     where: Where = None,
     leave: Leave = None,
     limit: Limit = 10,
@@ -80,14 +81,14 @@ def enumerate_schedules(
 
 @command(
     "sample",
-    "Print random legal schedules; all have the same chance.",
+    "Print random legal schedules.",
     "sample blur --count 3 --seed 7",
     "sample unsharp --device sm_80 --seconds 5 --json",
 )
 def sample(
     app: AppName,
     device: DeviceName = "cpu",
-    options: OptionsName = Preset.SMALL,
+    options: OptionsName = Preset.EXPERT,
     where: Where = None,
     leave: Leave = None,
     count: Number = 1,
@@ -95,12 +96,12 @@ def sample(
     seconds: Most = 30.0,
     as_json: AsJson = False,
 ) -> None:
-    """Print random legal schedules. All schedules of the space have the same chance, and the same
-    one may come twice.
+    """Print random legal schedules. The same one may come twice. With --options small all have the
+    same chance.
     """
     space = space_of(find(app), device, options, where=where, leave=leave)
     try:
-        drawn = space.sample(count, seed, seconds=seconds)
+        drawn = _sampled(space, count, seed, seconds)
     except (EmptySpaceError, TimeoutError, ValueError) as error:
         raise CommandError(str(error)) from None
     texts = [format_schedule(schedule, space.pipeline) for schedule in drawn]
@@ -112,16 +113,27 @@ def sample(
         line(f"# {number}\n{text}")
 
 
+def _sampled(space: ScheduleSpace, count: int, seed: int, seconds: float) -> list[Schedule]:
+    """Random legal schedules, with progress."""
+    drawn: list[Schedule] = []
+    with Reporter(seconds) as reporter:
+        for sampled in space.sampling(count, seed, seconds=seconds):
+            drawn = sampled.schedules
+            funnel = {"schedules drawn": sampled.tried, "legal": len(drawn)}
+            reporter.show("sampling", funnel, step=(len(drawn), count))
+    return drawn
+
+
 @command(
     "rank",
     "Print the place of a legal schedule in its space.",
-    "rank toy_sum --schedule my.sched",
+    "rank toy_sum --options small --schedule my.sched",
 )
 def rank(
     app: AppName,
     schedule: ScheduleFile,
     device: DeviceName = "cpu",
-    options: OptionsName = Preset.SMALL,
+    options: OptionsName = Preset.EXPERT,
     where: Where = None,
     leave: Leave = None,
     seconds: Most = 60.0,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
@@ -49,6 +49,11 @@ Count: TypeAlias = CountBounds | CountEstimate | WeightedEstimate
 
 SAMPLES = 50
 """Number of candidates that `count` samples to estimate a larger space."""
+
+BOUNDING = 0.1
+"""The share of the time limit of `count` in which to find bounds of the number, if it has no exact
+count.
+"""
 
 Limit = Annotated[
     int, typer.Option("--limit", min=0, help="Print at most this many schedules; 0 prints all.")
@@ -122,49 +127,63 @@ Most = Annotated[
 @command(
     "count",
     "Count the legal schedules, or estimate their number.",
-    "count toy_sum",
+    "count toy_sum --options small",
     "count unsharp --device sm_80 --seconds 10",
     "count blur --where 'bytes_stored(blur_x) <= 8 * KiB' --leave blur_y",
 )
 def count(
     app: AppName,
     device: DeviceName = "cpu",
-    options: OptionsName = Preset.SMALL,
+    options: OptionsName = Preset.EXPERT,
     where: Where = None,
     leave: Leave = None,
     seed: Seed = 0,
     seconds: Most = 60.0,
     as_json: AsJson = False,
 ) -> None:
-    """Count the legal schedules. For a large space, estimate their number, or give bounds if loops
-    are decided one by one.
+    """Count the legal schedules. For a large space, estimate their number, and give bounds, too, if
+    loops are decided one by one.
     """
     space = space_of(find(app), device, options, where=where, leave=leave)
     deadline = Deadline.after(seconds)
     try:
         candidates = _candidates(space, deadline)
-        if candidates <= EXACT_UP_TO:
-            found: Count = _counted(space, deadline)
-        elif space.decides_loops:
-            found = space.bounds(seconds=deadline.left)
-        else:
-            found = space.estimate(SAMPLES, seed, seconds=deadline.left)
+        counts = _counts(space, candidates, seed, deadline)
     except (TimeoutError, OutOfTime) as error:
         said = str(error) or f"Counting the candidates takes longer than {seconds:g} s."
         raise CommandError(said) from None
+    exact = isinstance(counts[0], CountBounds) and counts[0].is_exact
     if as_json:
-        exact = isinstance(found, CountBounds) and found.is_exact
-        report = {"app": app, "device": device, "candidates": candidates, "exact": exact}
+        report: dict[str, Any] = {
+            "app": app, "device": device, "candidates": candidates, "exact": exact,
+        }  # fmt: skip
+        report |= _numbers(counts[0])
+        if len(counts) > 1:
+            report["estimate"] = _numbers(counts[1])
         with any_digits():
-            line(json.dumps(report | _numbers(found), indent=2))
+            line(json.dumps(report, indent=2))
         return
     line(f"{about(candidates)} candidates")
-    if isinstance(found, CountBounds) and found.is_exact:
-        line(f"{found.low:,} legal schedules")
-        if not found.low:
+    if exact:
+        line(f"{counts[0].low:,} legal schedules")
+        if not counts[0].low:
             line(str(explain_empty(space, seconds=deadline.left)))
-    else:
+        return
+    for found in counts:
         line(f"legal schedules: {found}")
+
+
+def _counts(space: ScheduleSpace, candidates: int, seed: int, deadline: Deadline) -> list[Count]:
+    """What is known of the number of schedules: exact, or certain bounds and an estimate."""
+    if candidates <= EXACT_UP_TO:
+        return [_counted(space, deadline)]
+    if not space.decides_loops:
+        return [_estimated(space, seed, deadline.left)]
+    bounds = space.bounds(seconds=BOUNDING * deadline.left)
+    try:
+        return [bounds, _estimated(space, seed, deadline.left)]
+    except TimeoutError:
+        return [bounds]
 
 
 @contextmanager
@@ -180,12 +199,22 @@ def any_digits() -> Iterator[None]:
         sys.set_int_max_str_digits(most)
 
 
-def _numbers(found: Count) -> dict[str, int]:
+def _numbers(found: Count) -> dict[str, Any]:
     """The numbers of a count; ``legal`` only if it is known or estimated."""
     numbers = {"low": math.floor(found.low), "high": math.ceil(found.high)}
     if not isinstance(found, CountBounds):
         return {"legal": round(found.mean), **numbers}
     return {"legal": found.low, **numbers} if found.is_exact else numbers
+
+
+def _estimated(space: ScheduleSpace, seed: int, seconds: float) -> Count:
+    """An estimate, with progress."""
+    found: CountEstimate | WeightedEstimate
+    with Reporter(seconds) as reporter:
+        for found in space.estimating(SAMPLES, seed, seconds=seconds):
+            funnel = {"schedules drawn": found.samples, "legal": found.legal}
+            reporter.show("estimating", funnel, step=(found.samples, SAMPLES))
+    return found
 
 
 def _candidates(space: ScheduleSpace, deadline: Deadline) -> int:
@@ -209,12 +238,12 @@ def _counted(space: ScheduleSpace, deadline: Deadline) -> CountBounds:
     "search harris --top 3 --seconds 10",
     "search blur --device sm_80 --cost occupancy --strategy beam",
     "search toy_sum --cost my_model.py:price --strategy exhaustive",
-    "search sgemm --options expert --seconds 30",
+    "search sgemm --options everything --seconds 30",
 )
 def search(
     app: AppName,
     device: DeviceName = "cpu",
-    options: OptionsName = Preset.SMALL,
+    options: OptionsName = Preset.EXPERT,
     where: Where = None,
     leave: Leave = None,
     cost: Cost = "",

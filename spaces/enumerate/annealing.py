@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
@@ -14,13 +14,12 @@ from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.exhaustive import cheapest
 from spaces.enumerate.ladder import incumbents, offered
 from spaces.enumerate.menus import entry_parameters
-from spaces.enumerate.options import Options
 from spaces.enumerate.process.decision import FormParts
 from spaces.enumerate.process.partial import PartialSchedule, form_of
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.structure import Structure
-from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule
 
@@ -66,13 +65,12 @@ class Annealing:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
-        simple = _simple(space)
         if self.start is not None:
             yield from offered(space, model, board, self.start)
-        elif simple is not None and self.opening is None:
-            yield from incumbents(simple, model, board)
-        elif simple is not None and self.opening is not None:
-            yield from self.opening.searched(simple, model, board, OPENING)
+        elif self.opening is None or not _has_patterns(space):
+            yield from incumbents(space, model, board)
+        else:
+            yield from self.opening.searched(space, model, board, OPENING)
         if not board.has_schedule:
             yield from _first(space, model, board)
         if not board.best:
@@ -170,27 +168,22 @@ class _Place:
         return _Place((*structural, *first.along(form)), form)
 
 
-def _simple(space: ScheduleSpace) -> ScheduleSpace | None:
-    """The space if it has whole patterns, or else the small space of its pipeline; None if the
-    restrictions name loops that patterns do not have.
-    """
-    if not space.decides_loops:
-        return space
+def _has_patterns(space: ScheduleSpace) -> bool:
+    """Whether the restrictions name only loops that patterns have."""
     try:
-        return evolve(space, options=Options.small(space.device))
+        return bool(space.of_patterns)
     except ValueError:
-        return None
+        return False
 
 
 def _first(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
-    """Offers the first schedule of the iteration, if there is time to find it."""
+    """Offers a random schedule, if there is time to find it."""
     try:
-        with board.deadline.kept(), Deadline.after(FINDING).kept():
-            schedule = next(iter(space), None)
-    except OutOfTime:
+        with board.deadline.kept():
+            (schedule,) = space.sample(1, board.limits.seed, seconds=FINDING)
+    except (OutOfTime, TimeoutError, EmptySpaceError):
         return
-    if schedule is not None:
-        yield from offered(space, model, board, schedule)
+    yield from offered(space, model, board, schedule)
 
 
 def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:

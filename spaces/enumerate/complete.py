@@ -10,7 +10,7 @@ from attrs import define, field
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.given import check_given
-from spaces.enumerate.options import Options, default_options
+from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
@@ -75,7 +75,7 @@ def complete(
         partial: a schedule with entries for some of its Funcs; the others are open. See
             :func:`open_funcs` to take Funcs out of a schedule.
         device: the device that the schedules are for.
-        options: the choices for open Funcs; by default those that people try on such a device.
+        options: the choices for open Funcs; by default :meth:`Options.small`, few enough to list.
         limit: the largest number of completions.
         seconds: the time limit.
 
@@ -84,7 +84,7 @@ def complete(
         TypeError: an argument is not a Pipeline, Schedule or Device.
     """
     check_given("complete", pipeline=pipeline, schedule=partial, device=device)
-    chosen = default_options(device) if options is None else options
+    chosen = Options.small(device) if options is None else options
     space = ScheduleSpace(derived(pipeline, partial), device, chosen, partial)
     return Completions(space, limit, seconds)
 

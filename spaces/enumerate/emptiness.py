@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from spaces.constraints.solver.emptiness import Emptiness
 from spaces.constraints.solver.emptiness import explain_empty as explain_universe
 from spaces.enumerate.decisions import universe
@@ -14,12 +16,19 @@ def explain_empty(space: ScheduleSpace, *, seconds: float = 10.0) -> Emptiness:
 
     The set is minimal: without one of these rules, or with another option for one of these
     decisions, a schedule might be legal. ``seconds`` is the time limit; after it the answer is
-    ``unknown``.
+    ``unknown``. Where loops are decided one by one, only the schedules of whole patterns are
+    explained; if none of them is legal, the answer is ``unknown``, too, with the rules and options
+    that exclude them.
+
+    Raises:
+        ValueError: a restriction names a loop that no pattern has.
     """
     deadline = Deadline.after(seconds)
     try:
         with deadline.kept():
-            decisions = universe(space)
+            decisions = universe(space.of_patterns)
     except OutOfTime:
         return Emptiness("unknown")
-    return explain_universe(decisions, space.device, seconds=deadline.left)
+    found = explain_universe(decisions, space.device, seconds=deadline.left)
+    is_part = space.decides_loops and found.answer == "empty"
+    return evolve(found, answer="unknown") if is_part else found

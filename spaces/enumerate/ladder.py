@@ -93,9 +93,13 @@ def filled(
 def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
     """Offers the legal schedules of the ladder: the first one however long it takes, others in
     :data:`SHARE` of the time limit. The first one has an infinite cost if there is no time to price
-    it.
+    it. Offers none if the restrictions name loops that patterns lack.
     """
     seen: set[Schedule] = set()
+    try:
+        space = space.of_patterns
+    except ValueError:
+        return
     for rung in RUNGS:
         limit = board.until(SHARE) if board.has_schedule else NO_DEADLINE
         try:

@@ -183,5 +183,5 @@ def _on(device: Device) -> tuple[str, ...]:
 
 
 def default_options(device: Device) -> Options:
-    """The options of a space by default: :meth:`Options.small`."""
-    return Options.small(device)
+    """The options of a space by default: :meth:`Options.expert`."""
+    return Options.expert(device)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import overload
 
 import numpy as np
-from attrs import Factory, field, frozen
+from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device
@@ -130,6 +130,16 @@ class ScheduleSpace:
         return any(name in LOOP_BY_LOOP for name in names)
 
     @cached_property
+    def of_patterns(self) -> ScheduleSpace:
+        """The part of the space in which Funcs have whole patterns of loops: the space itself, or
+        the one with :meth:`Options.small` if it decides loops one by one.
+
+        Raises:
+            ValueError: a restriction names a loop that no pattern has.
+        """
+        return evolve(self, options=Options.small(self.device)) if self.decides_loops else self
+
+    @cached_property
     def kept(self) -> Schedule:
         """The entries that no decision changes: those of ``fixed``, and of the Funcs in ``leave``
         those of the default schedule.
@@ -166,9 +176,7 @@ class ScheduleSpace:
             raise ValueError(
                 f"The options decide the loops of {self.pipeline.name} one by one (patterns "
                 f"{self.options.root[0]}, {self.options.inner[0]}), so its Funcs have no menus of "
-                "whole domain orders. Samples, estimates and the strategies stagewise, exhaustive "
-                "and beam need other patterns, as in Options.small(device); start(), iteration, "
-                "bounds(), membership, neighbours and the strategy annealing do not."
+                "whole domain orders; of_patterns is the part of the space that has them."
             )
         return func_menus(self.pipeline, self.device, self.options, self.kept)
 
@@ -380,11 +388,11 @@ class ScheduleSpace:
             raise ValueError(f"shard({number}, of={of}): give a number from 0 to {of - 1}.")
         return self._choices(itertools.islice(self._promising(), number, None, of))
 
-    def count(self, *, seconds: float = math.inf) -> int:
+    def count(self, *, seconds: float = 60.0) -> int:
         """The number of legal schedules.
 
         It judges each structure once, so it suits spaces of thousands of structures, not of
-        millions: see :meth:`candidates` and :meth:`estimate`.
+        millions: see :meth:`candidates`, :meth:`bounds` and :meth:`estimate`.
 
         Raises:
             TimeoutError: the count takes longer than ``seconds``.
@@ -421,7 +429,7 @@ class ScheduleSpace:
             raise TimeoutError(
                 f"The count did not end in {seconds:g} s: {totals.legal:,} of "
                 f"{totals.considered:,} choices of {totals.structures:,} structures are legal so "
-                "far; estimate() draws random candidates instead."
+                "far; bounds() and estimate() say what is known of their number."
             ) from None
 
     def bounds(self, *, seconds: float = 60.0) -> CountBounds:

@@ -70,7 +70,7 @@ class _Candidate:
 
 @frozen(kw_only=True)
 class Stagewise:
-    """Stage-by-stage search.
+    """Stage-by-stage search of the whole patterns of a space (``ScheduleSpace.of_patterns``).
 
     Attributes:
         width: the number of half-decided schedules that the search keeps after each Func.
@@ -97,6 +97,7 @@ class Stagewise:
         """Searches in a share of the time limit, and offers to a board what it finds. Returns
         whether it ended in time.
         """
+        space = space.of_patterns
         yield from incumbents(space, model, board)
         task = _Task(space, model, board, self.lattice, board.until(share))
         states = [_State((), Frontier({}), {}, 0.0)]

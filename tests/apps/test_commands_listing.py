@@ -11,32 +11,36 @@ def texts(*arguments):
 
 
 def test_samples_are_legal_and_follow_the_seed(sched):
-    drawn = texts("sample", "toy_sum", "--count", "4", "--seed", "3")
+    drawn = texts("sample", "toy_sum", "--options", "small", "--count", "4", "--seed", "3")
     assert len(drawn) == 4
-    assert drawn == texts("sample", "toy_sum", "--count", "4", "--seed", "3")
-    assert drawn != texts("sample", "toy_sum", "--count", "4", "--seed", "4")
+    assert drawn == texts("sample", "toy_sum", "--options", "small", "--count", "4", "--seed", "3")
+    assert drawn != texts("sample", "toy_sum", "--options", "small", "--count", "4", "--seed", "4")
     for text in drawn:
         spaces("verify", "toy_sum", "--schedule", sched(text))
-    shown, _ = spaces("sample", "toy_sum", "--count", "4", "--seed", "3")
+    shown, _ = spaces("sample", "toy_sum", "--options", "small", "--count", "4", "--seed", "3")
     assert shown.split("# 2\n")[0] == f"# 1\n{drawn[0]}\n"
 
 
 def test_a_sample_in_no_time_says_so():
-    _, err = spaces("sample", "harris", "--seconds", "0", status=1)
+    _, err = spaces("sample", "harris", "--options", "small", "--seconds", "0", status=1)
     assert "give it more seconds" in err
 
 
 def test_rank_is_the_place_in_the_enumeration(sched):
-    listed = texts("enumerate", "toy_sum", "--limit", "40")
+    listed = texts("enumerate", "toy_sum", "--options", "small", "--limit", "40")
     for place in (0, 17, 39):
         path = sched(listed[place])
-        assert spaces("rank", "toy_sum", "--schedule", path)[0] == f"{place}\n"
-    told = json.loads(spaces("rank", "toy_sum", "--schedule", path, "--json")[0])
+        assert (
+            spaces("rank", "toy_sum", "--options", "small", "--schedule", path)[0] == f"{place}\n"
+        )
+    told = json.loads(
+        spaces("rank", "toy_sum", "--options", "small", "--schedule", path, "--json")[0]
+    )
     assert told == {"app": "toy_sum", "device": "cpu", "rank": 39}
 
 
 def test_a_schedule_without_a_rank_gets_a_sentence():
-    _, err = spaces("rank", "harris", "--schedule", "cpu", status=1)
+    _, err = spaces("rank", "harris", "--options", "small", "--schedule", "cpu", status=1)
     assert "has no such schedule" in err
     arguments = ("rank", "unsharp", "--schedule", "cpu", "--options", "expert")
     _, err = spaces(*arguments, "--seconds", "0", status=1)
@@ -45,13 +49,16 @@ def test_a_schedule_without_a_rank_gets_a_sentence():
 
 def test_conditions_and_left_funcs_restrict_every_listing():
     condition = ("--where", "tasks(blur_y) >= 20", "--where", "lanes(blur_y) == 16")
-    some = texts("enumerate", "blur", "--limit", "0", *condition)
+    some = texts("enumerate", "blur", "--options", "small", "--limit", "0", *condition)
     legal = [
-        json.loads(spaces("count", "blur", *one, "--json")[0])["legal"] for one in ((), condition)
+        json.loads(spaces("count", "blur", "--options", "small", *one, "--json")[0])["legal"]
+        for one in ((), condition)
     ]
     assert 0 < len(some) == legal[1] < legal[0]
-    assert set(texts("sample", "blur", "--count", "3", *condition)) <= set(some)
-    left = texts("enumerate", "blur", "--limit", "20", "--leave", "blur_x")
+    assert set(texts("sample", "blur", "--options", "small", "--count", "3", *condition)) <= set(
+        some
+    )
+    left = texts("enumerate", "blur", "--options", "small", "--limit", "20", "--leave", "blur_x")
     assert len(left) == 20
     assert not any("blur_x." in text for text in left)
 
@@ -66,19 +73,25 @@ def test_a_condition_without_sense_gets_a_sentence():
 
 
 def test_enumerate_ends_with_its_time():
-    out, err = spaces("enumerate", "harris", "--limit", "0", "--seconds", "1")
+    out, err = spaces("enumerate", "harris", "--options", "small", "--limit", "0", "--seconds", "1")
     number = int(err.split()[1])
     assert err.endswith("in 1 s; there may be more: see --seconds.\n")
     assert out.count("# ") == number
-    told = json.loads(spaces("enumerate", "harris", "--seconds", "0", "--json")[0])
+    told = json.loads(
+        spaces("enumerate", "harris", "--options", "small", "--seconds", "0", "--json")[0]
+    )
     assert (told["out_of_time"], told["schedules"]) == (True, [])
-    told = json.loads(spaces("enumerate", "blur", "--limit", "2", "--json")[0])
+    told = json.loads(
+        spaces("enumerate", "blur", "--options", "small", "--limit", "2", "--json")[0]
+    )
     assert (told["out_of_time"], len(told["schedules"])) == (False, 2)
 
 
 def test_estimates_follow_the_seed():
     def told(seed):
-        return json.loads(spaces("count", "unsharp", "--seed", seed, "--json")[0])["legal"]
+        return json.loads(
+            spaces("count", "unsharp", "--options", "small", "--seed", seed, "--json")[0]
+        )["legal"]
 
     first = told(1)
     assert told(1) == first
@@ -87,5 +100,5 @@ def test_estimates_follow_the_seed():
 
 def test_enumerate_shows_progress_while_it_collects(monkeypatch):
     monkeypatch.setattr(progress, "EVERY", 0.0)
-    _, err = spaces("enumerate", "toy_sum", "--limit", "2", "--json")
+    _, err = spaces("enumerate", "toy_sum", "--options", "small", "--limit", "2", "--json")
     assert err.splitlines()[0].startswith("0 s: enumerating, 1 legal schedules, ")

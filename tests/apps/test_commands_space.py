@@ -11,7 +11,7 @@ from tests.apps.command_line import spaces
 
 
 def test_enumerate_prints_schedules_that_verify_finds_legal(sched):
-    out, _ = spaces("enumerate", "toy_sum", "--limit", "3", "--json")
+    out, _ = spaces("enumerate", "toy_sum", "--options", "small", "--limit", "3", "--json")
     texts = json.loads(out)["schedules"]
     assert len(texts) == len(set(texts)) == 3
     for text in texts:
@@ -19,23 +19,35 @@ def test_enumerate_prints_schedules_that_verify_finds_legal(sched):
 
 
 def test_enumerate_without_a_limit_prints_as_many_as_count_counts():
-    out, _ = spaces("enumerate", "toy_sum", "--device", "sm_80", "--limit", "0")
+    out, _ = spaces(
+        "enumerate", "toy_sum", "--options", "small", "--device", "sm_80", "--limit", "0"
+    )
     shown = sum(line.startswith("# ") for line in out.splitlines())
-    out, _ = spaces("count", "toy_sum", "--device", "sm_80")
+    out, _ = spaces("count", "toy_sum", "--options", "small", "--device", "sm_80")
     assert f"\n{shown} legal schedules\n" in out
 
 
 def test_count_tells_numbers_as_json():
-    out, _ = spaces("enumerate", "toy_sum", "--limit", "0", "--json")
-    told = json.loads(spaces("count", "toy_sum", "--json")[0])
+    out, _ = spaces("enumerate", "toy_sum", "--options", "small", "--limit", "0", "--json")
+    told = json.loads(spaces("count", "toy_sum", "--options", "small", "--json")[0])
     assert (told["exact"], told["legal"]) == (True, len(json.loads(out)["schedules"]))
-    told = json.loads(spaces("count", "unsharp", "--json")[0])
+    told = json.loads(spaces("count", "unsharp", "--options", "small", "--json")[0])
     assert not told["exact"]
     assert 0 < told["legal"] <= told["candidates"]
 
 
 def test_search_is_reproducible_and_sorted():
-    arguments = ("search", "blur", "--strategy", "exhaustive", "--top", "3", "--json")
+    arguments = (
+        "search",
+        "blur",
+        "--options",
+        "small",
+        "--strategy",
+        "exhaustive",
+        "--top",
+        "3",
+        "--json",
+    )
     out, _ = spaces(*arguments)
     report = json.loads(out)
     costs = [found["cost"] for found in report["schedules"]]
@@ -48,7 +60,16 @@ def test_search_is_reproducible_and_sorted():
 def test_search_takes_a_cost_model_of_the_users(tmp_path):
     model = tmp_path / "model.py"
     model.write_text("def constant(batch):\n    return 42.0\n")
-    arguments = ("search", "toy_sum", "--strategy", "exhaustive", "--cost", f"{model}:constant")
+    arguments = (
+        "search",
+        "toy_sum",
+        "--options",
+        "small",
+        "--strategy",
+        "exhaustive",
+        "--cost",
+        f"{model}:constant",
+    )
     out, _ = spaces(*arguments, "--top", "1", "--json")
     assert [found["cost"] for found in json.loads(out)["schedules"]] == [42.0]
 
@@ -69,9 +90,11 @@ def test_search_names_what_it_does_not_know(option, value, sentence):
 
 
 def test_search_costs_as_fits_the_device():
-    out, _ = spaces("search", "toy_sum", "--device", "sm_80", "--top", "1", "--json")
+    out, _ = spaces(
+        "search", "toy_sum", "--options", "small", "--device", "sm_80", "--top", "1", "--json"
+    )
     assert json.loads(out)["cost"] == "occupancy"
-    out, _ = spaces("search", "toy_sum", "--top", "1", "--json")
+    out, _ = spaces("search", "toy_sum", "--options", "small", "--top", "1", "--json")
     assert json.loads(out)["cost"] == "reuse"
 
 
@@ -86,7 +109,7 @@ def test_search_costs_as_fits_the_device():
 def test_a_cost_model_of_the_users_that_fails_is_said_in_a_sentence(tmp_path, body, sentence):
     own = tmp_path / "own.py"
     own.write_text(f"def cost(batch):\n    return {body}\n")
-    _, err = spaces("search", "blur", "--cost", f"{own}:cost", status=1)
+    _, err = spaces("search", "blur", "--options", "small", "--cost", f"{own}:cost", status=1)
     assert sentence in err
 
 
@@ -100,11 +123,11 @@ def test_an_empty_space_is_explained(tmp_path):
         "    return spaces.pipeline(f, estimates={f: [20]})\n"
     )
     name = f"{app}:narrow"
-    out, _ = spaces("count", name)
+    out, _ = spaces("count", name, "--options", "small")
     assert "0 legal schedules" in out
     assert "bounds.smaller-than-tile of f" in out
     for command in ("enumerate", "search"):
-        _, err = spaces(command, name, status=1)
+        _, err = spaces(command, name, "--options", "small", status=1)
         assert "No schedule is legal. Together, this excludes all of them:" in err
         assert "f_xi is one of 64, 128, 256, 512." in err
 
@@ -140,8 +163,8 @@ def test_search_anneals_where_loops_are_decided_one_by_one():
     report = json.loads(spaces(*arguments, "--seconds", "1", "--top", "1", "--json")[0])
     assert report["strategy"] == "annealing"
     assert len(report["schedules"]) == 1
-    _, err = spaces(*arguments, "--strategy", "beam", status=2)
-    assert "Strategy beam: The options decide the loops of toy_sum one by one" in err
+    arguments += ("--where", "factor(f, xoi) >= 2", "--strategy", "stagewise")
+    assert "Strategy stagewise: " in spaces(*arguments, status=2)[1]
 
 
 def test_counts_of_many_digits_are_written_and_leave_the_limit_of_digits():

@@ -18,7 +18,17 @@ from tests.apps.command_line import files, spaces
 
 def test_a_real_program_ends_with_a_sentence_when_interrupted():
     code = "from apps.command_line.cli import main; main()"
-    command = [sys.executable, "-c", code, "enumerate", "unsharp", "--limit", "0"]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "enumerate",
+        "unsharp",
+        "--options",
+        "small",
+        "--limit",
+        "0",
+    ]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
@@ -64,10 +74,10 @@ def searches(monkeypatch, *events):
 def test_an_interrupted_search_shows_the_best_so_far(monkeypatch):
     improved = [lambda s, c=cost: Improved(Found(c, s)) for cost in (3.0, 2.0)]
     searches(monkeypatch, Expanded(1, 2, "x"), *improved, Scored(7, 50))
-    out, err = spaces("search", "toy_sum", status=130)
+    out, err = spaces("search", "toy_sum", "--options", "small", status=130)
     assert err == "Interrupted.\n"
     assert out.startswith("7 structures, 50 choices of tile sizes scored, stopped before its end")
-    out, _ = spaces("search", "toy_sum", "--json", status=130)
+    out, _ = spaces("search", "toy_sum", "--options", "small", "--json", status=130)
     told = json.loads(out)
     assert (told["interrupted"], told["complete"]) == (True, False)
     assert [found["cost"] for found in told["schedules"]] == [2.0]
@@ -75,7 +85,7 @@ def test_an_interrupted_search_shows_the_best_so_far(monkeypatch):
 
 def test_a_search_interrupted_before_it_found_anything_says_no_more(monkeypatch):
     searches(monkeypatch, Scored(1, 4))
-    assert spaces("search", "toy_sum", status=130) == ("", "Interrupted.\n")
+    assert spaces("search", "toy_sum", "--options", "small", status=130) == ("", "Interrupted.\n")
 
 
 def test_interrupted_lists_are_whole_documents(monkeypatch):
@@ -84,9 +94,9 @@ def test_interrupted_lists_are_whole_documents(monkeypatch):
 
     pipeline = space_commands.find("toy_sum").pipeline()
     monkeypatch.setattr(listing_commands.itertools, "islice", few)
-    told = json.loads(spaces("enumerate", "toy_sum", "--json", status=130)[0])
+    told = json.loads(spaces("enumerate", "toy_sum", "--options", "small", "--json", status=130)[0])
     assert (told["interrupted"], len(told["schedules"])) == (True, 3)
-    out, err = spaces("enumerate", "toy_sum", status=130)
+    out, err = spaces("enumerate", "toy_sum", "--options", "small", status=130)
     assert [line for line in out.splitlines() if line.startswith("#")] == ["# 1", "# 2", "# 3"]
     assert err == "Interrupted.\n"
     monkeypatch.setattr(complete_command.Completions, "__iter__", few)

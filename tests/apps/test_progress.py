@@ -49,7 +49,7 @@ def test_a_search_shows_its_phase_its_funnel_and_its_best(clock: Clock, capsys) 
 @pytest.mark.parametrize(
     ("arguments", "phase"),
     [
-        (("count", "toy_sum", "--device", "sm_80"), "counting structure 1, "),
+        (("count", "toy_sum", "--options", "small", "--device", "sm_80"), "counting structure 1, "),
         (("prove", "blur", "--schedule", "cpu"), "proving "),
     ],
 )
@@ -63,4 +63,4 @@ def test_counts_and_proofs_show_progress(monkeypatch, arguments, phase) -> None:
 
 
 def test_short_commands_show_none() -> None:
-    assert spaces("count", "toy_sum", "--device", "sm_80")[1] == ""
+    assert spaces("count", "toy_sum", "--options", "small", "--device", "sm_80")[1] == ""

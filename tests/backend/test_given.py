@@ -10,6 +10,7 @@ import spaces
 from backend.compile import compile_cpu, compile_cpu_unchecked
 from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from spaces.constraints.examples import algorithms
+from tests.small_space import small_space
 
 BLUR = algorithms.blur()
 PLAIN = spaces.Schedule.default(BLUR)
@@ -52,8 +53,16 @@ TILED = spaces.parse_schedule("by.gpu_tile(x, y, xi, yi, 32, 8)", BLUR)
             "compiles for GPUs, and cpu is a CPU",
         ),
         (lambda: spaces.device(80), ValueError, "such as 'sm_80' or 'cpu', not 80"),
-        (lambda: spaces.ScheduleSpace(BLUR, "cpu"), TypeError, "a Device, not a str"),
-        (lambda: spaces.ScheduleSpace(CPU, BLUR), TypeError, "a Pipeline, not a CpuDevice"),
+        (
+            lambda: spaces.ScheduleSpace(BLUR, "cpu", spaces.Options.small("cpu")),
+            TypeError,
+            "a Device, not a str",
+        ),
+        (
+            lambda: small_space(CPU, BLUR),
+            TypeError,
+            "a Pipeline, not a CpuDevice",
+        ),
         (lambda: spaces.prove(PLAIN), TypeError, "what verify returns, or a loop nest"),
         (lambda: spaces.parse_schedule(BLUR, "by.parallel(y)"), TypeError, "text .* comes first"),
         (lambda: spaces.parse_schedule("", F), TypeError, "a Pipeline, not a Func"),

@@ -18,7 +18,6 @@ from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
 from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
-from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import search
 from spaces.model.algorithm.consistency import pipeline_problems
 from spaces.model.algorithm.freeze import pipeline
@@ -36,6 +35,7 @@ from spaces.model.nest.loopnest import loop_nest
 from spaces.model.nest.nest_text import format_nest
 from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.text import parse_schedule
+from tests.small_space import small_space
 
 X, Y = Var("x"), Var("y")
 
@@ -284,7 +284,7 @@ def test_tuples_are_written_and_read() -> None:
 
 def test_spaces_of_tuples_are_searched() -> None:
     algorithm = swaps(1024, 768)
-    space = ScheduleSpace(algorithm, device("cpu"))
+    space = small_space(algorithm, device("cpu"))
     *_, done = search(space, cost_model("reuse", device("cpu")), "stagewise", Limits(top=1))
     verdict = verify(algorithm, done.best[0].schedule, device("cpu"))
     assert isinstance(verdict, CheckedSchedule)

@@ -60,3 +60,11 @@ def test_heat_takes_dearer_schedules_and_no_heat_does_not() -> None:
     assert is_taken(1.0, 2.0, 0.3, 0.09)
     assert not is_taken(1.0, 2.0, 0.3, 0.11)
     assert not is_taken(1.0, math.inf, 0.3, 0.0)
+
+
+def test_stagewise_searches_the_patterns_of_a_wider_space() -> None:
+    space = ScheduleSpace(BLUR, CPU)
+    assert space.options == Options.expert(CPU)
+    done = spaces.best(spaces.search(space, "reuse", "stagewise"))
+    assert done == spaces.best(spaces.search(space.of_patterns, "reuse", "stagewise"))
+    assert done.best[0].schedule in space

@@ -14,7 +14,6 @@ from apps.catalog import APPS
 from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.cost.counting import FeatureMemo, features
-from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -30,6 +29,7 @@ from spaces.model.nest.placement import Bounds, KnownBounds
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
+from tests.small_space import small_space
 
 CPU, GPU = device("cpu"), device("sm_80")
 
@@ -54,7 +54,7 @@ def _features(algorithm: Pipeline, schedule: Schedule, memo: FeatureMemo | None)
 def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device):
     """With a memo that keeps all, and with one that keeps five entries of each kind."""
     algorithm = APPS[name].pipeline()
-    space = ScheduleSpace(algorithm, target, Options.small(target))
+    space = small_space(algorithm, target)
     large, small = (
         FeatureMemo(NestMemo(KnownBounds(Memo(most), Memo(most), Memo(most))), Memo(most))
         for most in (4096, 5)
@@ -69,7 +69,7 @@ def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Devic
 @pytest.mark.parametrize("name", ["unsharp", "hist"])
 def test_masks_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device):
     algorithm = APPS[name].pipeline()
-    space = ScheduleSpace(algorithm, target, Options.small(target))
+    space = small_space(algorithm, target)
     memo = FeatureMemo()
     for structure in islice(space.structures(), 12):
         columns = {name: np.array(menu[:2]) for name, menu in structure.menus.items()}
@@ -84,7 +84,7 @@ def test_masks_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device):
 
 def test_a_change_of_the_last_func_places_no_other_func_again():
     algorithm = APPS["unsharp"].pipeline()
-    space = ScheduleSpace(algorithm, CPU, Options.small(CPU))
+    space = small_space(algorithm, CPU)
     memo = FeatureMemo()
     first, second = (structure.schedule for structure in islice(space.structures(), 8, 10))
     changed = [a.name for a, b in zip(first.funcs, second.funcs, strict=True) if a != b]
@@ -129,7 +129,7 @@ def test_a_reader_that_inlines_a_func_reads_elsewhere():
 def test_bounds_of_one_structure_are_made_once():
     algorithm = APPS["blur"].pipeline()
     memo = NestMemo()
-    first, second = (s.schedule for s in islice(ScheduleSpace(algorithm, CPU).structures(), 2))
+    first, second = (s.schedule for s in islice(small_space(algorithm, CPU).structures(), 2))
     bounds = memo.bounds(algorithm, first)
     assert memo.bounds(algorithm, first) is bounds
     assert memo.bounds(algorithm, second).schedule is second
@@ -139,7 +139,7 @@ def test_bounds_of_one_structure_are_made_once():
 def test_what_is_read_of_images_is_that_of_a_fresh_nest():
     algorithm = APPS["harris"].pipeline()
     memo = NestMemo()
-    for schedule in _walked(ScheduleSpace(algorithm, CPU, Options.small(CPU)), 1, 6):
+    for schedule in _walked(small_space(algorithm, CPU), 1, 6):
         assert memo.bounds(algorithm, schedule).inputs == Bounds(algorithm, schedule).inputs
     assert len(memo.known.images) > 1
 

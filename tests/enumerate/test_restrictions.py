@@ -34,6 +34,7 @@ from spaces.model.formulas.algebra import INTEGERS, read
 from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.parameters import bind
 from tests.enumerate.pipelines import blur, row_sums
+from tests.small_space import small_space
 
 CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
 BLUR = blur()
@@ -145,7 +146,7 @@ def test_the_solver_lists_the_schedules_of_a_restricted_space() -> None:
 @pytest.mark.parametrize("strategy", ["stagewise", "exhaustive", "beam"])
 def test_searches_find_schedules_that_satisfy_the_restrictions(strategy: str) -> None:
     where = [spaces.bytes_stored("blur_x") > 4 * KiB, lambda s: s.of("blur_x").compute.is_root]
-    space = ScheduleSpace(BLUR, CPU, where=where)
+    space = small_space(BLUR, CPU, where=where)
     done = spaces.best(spaces.search(space, "reuse", strategy, Limits(top=2, seconds=1)))
     assert done.best
     assert all(space.verdict(found.schedule) for found in done.best)
@@ -188,7 +189,7 @@ def test_a_python_predicate_is_estimated_and_not_counted() -> None:
 
 
 def test_an_empty_restricted_space_is_explained() -> None:
-    space = ScheduleSpace(BLUR, CPU, where=[spaces.bytes_stored("blur_x") < 0])
+    space = small_space(BLUR, CPU, where=[spaces.bytes_stored("blur_x") < 0])
     assert space.count() == 0
     assert "where bytes_stored(blur_x) < 0: a restriction of this space" in str(
         spaces.explain_empty(space)
@@ -212,20 +213,20 @@ def test_funcs_that_are_left_out_keep_the_default_schedule() -> None:
 
 def test_spaces_with_conditions_survive_text_and_copies() -> None:
     where = [spaces.tasks("blur_y") >= 4, spaces.bytes_stored("blur_x") <= 8 * KiB]
-    space = ScheduleSpace(BLUR, CPU, leave=["blur_x"], where=where)
+    space = small_space(BLUR, CPU, leave=["blur_x"], where=where)
     again = spaces.from_json(spaces.to_json(space), ScheduleSpace)
     assert again == space == pickle.loads(pickle.dumps(space))
-    other = ScheduleSpace(BLUR, CPU, leave=["blur_x"], where=where[:1])
+    other = small_space(BLUR, CPU, leave=["blur_x"], where=where[:1])
     assert again.fingerprint == space.fingerprint != other.fingerprint
 
 
 def test_a_restriction_reads_update_stages() -> None:
     algorithm = row_sums()
     where = [parse_restriction("lanes(sums, 1) == 1 and stores(sums) > 0")]
-    space = ScheduleSpace(algorithm, CPU, where=where)
+    space = small_space(algorithm, CPU, where=where)
     assert all(space.verdict(one) for one in islice(space, 3))
     with pytest.raises(ValueError, match="sums has 2 stages, from number 0; it has no stage 2"):
-        ScheduleSpace(algorithm, CPU, where=[spaces.lanes("sums", 2) == 1])
+        small_space(algorithm, CPU, where=[spaces.lanes("sums", 2) == 1])
 
 
 MISTAKES = {
@@ -250,7 +251,7 @@ UNREADABLE = {
 @pytest.mark.parametrize("text", MISTAKES)
 def test_a_condition_that_makes_no_sense_is_explained(text: str) -> None:
     with pytest.raises(ValueError, match=MISTAKES[text]):
-        ScheduleSpace(BLUR, CPU, where=[parse_restriction(text)])
+        small_space(BLUR, CPU, where=[parse_restriction(text)])
 
 
 @pytest.mark.parametrize("text", UNREADABLE)
@@ -261,18 +262,18 @@ def test_a_text_that_is_no_condition_is_explained(text: str) -> None:
 
 def test_where_and_leave_name_what_they_take() -> None:
     with pytest.raises(TypeError, match="where takes a list of restrictions, not a Op"):
-        ScheduleSpace(BLUR, CPU, where=spaces.lanes("blur_y") == 8)
+        small_space(BLUR, CPU, where=spaces.lanes("blur_y") == 8)
     with pytest.raises(TypeError, match=r"where\[0\] is the number `lanes\(blur_y\)`"):
-        ScheduleSpace(BLUR, CPU, where=[spaces.lanes("blur_y")])
+        small_space(BLUR, CPU, where=[spaces.lanes("blur_y")])
     with pytest.raises(TypeError, match=r"where\[0\] is a text; parse_restriction"):
-        ScheduleSpace(BLUR, CPU, where=["lanes(blur_y) == 8"])
+        small_space(BLUR, CPU, where=["lanes(blur_y) == 8"])
     with pytest.raises(TypeError, match="lanes takes the name of a Func as func, not 3"):
         spaces.lanes(3)
     with pytest.raises(ValueError, match="leave names 'blr', and pipeline blur_y has no such Func"):
-        ScheduleSpace(BLUR, CPU, leave=["blr"])
+        small_space(BLUR, CPU, leave=["blr"])
     with pytest.raises(TypeError, match="leave takes a list of names of Funcs"):
-        ScheduleSpace(BLUR, CPU, leave="blur_x")
-    space = ScheduleSpace(BLUR, CPU, where=[lambda schedule: 1])
+        small_space(BLUR, CPU, leave="blur_x")
+    space = small_space(BLUR, CPU, where=[lambda schedule: 1])
     with pytest.raises(TypeError, match="a predicate returns True or False"):
         next(iter(space))
 
@@ -280,7 +281,7 @@ def test_where_and_leave_name_what_they_take() -> None:
 def test_every_feature_has_a_number_for_some_schedule() -> None:
     arguments = {"func": "blur_y", "loop": "xi", "var": "x", "stage": "0"}
     for device in (CPU, GPU):
-        space = ScheduleSpace(BLUR, device)
+        space = small_space(BLUR, device)
         drawn = next(s for s in space if len(s.of("blur_y").stages[0].splits) > 1)
         for name, feature in NAMED_FEATURES.items():
             if feature.device is not None and not isinstance(device, feature.device):

@@ -44,6 +44,7 @@ from tests.enumerate.pipelines import (
     row_sums,
     two_outputs,
 )
+from tests.small_space import small_space
 
 FEW = Options(
     root=("strips", "tiles"),
@@ -143,7 +144,9 @@ def test_beams_keep_what_is_legal() -> None:
 
     done = best(
         search(
-            ScheduleSpace(line(), FOUR_CORES), tiles_are_dear, Beam(depth=1, factors=(512, 8192))
+            small_space(line(), FOUR_CORES),
+            tiles_are_dear,
+            Beam(depth=1, factors=(512, 8192)),
         )
     )
     (order,) = done.best[0].schedule.of("f").stages
@@ -170,7 +173,13 @@ def test_stage_by_stage_finds_the_minimum_of_small_spaces(make) -> None:
 
 def test_stage_by_stage_finds_what_people_write() -> None:
     """Strips or tiles in parallel, vectors along rows, and a window that slides line by line."""
-    done = best(search(ScheduleSpace(blur(2048, 2048), FOUR_CORES), "reuse", "stagewise"))
+    done = best(
+        search(
+            small_space(blur(2048, 2048), FOUR_CORES),
+            "reuse",
+            "stagewise",
+        )
+    )
     found = done.best[0].schedule
     kinds = {loop.kind for loop in found.of("blur_y").stages[0].loops}
     assert {LoopKind.PARALLEL, LoopKind.VECTORIZED} <= kinds
@@ -184,7 +193,12 @@ def test_stage_by_stage_finds_what_people_write() -> None:
 def test_stage_by_stage_on_a_gpu() -> None:
     gpu = device("sm_75")
     done = best(
-        search(ScheduleSpace(blur(2048, 2048), gpu), "occupancy", "stagewise", Limits(top=2))
+        search(
+            small_space(blur(2048, 2048), gpu),
+            "occupancy",
+            "stagewise",
+            Limits(top=2),
+        )
     )
     for found in done.best:
         verdict = verify(blur(2048, 2048), found.schedule, gpu)
@@ -193,7 +207,7 @@ def test_stage_by_stage_on_a_gpu() -> None:
 
 
 def test_updates_are_searched_too() -> None:
-    done = best(search(ScheduleSpace(row_sums(), FOUR_CORES), "reuse", "stagewise"))
+    done = best(search(small_space(row_sums(), FOUR_CORES), "reuse", "stagewise"))
     assert not done.best[0].schedule.of("sums").compute.is_inline
 
 
@@ -202,7 +216,7 @@ def test_updates_are_searched_too() -> None:
 def test_pipelines_of_all_shapes(make, name: str) -> None:
     """Several outputs, scatters and scans, short rows, one dimension."""
     target = FOUR_CORES if name == "cpu" else device(name)
-    space = ScheduleSpace(make(), target)
+    space = small_space(make(), target)
     model = "reuse" if name == "cpu" else "occupancy"
     (found,) = best(search(space, model, "stagewise")).best
     assert verify(space.pipeline, found.schedule, target)
@@ -224,7 +238,7 @@ def test_beam_of_one_move_makes_the_best_move() -> None:
     one (cos and sin are of one coordinate each), 3 each.
     """
     pipe = _trig()
-    done = best(search(ScheduleSpace(pipe, FOUR_CORES), "weighted", Beam(depth=1)))
+    done = best(search(small_space(pipe, FOUR_CORES), "weighted", Beam(depth=1)))
     apart = schedule(pipe).func("g").compute_root().schedule
     assert done.best[0].schedule == apart
     n, halo = 2048 * 2048, 2049 * 2049
@@ -235,7 +249,13 @@ def test_beam_of_one_move_makes_the_best_move() -> None:
 def test_beam_goes_on_from_there() -> None:
     """The second move stores g in a window of lines: less memory, all else the same."""
     pipe = _trig()
-    done = best(search(ScheduleSpace(pipe, FOUR_CORES), "weighted", Beam(depth=2, width=20)))
+    done = best(
+        search(
+            small_space(pipe, FOUR_CORES),
+            "weighted",
+            Beam(depth=2, width=20),
+        )
+    )
     g = done.best[0].schedule.of("g")
     assert str(g.compute) == "f.y"
     assert g.store.is_root
@@ -244,7 +264,11 @@ def test_beam_goes_on_from_there() -> None:
 def test_beam_scores_all_factors_of_a_split_at_once() -> None:
     """One dimension: a split is one structure whatever the menu."""
     done = best(
-        search(ScheduleSpace(line(), FOUR_CORES), "reuse", Beam(depth=1, factors=(2, 4, 8, 16)))
+        search(
+            small_space(line(), FOUR_CORES),
+            "reuse",
+            Beam(depth=1, factors=(2, 4, 8, 16)),
+        )
     )
     # The default, the split, and the kinds of the loop that need no constant extent: parallel.
     assert done.structures == 3
@@ -253,7 +277,7 @@ def test_beam_scores_all_factors_of_a_split_at_once() -> None:
 
 def test_beam_uses_threads_and_lanes() -> None:
     beam = Beam(depth=4, width=12, factors=(8, 65536))
-    done = best(search(ScheduleSpace(line(1 << 20), FOUR_CORES), "reuse", beam))
+    done = best(search(small_space(line(1 << 20), FOUR_CORES), "reuse", beam))
     kinds = {loop.kind for loop in done.best[0].schedule.of("f").stages[0].loops}
     assert kinds >= {LoopKind.PARALLEL, LoopKind.VECTORIZED}
 

@@ -20,6 +20,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain, line, long_chain, row_sums
+from tests.small_space import small_space
 
 GPU = device("sm_80")
 
@@ -236,7 +237,7 @@ def test_estimates_agree_with_counts() -> None:
 
 def test_astronomic_spaces_are_counted_at_once() -> None:
     """Sixteen stages, with far more candidates than a test can list."""
-    space = ScheduleSpace(long_chain(16), FOUR_CORES)
+    space = small_space(long_chain(16), FOUR_CORES)
     assert space.candidates > 10**20
     (drawn,) = space.sample(1, seed=0)
     assert verify(space.pipeline, drawn, FOUR_CORES)
@@ -283,4 +284,4 @@ def test_a_pipeline_without_estimates_gets_a_sentence() -> None:
     algorithm = attrs.evolve(blur(), estimates=())
     expected = r"has none of blur_y: give pipeline\(..., estimates={blur_y: \[width, height\]}\)"
     with pytest.raises(ValueError, match=expected):
-        ScheduleSpace(algorithm, device("cpu"))
+        small_space(algorithm, device("cpu"))

@@ -28,6 +28,7 @@ from spaces.model.schedules.schedule import Schedule
 from tests.clocks import Clock
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain, long_chain, row_sums, two_outputs
+from tests.small_space import small_space
 
 GPU = device("sm_80")
 STRATEGIES = ("stagewise", "exhaustive", "beam")
@@ -49,7 +50,12 @@ def model_for(target: Device) -> str:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_search_without_time_hands_over_a_legal_schedule(strategy, make, target) -> None:
     done = best(
-        search(ScheduleSpace(make(), target), model_for(target), strategy, Limits(seconds=0))
+        search(
+            small_space(make(), target),
+            model_for(target),
+            strategy,
+            Limits(seconds=0),
+        )
     )
     assert not done.complete
     assert verify(make(), done.best[0].schedule, target)
@@ -58,7 +64,7 @@ def test_a_search_without_time_hands_over_a_legal_schedule(strategy, make, targe
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_search_stops_soon_after_its_limit(strategy: str, clock: Clock) -> None:
     """Each look takes 10 ms: the search of 16 stages looks at the clock thousands of times."""
-    space = ScheduleSpace(long_chain(16), FOUR_CORES)
+    space = small_space(long_chain(16), FOUR_CORES)
     _ = space.menus
     clock.step = 0.01
     done = best(search(space, "reuse", strategy, Limits(seconds=100.0)))
@@ -70,7 +76,7 @@ def test_a_search_stops_soon_after_its_limit(strategy: str, clock: Clock) -> Non
 @pytest.mark.parametrize("target", [FOUR_CORES, GPU], ids=["cpu", "gpu"])
 @pytest.mark.parametrize("strategy", ["stagewise", "exhaustive"])
 def test_the_first_event_of_a_search_is_a_legal_schedule(strategy: str, target: Device) -> None:
-    space = ScheduleSpace(blur(), target)
+    space = small_space(blur(), target)
     first = next(iter(search(space, model_for(target), strategy)))
     assert isinstance(first, Improved)
     assert verify(space.pipeline, first.best.schedule, target)
@@ -78,7 +84,7 @@ def test_the_first_event_of_a_search_is_a_legal_schedule(strategy: str, target: 
 
 
 def test_without_time_to_price_it_a_schedule_has_an_infinite_cost(clock: Clock) -> None:
-    space = ScheduleSpace(blur(), FOUR_CORES)
+    space = small_space(blur(), FOUR_CORES)
     clock.step = 0.3
     done = best(search(space, "reuse", "stagewise", Limits(seconds=0.1)))
     assert [found.cost for found in done.best] == [np.inf]
@@ -86,7 +92,7 @@ def test_without_time_to_price_it_a_schedule_has_an_infinite_cost(clock: Clock) 
 
 
 def test_the_ladder_has_blocks_of_threads_on_a_gpu() -> None:
-    space = ScheduleSpace(chain(), GPU)
+    space = small_space(chain(), GPU)
     filling = filled(space, (), {}, RUNGS[0])
     for entry in filling.funcs:
         kinds = {loop.kind for loop in entry.stages[0].loops}
@@ -99,15 +105,15 @@ def test_the_ladder_keeps_options_and_fixed_entries() -> None:
         filling = filled(inlined, (), {}, rung)
         assert filling.of("a").compute.is_inline
         assert filling in inlined
-    other = filled(ScheduleSpace(chain(), FOUR_CORES), (), {}, RUNGS[0])
+    other = filled(small_space(chain(), FOUR_CORES), (), {}, RUNGS[0])
     fixed = Schedule((other.of("b"),))
-    filling = filled(ScheduleSpace(chain(), FOUR_CORES, fixed=fixed), (), {}, RUNGS[1])
+    filling = filled(small_space(chain(), FOUR_CORES, fixed=fixed), (), {}, RUNGS[1])
     assert filling.of("b") == other.of("b")
 
 
 def test_a_stagewise_search_completes_what_it_has_decided_when_its_time_ends(clock: Clock) -> None:
     """The last schedule costs less than the ladder's, because half of its Funcs are searched."""
-    space = ScheduleSpace(long_chain(16), FOUR_CORES)
+    space = small_space(long_chain(16), FOUR_CORES)
     clock.step = 0.001
     limit = 10.0
     improved = [
@@ -148,9 +154,9 @@ def test_beams_keep_the_placements_and_the_storage_of_the_space() -> None:
 
 
 def test_beams_keep_fixed_entries() -> None:
-    other = filled(ScheduleSpace(chain(), FOUR_CORES), (), {}, RUNGS[0])
+    other = filled(small_space(chain(), FOUR_CORES), (), {}, RUNGS[0])
     fixed = Schedule((other.of("b"),))
-    space = ScheduleSpace(chain(), FOUR_CORES, fixed=fixed)
+    space = small_space(chain(), FOUR_CORES, fixed=fixed)
     done = best(search(space, "reuse", Beam(depth=2, width=5), Limits(top=3)))
     assert all(found.schedule.of("b") == other.of("b") for found in done.best)
 
@@ -188,9 +194,9 @@ def test_structures_differ_in_decisions_and_not_in_factors() -> None:
 
 
 def test_a_count_ends_with_what_it_counted(clock: Clock) -> None:
-    space = ScheduleSpace(chain(), FOUR_CORES)
+    space = small_space(chain(), FOUR_CORES)
     clock.step = 0.001
-    with pytest.raises(TimeoutError, match=r"in 0\.5 s: [1-9].* are legal so far; estimate\(\)"):
+    with pytest.raises(TimeoutError, match=r"in 0\.5 s: [1-9].* are legal so far; bounds\(\)"):
         space.count(seconds=0.5)
     assert clock.now < 0.6
 
@@ -205,7 +211,7 @@ def test_running_totals_end_with_the_count() -> None:
 
 
 def test_estimates_and_samples_end_in_time(clock: Clock) -> None:
-    space = ScheduleSpace(blur(), FOUR_CORES)
+    space = small_space(blur(), FOUR_CORES)
     _ = space.candidates
     clock.step = 0.01
     estimate = space.estimate(10_000, seconds=20.0)
@@ -217,7 +223,7 @@ def test_estimates_and_samples_end_in_time(clock: Clock) -> None:
 
 
 def test_an_uncountable_space_is_not_estimated_without_end(clock: Clock) -> None:
-    space = ScheduleSpace(long_chain(16), FOUR_CORES)
+    space = small_space(long_chain(16), FOUR_CORES)
     clock.step = 0.01
     with pytest.raises(TimeoutError, match="give estimate more seconds"):
         space.estimate(seconds=0.1)
@@ -244,7 +250,7 @@ def test_completions_end_in_time(clock: Clock) -> None:
 
 
 def test_a_structure_in_parts_has_the_same_choices_in_the_same_order() -> None:
-    space = ScheduleSpace(chain(), FOUR_CORES)
+    space = small_space(chain(), FOUR_CORES)
     structure = next(s for s in space.structures() if s.size > 100)
     parts = list(structure.parts(24))
     assert all(part.size <= 24 for part in parts)
@@ -260,6 +266,6 @@ def test_nothing_simple_is_legal_and_the_sentence_says_so() -> None:
 
 
 def test_the_last_event_counts_the_funnel() -> None:
-    *_, scored, done = search(ScheduleSpace(blur(), FOUR_CORES), "reuse", "stagewise")
+    *_, scored, done = search(small_space(blur(), FOUR_CORES), "reuse", "stagewise")
     assert isinstance(done, Done)
     assert scored.considered >= scored.legal > 0

@@ -14,7 +14,6 @@ from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Unknown
 from spaces.constraints.repairs.repair import repair
 from spaces.enumerate.emptiness import explain_empty
-from spaces.enumerate.space import ScheduleSpace
 from spaces.model import deadline
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -27,6 +26,7 @@ from spaces.model.recursion import deeper
 from spaces.model.schedules.schedule import Schedule
 from tests.clocks import Clock
 from tests.enumerate.pipelines import blur, chain
+from tests.small_space import small_space
 
 CPU = device("cpu")
 
@@ -142,7 +142,7 @@ def test_repair_without_time_for_a_verdict_is_unknown(clock: Clock) -> None:
 
 
 def test_an_explanation_without_time_is_unknown(clock: Clock) -> None:
-    space = ScheduleSpace(chain(3), CPU)
+    space = small_space(chain(3), CPU)
     clock.step = 0.4
     assert explain_empty(space, seconds=1).answer == "unknown"
 

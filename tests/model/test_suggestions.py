@@ -5,11 +5,11 @@ import pytest
 from apps.pipelines import blur
 from spaces import device
 from spaces.cost.registry import cost_model
-from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import search
 from spaces.model.suggestions import suggestion
+from tests.small_space import small_space
 
-SPACE = ScheduleSpace(blur.pipeline(), device("cpu"))
+SPACE = small_space(blur.pipeline(), device("cpu"))
 FRUIT = ("apple", "apricot", "grape", "banana")
 
 

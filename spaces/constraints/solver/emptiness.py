@@ -23,7 +23,7 @@ class Emptiness:
 
     Attributes:
         answer: ``empty``; ``inhabited`` if there is a legal schedule; ``unknown`` if the time was
-            up before.
+            up before, or if the universe is only a part of the space.
         rules: the rules, each about one Func, that exclude every schedule together with the menus.
         decisions: the decisions whose menus take part. Each rule and menu is necessary unless
             ``minimal`` is false: without the rule, or with any option in the menu, a schedule would
@@ -39,9 +39,10 @@ class Emptiness:
     def __str__(self) -> str:
         if self.answer == "inhabited":
             return "The space is not empty."
-        if self.answer == "unknown":
+        if self.answer == "unknown" and not self.rules:
             return "Whether the space is empty is unknown: the time was up."
-        lines = ["No schedule is legal. Together, this excludes all of them:"]
+        which = "" if self.answer == "empty" else " of whole patterns (Options.small)"
+        lines = [f"No schedule{which} is legal. Together, this excludes all of them:"]
         lines += [f"  {_reason(label)}" for label in self.rules]
         lines += [f"  {_menu(decision)}" for decision in self.decisions]
         if self.decisions:

@@ -50,6 +50,7 @@ from spaces.model.nest.needed import needed_ranges
 from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import DocumentError
+from tests.small_space import small_space
 from tests.strategies import schedules, stencil_pipelines
 
 CPU = device("cpu")
@@ -92,7 +93,7 @@ def test_what_a_schedule_adds_is_told_beside():
 
 def test_everything_says_so_at_once():
     with pytest.raises(EmptySpaceError) as told:
-        ScheduleSpace(SMALL, CPU)
+        small_space(SMALL, CPU)
     assert str(told.value) == f"No schedule of f is legal on cpu.\n{TOLD}"
     with pytest.raises(EmptySpaceError, match="image im holds 0 to 63"):
         complete(SMALL, Schedule(()), CPU)
@@ -111,8 +112,8 @@ def test_a_requirement_that_kernels_cannot_check_empties_a_space():
     f[X] = require(image[X] < 200, image[X])
     algorithm = pipeline(f, estimates={f: [64], image: [64]})
     with pytest.raises(EmptySpaceError, match="kernels on sm_80 cannot stop"):
-        ScheduleSpace(algorithm, device("sm_80"))
-    assert ScheduleSpace(algorithm, CPU).sample(1)
+        small_space(algorithm, device("sm_80"))
+    assert small_space(algorithm, CPU).sample(1)
 
 
 def two_outputs() -> Pipeline:

@@ -10,6 +10,7 @@ import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
 from spaces.constraints.examples import algorithms
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
+from tests.small_space import small_space
 
 CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
 SUMS = algorithms.float_total()
@@ -103,7 +104,7 @@ def test_spaces_hold_only_schedules_whose_results_are_exact(device: spaces.Devic
     most[X] = 0.0
     most[X] = spaces.max(most[X], image[X + r.x, r.y])
     out[X] = total[X] + most[X]
-    space = spaces.ScheduleSpace(spaces.pipeline(out, estimates={out: [64]}), device)
+    space = small_space(spaces.pipeline(out, estimates={out: [64]}), device)
     drawn = space.sample(30, seed=1)
     assert drawn
     for schedule in drawn:
@@ -115,7 +116,7 @@ def test_searches_by_moves_find_only_schedules_whose_results_are_exact():
     made = algorithms.greatest(Float32, 64, 48)
     swapped = spaces.parse_schedule("s.update(0).reorder(r.y, r.x)", made)
     assert spaces.verify(made, swapped, CPU)
-    space = spaces.ScheduleSpace(made, CPU)
+    space = small_space(made, CPU)
     limits = spaces.Limits(top=60)
     (done,) = (
         event

@@ -4,7 +4,7 @@ import attrs
 import pytest
 import z3
 
-from spaces import Options, ScheduleSpace, default_options, device, explain_empty, verify
+from spaces import Options, ScheduleSpace, device, explain_empty, verify
 from spaces.constraints.devices.device import Device
 from spaces.constraints.examples import algorithms
 from spaces.constraints.solver.clauses import CLOSED
@@ -16,9 +16,10 @@ from spaces.enumerate.decisions import universe
 from spaces.model.directives.directives import schedule
 from tests.constraints.solver.universes import UNIVERSES
 from tests.enumerate.pipelines import blur, line, long_chain
+from tests.small_space import small_space
 
 CPU, GPU = device("cpu"), device("sm_80")
-GRID = default_options(GPU)
+GRID = Options.small(GPU)
 EMPTY = {
     "blocks too large": ScheduleSpace(
         blur(), GPU, attrs.evolve(GRID, row_tiles=(256, 512), tiles=(8, 16))
@@ -117,7 +118,7 @@ def test_what_is_not_empty_is_not_explained(name: str):
 
 
 def test_what_is_not_known_in_time_is_unknown():
-    found = explain_empty(ScheduleSpace(long_chain(8), CPU), seconds=0.3)
+    found = explain_empty(small_space(long_chain(8), CPU), seconds=0.3)
     assert found.answer == "unknown"
     assert "the time was up" in str(found)
 
@@ -128,5 +129,15 @@ def test_copies_of_inlined_funcs_that_are_too_many_exclude_a_schedule():
     found = explain_empty(inlined, seconds=60)
     assert found.answer == "empty"
     assert {label.rule for label in found.rules} == {"call.inline-size"}
-    both = ScheduleSpace(long_chain(24), CPU)
+    both = small_space(long_chain(24), CPU)
     assert explain_empty(both, seconds=0.2).answer == "unknown"
+
+
+def test_of_a_space_that_decides_loops_one_by_one_the_patterns_are_explained() -> None:
+    """A wider space may have other schedules, so the answer is unknown."""
+    space = ScheduleSpace(line(20), CPU)
+    found = explain_empty(space)
+    assert found.answer == "unknown"
+    assert str(found).startswith("No schedule of whole patterns (Options.small) is legal.")
+    assert "bounds.smaller-than-tile of f" in str(found)
+    assert next(iter(space))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import spaces
 from spaces import Options, ScheduleSpace
 from tests.enumerate.pipelines import blur
+from tests.small_space import small_space
 
 CPU = spaces.device("cpu")
 SPACE = ScheduleSpace(blur(), CPU, Options.expert(CPU))
@@ -48,7 +49,7 @@ def test_numbers_outside_choose_nothing(number: float) -> None:
 def test_fingerprints_tell_spaces_apart() -> None:
     assert ScheduleSpace(blur(), CPU, Options.expert(CPU)).fingerprint == SPACE.fingerprint
     others = [
-        ScheduleSpace(blur(), CPU),
+        small_space(blur(), CPU),
         ScheduleSpace(blur(), spaces.device("sm_80"), Options.expert(CPU)),
         ScheduleSpace(blur(64, 64), CPU, Options.expert(CPU)),
     ]

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 import spaces
 from apps.catalog import APPS
 from spaces import Options, PartialSchedule, ScheduleSpace
+from spaces.cost.features import Features
 from spaces.enumerate.process.partial import form_of
+from spaces.model.formulas.algebra import evaluate
 from tests.enumerate.pipelines import blur
 
 CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
@@ -178,3 +180,27 @@ def test_a_schedule_that_the_space_lacks() -> None:
     serial = ScheduleSpace(pipeline, CPU, Options(root=("serial",), placements=("root",)))
     with pytest.raises(ValueError, match="'blur_x compute' is root and not inline"):
         serial.way_to(spaces.Schedule.default(pipeline))
+
+
+def points_of(found: Features, func: str, sizes: dict[str, int]) -> list[int]:
+    """The points of each stage of a Func."""
+    stages = [stage.points for stage in found.stages if stage.func == func]
+    return [p if isinstance(p, int) else evaluate(p, sizes) for p in stages]
+
+
+@pytest.mark.parametrize(("preset", "device"), [("small", CPU), ("expert", CPU), ("expert", SM80)])
+def test_features_of_decided_funcs_are_those_of_the_whole(
+    preset: str, device: spaces.Device
+) -> None:
+    """Decisions about producers do not change how often their consumers are computed."""
+    space = space_of("blur", preset, device)
+    assert space.start().features is None
+    for schedule in space.sample(3, seed=4):
+        way = space.way_to(schedule)
+        numbers = {**space.pipeline.sizes(), **way[-1].state.numbers}
+        for partial in way:
+            if (found := partial.features) is not None:
+                assert way[-1].features is not None
+                for entry in partial.schedule.funcs:
+                    before = points_of(found, entry.name, numbers)
+                    assert before == points_of(way[-1].features, entry.name, numbers)

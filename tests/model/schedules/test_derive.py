@@ -11,6 +11,7 @@ from spaces import Func, ImageParam, Int32, Pipeline, Schedule, Var, derived, sc
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.derivations import Wrap
+from tests.small_space import small_space
 
 X, Y = Var("x"), Var("y")
 CPU = spaces.device("cpu")
@@ -164,7 +165,7 @@ def test_moves_costs_and_searches_know_derived_funcs() -> None:
     assert after
     assert all(found.derivations == base.derivations for found in after)
     chosen = spaces.cost_model("reuse", CPU)
-    space = spaces.ScheduleSpace(derived(sized, base), CPU)
+    space = small_space(derived(sized, base), CPU)
     *_, done = spaces.search(space, chosen, "stagewise", spaces.Limits(top=1))
     assert isinstance(done, spaces.Done)
     assert spaces.verify(sized, done.best[0].schedule, CPU)
