@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spaces.constraints.solver.universe import Assignment, Decision, Universe
 from spaces.enumerate.menus import FixedMenu, FuncMenu, Orders
@@ -28,7 +28,8 @@ def universe(space: ScheduleSpace) -> Universe:
         names = [function.name for function in space.pipeline.functions]
         return space.schedule(tuple(options[name].entry(choice) for name in names))
 
-    return Universe(space.pipeline, decisions, structure, space.restricted.rules)
+    further = tuple(evolve(space.pipeline, estimates=size).sizes() for size in space.sizes)
+    return Universe(space.pipeline, decisions, structure, space.restricted.rules, further)
 
 
 @frozen

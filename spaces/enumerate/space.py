@@ -18,10 +18,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.given import check_given
-from spaces.constraints.legality.judge import pipeline_faults
-from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.legality.verdict import Illegal, Verdict
-from spaces.constraints.legality.verify import verify
 from spaces.cost.counting import FeatureMemo
 from spaces.enumerate.candidates import candidate
 from spaces.enumerate.census import Census
@@ -42,6 +39,12 @@ from spaces.enumerate.restrictions.leave import left_funcs, mistakes_in_leave
 from spaces.enumerate.restrictions.mistakes import Nameable
 from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.enumerate.restrictions.restriction import Restriction, as_restrictions
+from spaces.enumerate.sizes_of_space import (
+    FurtherSize,
+    JudgedSizes,
+    as_sizes,
+    mistakes_in_sizes,
+)
 from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock
@@ -72,16 +75,18 @@ class ScheduleSpace:
     in the default schedule, and no wrapper, clone or factored reduction of it is made.
 
     ``where`` restricts the space: its conditions on features and its predicates are true for every
-    schedule of the space.
+    schedule of the space. ``sizes`` are further sizes, each a mapping as
+    ``pipeline(..., estimates=...)`` takes: every schedule of the space is legal at them, too.
 
     Raises:
         EmptySpaceError: the pipeline makes every schedule illegal, for example by contradicting
             estimates.
         ValueError: the pipeline has no estimate of an output; ``fixed`` has an entry that does not
             fit a Func of the pipeline; ``leave`` names a Func that the pipeline does not have, or
-            one with an entry in ``fixed``; or a condition names a feature, Func or loop that does
-            not exist.
-        TypeError: ``where`` is no list of conditions and functions.
+            one with an entry in ``fixed``; a condition names a feature, Func or loop that does
+            not exist; or ``sizes`` do not fit the outputs.
+        TypeError: ``where`` is no list of conditions and functions, or ``sizes`` no list of
+            mappings.
 
     >>> space = ScheduleSpace(pipeline, device("cpu"))
     >>> next(iter(space))
@@ -95,6 +100,7 @@ class ScheduleSpace:
     fixed: Schedule = NOTHING_FIXED
     leave: tuple[str, ...] = field(default=(), converter=left_funcs)
     where: tuple[Restriction, ...] = field(default=(), converter=as_restrictions)
+    sizes: tuple[FurtherSize, ...] = field(default=(), converter=as_sizes)
 
     @device.validator
     def _given(self, attribute: object, value: object) -> None:
@@ -108,7 +114,10 @@ class ScheduleSpace:
                 f"A space needs estimates of the outputs, and pipeline {self.pipeline.name} has "
                 f"none of {', '.join(unknown)}: give pipeline(..., estimates={{{sizes}}})."
             )
-        faults = pipeline_faults(self.pipeline, self.device)
+        mistakes = list(mistakes_in_sizes(self.pipeline, self.sizes))
+        if mistakes:
+            raise ValueError("\n".join(mistakes))
+        faults = tuple(self.judged.faults())
         if faults:
             listed = "\n".join(map(str, faults))
             raise EmptySpaceError(
@@ -147,6 +156,11 @@ class ScheduleSpace:
         plain = Schedule.default(self.pipeline)
         left = tuple(plain.of(name) for name in self.leave)
         return self.fixed.with_funcs((*self.fixed.funcs, *left))
+
+    @cached_property
+    def judged(self) -> JudgedSizes:
+        """What judges schedules at the estimates and at the further sizes."""
+        return JudgedSizes(self.pipeline, self.sizes, self.device)
 
     @cached_property
     def restricted(self) -> Restricted:
@@ -192,8 +206,8 @@ class ScheduleSpace:
     @cached_property
     def fingerprint(self) -> str:
         """A text of 32 hexadecimal digits, the same on every machine. It is equal for spaces of
-        equal pipelines, devices, options, fixed entries and restrictions, where labels mean the
-        same.
+        equal pipelines, devices, options, fixed entries, restrictions and further sizes in the
+        same order, where labels mean the same.
 
         Raises:
             ValueError: a restriction is a Python function, which has no such text.
@@ -221,6 +235,7 @@ class ScheduleSpace:
             self.kept.funcs,
             left=frozenset(self.leave),
             restricted=self.restricted,
+            further=self.sizes,
             nests=self.memo.nests,
         )
 
@@ -289,15 +304,15 @@ class ScheduleSpace:
         """
         schedule, columns = structure.schedule, structure.columns
         known = self.memo.nests
-        mask = legal_mask(self.pipeline, schedule, self.device, columns, memo=known)
+        mask = self.judged.mask(self.pipeline, schedule, columns, known)
         mask = np.array(np.broadcast_to(mask, structure.shape))
         return self.restricted.mask(schedule, columns, mask) if self.where else mask
 
     def verdict(self, schedule: Schedule, *, exact: bool = False) -> Verdict:
-        """What :func:`verify` says of a schedule, and of a legal one which restrictions it does not
-        satisfy. Other decisions of the space do not count.
+        """What :func:`verify` says of a schedule at the estimates and the further sizes, and of a
+        legal one which restrictions it does not satisfy. Other decisions of the space do not count.
         """
-        verdict = verify(self.pipeline, schedule, self.device, exact=exact)
+        verdict = self.judged.verdict(schedule, exact=exact)
         broken = tuple(self.restricted.broken(schedule)) if verdict and self.where else ()
         return Illegal(broken) if broken else verdict
 
@@ -369,7 +384,7 @@ class ScheduleSpace:
         self.way_to(schedule)  # says what is missing
         found = self.find(schedule)
         if found is None:
-            verdict = verify(self.pipeline, schedule, self.device)
+            verdict = self.verdict(schedule)
             raise ValueError(f"Only legal schedules have a rank.\n{verdict}")
         return self._positions.rank(*found)
 
@@ -605,7 +620,7 @@ class ScheduleSpace:
             return None
         structure = _structure(state)
         own = bind(structure.schedule, state.numbers)
-        if not verify(self.pipeline, schedule, self.device) or not self.verdict(own):
+        if not self.judged.verdict(schedule) or not self.verdict(own):
             return None
         index = 0
         for name, menu in structure.menus.items():

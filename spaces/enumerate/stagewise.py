@@ -16,7 +16,6 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from spaces.constraints.legality.lattice import legal_mask
 from spaces.cost.accesses import Course, stage_work
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
@@ -223,7 +222,7 @@ class _Task:
         """
         structure, restricted = candidate.structure, self.space.restricted
         columns, memo = structure.columns, self.space.memo.nests
-        mask = legal_mask(part, structure.schedule, self.space.device, columns, memo=memo)
+        mask = self.space.judged.mask(part, structure.schedule, columns, memo)
         if restricted.where:
             mask = restricted.conditions_mask(structure.schedule, columns, mask, part)
         costs = np.where(mask, candidate.costs, np.inf)

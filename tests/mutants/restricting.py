@@ -34,10 +34,26 @@ RESTRICTING = (
     Mutant(
         "universes-without-restrictions",
         "universe",
-        "Universe(space.pipeline, decisions, structure, space.restricted.rules)",
-        "Universe(space.pipeline, decisions, structure)",
+        "Universe(space.pipeline, decisions, structure, space.restricted.rules, further)",
+        "Universe(space.pipeline, decisions, structure, (), further)",
         "The solver lists what the user leaves out.",
         _TESTS,
+    ),
+    Mutant(
+        "masks-at-the-estimates-only",
+        "JudgedSizes.mask",
+        "mask & legal_mask(at_size, structure, self.device, columns, memo=known)",
+        "mask",
+        "Spaces have schedules that are illegal at a further size.",
+        ("enumerate/test_sizes_of_space.py",),
+    ),
+    Mutant(
+        "universes-at-the-estimates-only",
+        "universe",
+        "Universe(space.pipeline, decisions, structure, space.restricted.rules, further)",
+        "Universe(space.pipeline, decisions, structure, space.restricted.rules)",
+        "The solver lists schedules that are illegal at a further size.",
+        ("enumerate/test_sizes_of_space.py",),
     ),
     Mutant(
         "left-funcs-get-wrappers",

@@ -84,13 +84,13 @@ def clauses(universe: Universe, device: Device) -> tuple[Clause, ...]:
 class _Clauses:
     universe: Universe
     device: Device
-    _sizes: dict[str, Expr] = field(init=False)
+    _sizes: list[dict[str, Expr]] = field(init=False)
     _readers: dict[str, frozenset[str]] = field(init=False)
     _kept: dict[_Key, tuple[Asked, ...]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        sizes = self.universe.pipeline.sizes()
-        self._sizes = {name: constant(value, Int32) for name, value in sizes.items()}
+        every = (self.universe.pipeline.sizes(), *self.universe.further)
+        self._sizes = [{n: constant(v, Int32) for n, v in sizes.items()} for sizes in every]
         self._readers = readers(self.universe.pipeline)
 
     def all(self) -> Iterator[Clause]:
@@ -153,7 +153,8 @@ class _Clauses:
         if key not in self._kept:
             name = self.universe.pipeline.name
             self._kept[key] = tuple(Asked(rule, check) for check in rule.check(structure, name))
-            yield from self._clauses(self._kept[key], case)
+            # Features are those at the estimates.
+            yield from self._at(self._sizes[:1], self._kept[key], case)
 
     def _new(self, key: _Key, ask: _Ask, records: Records) -> Iterator[Clause]:
         """The clauses of the checks that ``ask`` returns; none if it was asked before."""
@@ -190,12 +191,19 @@ class _Clauses:
         return tuple((decision, option) for decision, option in case if about[decision] in names)
 
     def _clauses(self, asked: Iterable[Asked], case: StructuralChoice) -> Iterator[Clause]:
+        return self._at(self._sizes, asked, case)
+
+    def _at(
+        self, every: Iterable[dict[str, Expr]], asked: Iterable[Asked], case: StructuralChoice
+    ) -> Iterator[Clause]:
+        """The clauses of checks at some sizes."""
         numeric = {d.name for d in self.universe.numeric}
         for item in asked:
-            holds = substitute(item.check.holds, self._sizes)
-            decided = isinstance(holds, Const) and bool(holds.value)
-            if not decided and numeric.issuperset(holds.names):
-                yield Clause(item.rule.id, item.check.func, case, holds)
+            at_sizes = [substitute(item.check.holds, sizes) for sizes in every]
+            for holds in dict.fromkeys(at_sizes):
+                decided = isinstance(holds, Const) and bool(holds.value)
+                if not decided and numeric.issuperset(holds.names):
+                    yield Clause(item.rule.id, item.check.func, case, holds)
 
     def _closed(self, func: str, case: StructuralChoice, schedule: Schedule) -> Iterator[Clause]:
         """Clauses that fix the numbers which a Func's schedule does not mention, once for each

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from attrs import evolve
+
 from spaces.constraints.legality.judge import ask_nest, ask_records, bounds_of
 from spaces.constraints.rules.bounds import image_overrun, smaller_than_tile, unbounded
 from spaces.constraints.rules.findings import Asked, failing, fails
@@ -39,7 +41,8 @@ domains of all its stages.
 
 
 def may_become_legal(state: ProcessState) -> bool:
-    """Whether any completion of a state may be legal at the estimates. False only if none is.
+    """Whether any completion of a state may be legal at the estimates and the further sizes. False
+    only if none is.
 
     Rules about the loop nest count if all factors of the decided Funcs have numbers: some limits
     are found only with numbers.
@@ -50,13 +53,15 @@ def may_become_legal(state: ProcessState) -> bool:
         return True
     part = decided_part(state.pipeline, decided)
     schedule = bind(Schedule(state.entries, part.derivations), state.numbers)
-    sizes = part.sizes()
-    if any(failing(ask_records(Records(part, schedule, state.device)), sizes)):
+    every = [part.sizes(), *(evolve(part, estimates=size).sizes() for size in state.further)]
+    records = tuple(ask_records(Records(part, schedule, state.device)))
+    if any(True for sizes in every for _ in failing(records, sizes)):
         return False
     if parameters(schedule) or is_specialized(schedule):
         return True
     bounds = bounds_of(part, schedule, memo=state.nests)
-    failed = failing(ask_nest(bounds, state.device), sizes)
+    asked = tuple(ask_nest(bounds, state.device))
+    failed = (item for sizes in every for item in failing(asked, sizes))
     return not any(_stays(state, decided, item) for item in failed)
 
 

@@ -12,7 +12,7 @@ from spaces.enumerate.options import Options
 from spaces.enumerate.process.decision import Topic
 from spaces.enumerate.process.sizes import EstimatedBoxes, sizes_of
 from spaces.enumerate.restrictions.restricted import Restricted
-from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.algorithm.pipeline import Estimate, Function, Pipeline, Stage
 from spaces.model.nest.canonical import Origins
 from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.domain_order import DomainOrder
@@ -38,6 +38,7 @@ class ProcessState:
         numbers: the numbers chosen so far, by parameter.
         agenda: the topics to decide, the next one first.
         nests: what the nests of similar states have in common.
+        further: the sizes beside the estimates at which schedules are legal.
     """
 
     pipeline: Pipeline
@@ -53,6 +54,7 @@ class ProcessState:
     numbers: Mapping[str, int] = field(factory=dict)
     agenda: tuple[Topic, ...] = ()
     nests: NestMemo = field(factory=NestMemo, eq=False, repr=False)
+    further: tuple[tuple[Estimate, ...], ...] = ()
 
     @property
     def schedule(self) -> Schedule:

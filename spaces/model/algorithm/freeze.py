@@ -351,7 +351,7 @@ def _estimate(
             f"There is an estimate for {name}, but estimates are for outputs and images of the "
             f"pipeline only: {', '.join(buffers)}."
         )
-    ranges = _ranges(name, given)
+    ranges = estimated_ranges(name, given)
     if len(ranges) != buffers[name]:
         raise DefinitionError(
             f"{name} has {buffers[name]} dimensions but its estimate gives {len(ranges)}."
@@ -359,8 +359,14 @@ def _estimate(
     return name, ranges
 
 
-def _ranges(name: str, given: Sequence[int | tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The (min, extent) of each dimension of an estimate."""
+def estimated_ranges(
+    name: str, given: Sequence[int | tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    """The (min, extent) of each dimension of an estimate.
+
+    Raises:
+        DefinitionError: they are no whole numbers, or no list.
+    """
     try:
         pairs = [tuple(e) if isinstance(e, Sequence) else (0, e) for e in given]
         return tuple((operator.index(low), operator.index(extent)) for low, extent in pairs)
