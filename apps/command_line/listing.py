@@ -17,7 +17,16 @@ from apps.command_line.console import complain, line
 from apps.command_line.options import AppName, DeviceName, ScheduleFile, Seed, given_schedule
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
-from apps.command_line.space import Leave, Limit, Most, OptionsName, Preset, Where, space_of
+from apps.command_line.space import (
+    Leave,
+    Limit,
+    Most,
+    OptionsName,
+    Preset,
+    Sizes,
+    Where,
+    space_of,
+)
 from apps.errors import CommandError
 from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
@@ -46,13 +55,14 @@ def enumerate_schedules(
     options: OptionsName = Preset.EXPERT,
     where: Where = None,
     leave: Leave = None,
+    size: Sizes = None,
     limit: Limit = 10,
     seconds: Seconds = None,
     as_json: AsJson = False,
 ) -> None:
     """Print legal schedules, always in the same order."""
     deadline = Deadline.after(seconds)
-    space = space_of(find(app), device, options, where=where, leave=leave)
+    space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
     in_time = _InTime(itertools.islice(space, limit or None), deadline)
     found = Collected(format_schedule(schedule, space.pipeline) for schedule in in_time)
     texts: list[str] = []
@@ -91,6 +101,7 @@ def sample(
     options: OptionsName = Preset.EXPERT,
     where: Where = None,
     leave: Leave = None,
+    size: Sizes = None,
     count: Number = 1,
     seed: Seed = 0,
     seconds: Most = 30.0,
@@ -99,7 +110,7 @@ def sample(
     """Print random legal schedules. The same one may come twice. With --options small all have the
     same chance.
     """
-    space = space_of(find(app), device, options, where=where, leave=leave)
+    space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
     try:
         drawn = _sampled(space, count, seed, seconds)
     except (EmptySpaceError, TimeoutError, ValueError) as error:
@@ -136,12 +147,13 @@ def rank(
     options: OptionsName = Preset.EXPERT,
     where: Where = None,
     leave: Leave = None,
+    size: Sizes = None,
     seconds: Most = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Print the place of a legal schedule among those that the command enumerate prints, from 0."""
     found = find(app)
-    space = space_of(found, device, options, where=where, leave=leave)
+    space = space_of(found, device, options, where=where, leave=leave, sizes=size)
     given = faultless(space.pipeline, given_schedule(found, space.pipeline, schedule), space.device)
     try:
         with Deadline.after(seconds).kept():

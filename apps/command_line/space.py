@@ -18,6 +18,7 @@ from apps.app import App
 from apps.catalog import find
 from apps.command_line.collected import Collected
 from apps.command_line.console import line, table
+from apps.command_line.further_sizes import parse_sizes
 from apps.command_line.options import AppName, DeviceName, Seed, find_device
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
@@ -105,6 +106,15 @@ Leave = Annotated[
         help="Leave this Func as it is in the default schedule. May be given several times.",
     ),
 ]
+Sizes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--size",
+        metavar="SIZE",
+        help="Only schedules that are legal at this size of the output, too, such as 640x480. May "
+        "be given several times.",
+    ),
+]
 Apart = Annotated[
     int,
     typer.Option(
@@ -137,6 +147,7 @@ def count(
     options: OptionsName = Preset.EXPERT,
     where: Where = None,
     leave: Leave = None,
+    size: Sizes = None,
     seed: Seed = 0,
     seconds: Most = 60.0,
     as_json: AsJson = False,
@@ -144,7 +155,7 @@ def count(
     """Count the legal schedules. For a large space, estimate their number, and give bounds, too, if
     loops are decided one by one.
     """
-    space = space_of(find(app), device, options, where=where, leave=leave)
+    space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
     deadline = Deadline.after(seconds)
     try:
         candidates = _candidates(space, deadline)
@@ -246,6 +257,7 @@ def search(
     options: OptionsName = Preset.EXPERT,
     where: Where = None,
     leave: Leave = None,
+    size: Sizes = None,
     cost: Cost = "",
     strategy: StrategyName = "",
     seed: Seed = 0,
@@ -255,7 +267,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Search for the cheapest schedules."""
-    space = space_of(find(app), device, options, where=where, leave=leave)
+    space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
     strategy = strategy or default_strategy(space)
     cost = cost or ("occupancy" if isinstance(space.device, GpuDevice) else "reuse")
     model: str | CostFunction = _own_model(cost) if is_function_name(cost) else cost
@@ -379,20 +391,24 @@ def space_of(
     fixed: Schedule = NOTHING_FIXED,
     where: Iterable[str] | None = None,
     leave: Iterable[str] | None = None,
+    sizes: Iterable[str] | None = None,
 ) -> ScheduleSpace:
     """The space of an app's schedules that keep the Funcs of ``fixed`` and the default entries of
-    the Funcs in ``leave``, and satisfy the conditions in ``where``.
+    the Funcs in ``leave``, satisfy the conditions in ``where``, and are legal at further sizes.
 
     Raises:
         WrongUsage: the pipeline has no estimates, no device has this name, ``fixed`` does not fit
-            the pipeline, or a condition or a Func to leave makes no sense.
+            the pipeline, or a condition, a Func to leave or a size makes no sense.
         CommandError: no schedule can meet the estimates.
     """
     pipeline, target = app.pipeline(), find_device(device)
     chosen = getattr(Options, preset)(target)
     try:
         conditions = [parse_restriction(text) for text in where or ()]
-        return ScheduleSpace(pipeline, target, chosen, fixed, tuple(leave or ()), conditions)
+        further = parse_sizes(sizes or (), pipeline)
+        return ScheduleSpace(
+            pipeline, target, chosen, fixed, tuple(leave or ()), conditions, further
+        )
     except EmptySpaceError as error:
         raise CommandError(str(error)) from None
     except ValueError as error:

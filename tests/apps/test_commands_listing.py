@@ -72,6 +72,16 @@ def test_a_condition_without_sense_gets_a_sentence():
     assert "pipeline blur has no such Func" in err
 
 
+def test_a_further_size_leaves_out_what_is_illegal_there():
+    count = ("count", "blur", "--options", "small", "--json")
+    legal = [json.loads(spaces(*count, *size)[0])["legal"] for size in ((), ("--size", "100x20"))]
+    assert 0 < legal[1] < legal[0]
+    _, err = spaces("count", "blur", "--size", "100by20", status=2)
+    assert "--size takes extents, innermost first, as blur_y=640x480, not '100by20'." in err
+    _, err = spaces("sample", "blur", "--size", "100", status=2)
+    assert "sizes[0] gives 1 extents of blur_y, which has 2 dimensions." in err
+
+
 def test_enumerate_ends_with_its_time():
     out, err = spaces("enumerate", "harris", "--options", "small", "--limit", "0", "--seconds", "1")
     number = int(err.split()[1])
