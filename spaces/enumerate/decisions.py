@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 
 from spaces.constraints.solver.universe import Assignment, Decision, Universe
 from spaces.enumerate.menus import FixedMenu, FuncMenu, Orders
+from spaces.enumerate.sizes_of_space import shown_size
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
@@ -28,7 +29,9 @@ def universe(space: ScheduleSpace) -> Universe:
         names = [function.name for function in space.pipeline.functions]
         return space.schedule(tuple(options[name].entry(choice) for name in names))
 
-    further = tuple(evolve(space.pipeline, estimates=size).sizes() for size in space.sizes)
+    further = {
+        shown_size(size): evolve(space.pipeline, estimates=size).sizes() for size in space.sizes
+    }
     return Universe(space.pipeline, decisions, structure, space.restricted.rules, further)
 
 

@@ -68,6 +68,13 @@ def test_the_solver_lists_the_schedules_that_are_legal_at_all_sizes() -> None:
     assert {everything.schedule(choice) for choice in found.choices} == set(space)
 
 
+def test_the_reason_of_an_empty_space_names_the_size() -> None:
+    long = Options(row_tiles=(64,), tiles=(32,), lanes=(1,), placements=("root",))
+    assert ScheduleSpace(BLUR, CPU, long).count()
+    reason = str(spaces.explain_empty(ScheduleSpace(BLUR, CPU, long, sizes=[{"blur_y": [8, 8]}])))
+    assert "of blur_y at blur_y = 8 x 8: " in reason
+
+
 @pytest.mark.parametrize("strategy", ["stagewise", "exhaustive", "beam", "annealing"])
 def test_searches_find_schedules_that_are_legal_at_all_sizes(strategy: str) -> None:
     space = ScheduleSpace(BLUR, CPU, SMALL[CPU], sizes=[SMALLER])

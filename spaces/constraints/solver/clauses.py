@@ -9,7 +9,7 @@ all other rules allow, with numeric decisions as parameters.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -55,12 +55,15 @@ CLOSED = "universe.closed"
 
 @frozen
 class Clause:
-    """If all of ``case`` is chosen, rule ``rule`` requires ``holds`` for Func ``func``."""
+    """If all of ``case`` is chosen, rule ``rule`` requires ``holds`` for Func ``func``; ``size`` is
+    the text of a further size, empty for the estimates.
+    """
 
     rule: str
     func: str
     case: StructuralChoice
     holds: Expr
+    size: str = ""
 
 
 def clauses(universe: Universe, device: Device) -> tuple[Clause, ...]:
@@ -84,13 +87,16 @@ def clauses(universe: Universe, device: Device) -> tuple[Clause, ...]:
 class _Clauses:
     universe: Universe
     device: Device
-    _sizes: list[dict[str, Expr]] = field(init=False)
+    _sizes: dict[str, dict[str, Expr]] = field(init=False)
     _readers: dict[str, frozenset[str]] = field(init=False)
     _kept: dict[_Key, tuple[Asked, ...]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        every = (self.universe.pipeline.sizes(), *self.universe.further)
-        self._sizes = [{n: constant(v, Int32) for n, v in sizes.items()} for sizes in every]
+        every = {"": self.universe.pipeline.sizes(), **self.universe.further}
+        self._sizes = {
+            size: {name: constant(value, Int32) for name, value in values.items()}
+            for size, values in every.items()
+        }
         self._readers = readers(self.universe.pipeline)
 
     def all(self) -> Iterator[Clause]:
@@ -154,7 +160,7 @@ class _Clauses:
             name = self.universe.pipeline.name
             self._kept[key] = tuple(Asked(rule, check) for check in rule.check(structure, name))
             # Features are those at the estimates.
-            yield from self._at(self._sizes[:1], self._kept[key], case)
+            yield from self._at({"": self._sizes[""]}, self._kept[key], case)
 
     def _new(self, key: _Key, ask: _Ask, records: Records) -> Iterator[Clause]:
         """The clauses of the checks that ``ask`` returns; none if it was asked before."""
@@ -194,16 +200,18 @@ class _Clauses:
         return self._at(self._sizes, asked, case)
 
     def _at(
-        self, every: Iterable[dict[str, Expr]], asked: Iterable[Asked], case: StructuralChoice
+        self, every: Mapping[str, dict[str, Expr]], asked: Iterable[Asked], case: StructuralChoice
     ) -> Iterator[Clause]:
         """The clauses of checks at some sizes."""
         numeric = {d.name for d in self.universe.numeric}
         for item in asked:
-            at_sizes = [substitute(item.check.holds, sizes) for sizes in every]
-            for holds in dict.fromkeys(at_sizes):
+            found: dict[Expr, str] = {}
+            for size, values in every.items():
+                found.setdefault(substitute(item.check.holds, values), size)
+            for holds, size in found.items():
                 decided = isinstance(holds, Const) and bool(holds.value)
                 if not decided and numeric.issuperset(holds.names):
-                    yield Clause(item.rule.id, item.check.func, case, holds)
+                    yield Clause(item.rule.id, item.check.func, case, holds, size)
 
     def _closed(self, func: str, case: StructuralChoice, schedule: Schedule) -> Iterator[Clause]:
         """Clauses that fix the numbers which a Func's schedule does not mention, once for each

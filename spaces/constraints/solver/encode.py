@@ -28,13 +28,14 @@ from spaces.model.formulas.smt import Term, answer, condition, new_context
 
 @frozen
 class Label:
-    """The name of an assertion: one rule, about one Func."""
+    """The name of an assertion: one rule, about one Func, at the further size named if any."""
 
     rule: str
     func: str
+    size: str = ""
 
     def __str__(self) -> str:
-        return f"{self.rule} of {self.func}"
+        return f"{self.rule} of {self.func}" + (f" at {self.size}" if self.size else "")
 
 
 @frozen
@@ -101,7 +102,7 @@ def _encoded(universe: Universe, device: Device, timeout_ms: int) -> Encoded:
     table = clauses(universe, device)
     labels: dict[Label, Term] = {}
     for clause in table:
-        label = Label(clause.rule, clause.func)
+        label = Label(clause.rule, clause.func, clause.size)
         in_force = labels.setdefault(label, z3.Bool(str(label), context))
         case = [chosen[decision, option] for decision, option in clause.case]
         solver.add(z3.Implies(z3.And(in_force, *case), formulas.term(clause.holds)))

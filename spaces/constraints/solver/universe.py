@@ -54,14 +54,15 @@ class Universe:
             as factors by name. A numeric decision that the structure does not mention is *closed*:
             only its first option then is a choice of the universe.
         rules: rules about whole structures, beside those of the library.
-        further: the size variables at each size beside the estimates at which choices are legal.
+        further: the size variables at each size beside the estimates at which choices are legal,
+            by the text of the size.
     """
 
     pipeline: Pipeline
     decisions: tuple[Decision, ...]
     structure: Callable[[Assignment], Schedule] = field(eq=False)
     rules: tuple[SpaceRule, ...] = field(default=(), eq=False)
-    further: tuple[Mapping[str, int], ...] = field(default=(), eq=False)
+    further: Mapping[str, Mapping[str, int]] = field(factory=dict, eq=False)
 
     @property
     def structural(self) -> tuple[Decision, ...]:
