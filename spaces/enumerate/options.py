@@ -11,6 +11,7 @@ from attrs.validators import deep_iterable, in_, instance_of
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.enumerate.patterns import INNER_PATTERNS, LOOP_BY_LOOP, ROOT_PATTERNS
 from spaces.model.schedules.domain_order import Tail
+from spaces.model.schedules.schedule import LoopAlign
 from spaces.model.suggestions import suggestion
 
 PlacementOption = Literal["inline", "root", "at"]
@@ -32,6 +33,7 @@ OPTIONAL_DIRECTIVES = (
     "reorder_storage",
     "fold_storage",
     "align_storage",
+    "bound_storage",
     "bound",
     "align_bounds",
     "gpu_blocks",
@@ -101,7 +103,8 @@ class Options:
         small_factors: all split factors up to this number, and its multiples of 4.
         equal_parts: split factors that divide an extent into up to so many equal parts.
         largest_factor: the largest split factor, but for those of patterns.
-        folds: factors for ``fold_storage`` and ``align_storage``.
+        folds: factors for ``fold_storage``, ``align_storage`` and ``bound_storage``.
+        alignments: how iterations of all loops that ``compute_with`` fuses may run together.
 
     Raises:
         ValueError: a menu is empty, or has an unknown name or a number that makes no sense.
@@ -127,6 +130,9 @@ class Options:
     equal_parts: int = 8
     largest_factor: int = 4096
     folds: tuple[int, ...] = field(default=(2, 4, 8, 16, 32), validator=_positive)
+    alignments: tuple[LoopAlign, ...] = field(
+        default=(LoopAlign.AUTO,), validator=deep_iterable(instance_of(LoopAlign))
+    )
 
     @staticmethod
     def small(device: Device) -> Options:
@@ -151,7 +157,7 @@ class Options:
         """What experts write: tiles at several levels, loops nested in the orders that make sense
         (pattern ``nests``), register blocks, wrappers and clones, fused stages, bounds.
         """
-        left_out = ("fold_storage", "align_storage")
+        left_out = ("fold_storage", "align_storage", "bound_storage")
         return Options(
             root=("nests",),
             inner=("nests",),
@@ -170,6 +176,7 @@ class Options:
             directives=_on(device),
             splits=3,
             tails=tuple(Tail),
+            alignments=(LoopAlign.AUTO, LoopAlign.ALIGN_START, LoopAlign.ALIGN_END),
             small_factors=16,
             equal_parts=16,
         )

@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 
 from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.state import ProcessState
+from spaces.model.nest.canonical import aligned_text
 from spaces.model.schedules.domain_order import DomainOrder
 from spaces.model.schedules.schedule import Companion, FuncSchedule, StageOf
 
@@ -41,15 +42,25 @@ def _joined(
     for stage, order in enumerate(follower.stages):
         for other, led in enumerate(leader.stages):
             for depth in range(1, _shared(order, led) + 1):
-                loop = order.names[depth - 1]
-                companion = Companion(StageOf(leader.name, other), loop, (), stage)
-                changed = evolve(follower, companions=(companion,))
-                part = f"{StageOf(follower.name, stage)} with"
-                yield DecisionOption(
-                    f"{StageOf(follower.name, stage)}.compute_with({companion.other}, {loop})",
-                    {part: f"{companion.other} {depth} "},
-                    _replaced(state, changed),
-                )
+                for align in state.choices.alignments:
+                    loops = order.names[:depth]
+                    aligned = tuple((loop, align) for loop in loops)
+                    companion = Companion(StageOf(leader.name, other), loops[-1], aligned, stage)
+                    yield _option(state, follower, companion)
+
+
+def _option(state: ProcessState, follower: FuncSchedule, companion: Companion) -> DecisionOption:
+    """A stage is computed with another one."""
+    stage = StageOf(follower.name, companion.stage)
+    names = follower.stages[companion.stage].names
+    pairs = ", ".join(f"{{{loop}, {align.qualified}}}" for loop, align in companion.aligned)
+    more = f", {{{pairs}}}" if pairs else ""
+    part = f"{companion.other} {names.index(companion.loop) + 1} {aligned_text(companion, names)}"
+    return DecisionOption(
+        f"{stage}.compute_with({companion.other}, {companion.loop}{more})",
+        {f"{stage} with": part},
+        _replaced(state, evolve(follower, companions=(companion,))),
+    )
 
 
 def _reads(state: ProcessState, reader: str, func: str) -> bool:

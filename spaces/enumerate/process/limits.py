@@ -102,7 +102,8 @@ class _Limits:
         functions = reversed(self.state.pipeline.functions)
         before = itertools.takewhile(lambda function: function.name != name, functions)
         others = [loops for function in before for loops in self.loops(function.name)]
-        return 1 + 2 * sum(min(own, other) for own in self.loops(name) for other in others)
+        joins = sum(min(own, other) for own in self.loops(name) for other in others)
+        return 1 + 2 * joins * len(self.state.choices.alignments)
 
 
 def _depths(limits: _Limits) -> dict[str, int]:

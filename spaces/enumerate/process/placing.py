@@ -24,6 +24,7 @@ from spaces.model.schedules.schedule import (
     FuncSchedule,
     LoopLevel,
     Pad,
+    StorageBound,
 )
 
 
@@ -110,6 +111,7 @@ def storage_topics(state: ProcessState, func: str) -> Iterator[Topic]:
         for dimension in args:
             yield FoldTopic(func, dimension)
             yield PadTopic(func, dimension)
+            yield StorageBoundTopic(func, dimension)
     for dimension in args:
         yield BoundTopic(func, dimension)
 
@@ -234,6 +236,32 @@ class PadTopic:
                 f"{self.func}.align_storage({self.dimension}, {multiple})",
                 {self.name: multiple},
                 state.with_draft(evolve(state.entry, pads=(*state.entry.pads, pad))),
+            )
+
+
+@frozen
+class StorageBoundTopic:
+    """Whether the storage of a Func has an explicit extent along a dimension."""
+
+    func: str
+    dimension: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} bound storage {self.dimension}"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        yield DecisionOption(
+            f"{self.func} stores what is computed along {self.dimension}", {self.name: None}, state
+        )
+        if "bound_storage" not in state.choices.directives:
+            return
+        for extent in state.choices.folds:
+            bounds = (*state.entry.storage_bounds, StorageBound(self.dimension, extent))
+            yield DecisionOption(
+                f"{self.func}.bound_storage({self.dimension}, {extent})",
+                {self.name: extent},
+                state.with_draft(evolve(state.entry, storage_bounds=bounds)),
             )
 
 

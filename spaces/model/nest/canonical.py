@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -23,6 +23,7 @@ from spaces.model.schedules.named_levels import NamedLevels
 from spaces.model.schedules.schedule import (
     Alignment,
     Bound,
+    Companion,
     FuncSchedule,
     LoopLevel,
     MemoryType,
@@ -178,7 +179,7 @@ class _Reader:
             # The stages have their outermost loops in common, so the number of them says which.
             names = entry.stages[one.stage].names
             depth = names.index(one.loop) + 1 if one.loop in names else one.loop
-            aligned = " ".join(str(align) for _, align in one.aligned)
+            aligned = aligned_text(one, names)
             yield f"{StageOf(name, one.stage)} with", f"{one.other} {depth} {aligned}"
 
     def _level(self, func: str, level: LoopLevel, path: Callable[[str], Path]) -> str:
@@ -225,6 +226,16 @@ def order_parts(name: str, function: Function, index: int, order: DomainOrder) -
     for number, one in enumerate(order.prefetches):
         loops = f"{origins[one.at]} {origins[one.origin]}"
         yield f"{name} prefetch {number}", f"{one.target} {loops} {one.offset} {one.bound}"
+
+
+def aligned_text(companion: Companion, loops: Sequence[str]) -> str:
+    """The alignments of a companion, with the places of the aligned loops among those of its
+    stage.
+    """
+    places = {loop: str(place) for place, loop in enumerate(loops, start=1)}
+    return " ".join(
+        sorted(f"{places.get(loop, loop)}:{align}" for loop, align in companion.aligned)
+    )
 
 
 def bound_text(bound: Bound | Alignment) -> str:

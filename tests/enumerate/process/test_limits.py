@@ -10,8 +10,9 @@ from spaces.enumerate.process.order_counts import fuses
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Tail
+from spaces.model.schedules.schedule import LoopAlign
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur, line, row_sums
+from tests.enumerate.pipelines import blur, line, row_sums, two_outputs
 
 GPU = device("sm_80")
 
@@ -64,7 +65,12 @@ LIMITED = {
         FOUR_CORES,
         options("loops", 0, "in_", placements=("at",), storage="compute"),
     ),
-    "together": (blur(), FOUR_CORES, options("loops", 0, "compute_with", "parallel")),
+    "together": (
+        two_outputs(),
+        FOUR_CORES,
+        options("loops", 0, "compute_with", placements=("root",), alignments=tuple(LoopAlign)),
+    ),
+    "bounds of storage": (blur(), FOUR_CORES, options("loops", 0, "bound_storage", "unroll")),
     "updates": (row_sums(), FOUR_CORES, options("loops", 0, "atomic", "parallel", "fuse")),
     "nests": (blur(), FOUR_CORES, options("nests", 1, "split")),
     "patterns at loops": (

@@ -12,6 +12,7 @@ from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Tail
+from spaces.model.schedules.schedule import LoopAlign
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, equalized, line, row_sums, shuffled, two_outputs
 
@@ -57,6 +58,9 @@ UNIVERSES = {
     "folds": (
         blur(64, 8), FOUR_CORES, options("nests", "fold_storage", placements=("at",)),
     ),
+    "bounds of storage": (
+        blur(64, 8), FOUR_CORES, options("nests", "bound_storage", placements=("at",)),
+    ),
     "storage": (
         blur(64, 8), FOUR_CORES,
         options("nests", "hoist_storage", "store_in", placements=("at",)),
@@ -72,6 +76,13 @@ UNIVERSES = {
     "fused stages": (
         two_outputs(16), FOUR_CORES,
         options("nests", "compute_with", "vectorize", placements=("root",)),
+    ),
+    "aligned stages": (
+        two_outputs(16), FOUR_CORES,
+        options(
+            "nests", "compute_with", "vectorize",
+            placements=("root",), alignments=(LoopAlign.ALIGN_START,),
+        ),
     ),
     "an index that reads a Func": (
         shuffled(16), FOUR_CORES, options("loops", "vectorize"),

@@ -10,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.catalog import APPS
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.nest.canonical import canonical_form, distance, same_schedule
 from spaces.model.nest.loopnest import loop_nest
@@ -134,6 +137,20 @@ def test_the_order_of_splits_of_different_loops_does_not_matter() -> None:
     assert first != second
     assert same_schedule(algorithm, first, second)
     assert not same_schedule(algorithm, first, two.reorder("u", "w", "v", "t").schedule)
+
+
+def test_it_matters_which_fused_loop_is_aligned() -> None:
+    x, y, f, g = Var("x"), Var("y"), Func("f"), Func("g")
+    f[x, y] = x + y
+    g[x, y] = x - y
+    algorithm = pipeline([f, g])
+    texts = [
+        f"g.compute_with(f, x, {{{{{aligned}, LoopAlignStrategy::{align}}}}})"
+        for align in ("AlignStart", "AlignEnd")
+        for aligned in ("x", "y")
+    ]
+    forms = {canonical_form(algorithm, parse_schedule(text, algorithm)) for text in texts}
+    assert len(forms) == 4
 
 
 def test_tails_count_as_written() -> None:
