@@ -20,8 +20,11 @@ from spaces.enumerate.process.prospects import images_suffice
 from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import Schedule
 
-TRIES = 200
+TRIES = 60
 """How often a Func is decided again, at most."""
+
+PLAINNESS = 6
+"""How seldom a decision adds something to the schedule: once in so many times."""
 
 RELUCTANCE = 50
 """Of the ways that read beyond an image unless a later decision mends it, one in so many is
@@ -53,16 +56,16 @@ def _next_func(
     Tries until two ways are accepted and takes the first one. If the n-th is the second, one in
     n - 1 of the ways before it is accepted, an unbiased estimate of their share.
     """
-    first: tuple[PartialSchedule, int] | None = None
+    first: tuple[PartialSchedule, Fraction] | None = None
     for tried in range(TRIES):
         ask_clock()
         after, weight = _one_way(partial, chosen)
         times = _accepted(after, chosen)
         if times and first is not None:
-            return first[0], Fraction(first[1], tried)
+            return first[0], first[1] / tried
         if times:
             first = after, weight * times
-    return None if first is None else (first[0], Fraction(first[1], TRIES))
+    return None if first is None else (first[0], first[1] / TRIES)
 
 
 def _accepted(partial: PartialSchedule, chosen: random.Random) -> int:
@@ -74,11 +77,11 @@ def _accepted(partial: PartialSchedule, chosen: random.Random) -> int:
     return 0 if chosen.randrange(RELUCTANCE) else RELUCTANCE
 
 
-def _one_way(partial: PartialSchedule, chosen: random.Random) -> tuple[PartialSchedule, int]:
+def _one_way(partial: PartialSchedule, chosen: random.Random) -> tuple[PartialSchedule, Fraction]:
     """The partial schedule after random decisions about one more Func, with numbers, and one over
     the chance of these.
     """
-    weight, before = 1, len(partial.state.entries)
+    weight, before = Fraction(1), len(partial.state.entries)
     while not partial.state.has_structure:
         option, times = _random_option(partial.options, chosen)
         weight *= times
@@ -95,14 +98,14 @@ def _one_way(partial: PartialSchedule, chosen: random.Random) -> tuple[PartialSc
 
 def _random_option(
     options: Sequence[DecisionOption], chosen: random.Random
-) -> tuple[DecisionOption, int]:
-    """A random option, and one over its chance. Half of the chance is for the option that adds
-    nothing to the schedule, if there is one.
+) -> tuple[DecisionOption, Fraction]:
+    """A random option, and one over its chance. If an option adds nothing to the schedule, the
+    others come only once in ``PLAINNESS`` times.
     """
     plain = next((option for option in options if option.is_plain), None)
     if plain is None:
-        return chosen.choice(options), len(options)
-    if chosen.random() < 0.5:
-        return plain, 2
+        return chosen.choice(options), Fraction(len(options))
+    if chosen.randrange(PLAINNESS):
+        return plain, Fraction(PLAINNESS, PLAINNESS - 1)
     others = [option for option in options if option is not plain]
-    return chosen.choice(others), 2 * len(others)
+    return chosen.choice(others), Fraction(PLAINNESS * len(others))
