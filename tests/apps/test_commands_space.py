@@ -9,9 +9,11 @@ import pytest
 from apps.command_line.space import any_digits
 from tests.apps.command_line import spaces
 
+SMALL = ("--options", "small")
+
 
 def test_enumerate_prints_schedules_that_verify_finds_legal(sched):
-    out, _ = spaces("enumerate", "toy_sum", "--options", "small", "--limit", "3", "--json")
+    out, _ = spaces("enumerate", "toy_sum", *SMALL, "--limit", "3", "--json")
     texts = json.loads(out)["schedules"]
     assert len(texts) == len(set(texts)) == 3
     for text in texts:
@@ -19,35 +21,23 @@ def test_enumerate_prints_schedules_that_verify_finds_legal(sched):
 
 
 def test_enumerate_without_a_limit_prints_as_many_as_count_counts():
-    out, _ = spaces(
-        "enumerate", "toy_sum", "--options", "small", "--device", "sm_80", "--limit", "0"
-    )
+    out, _ = spaces("enumerate", "toy_sum", *SMALL, "--device", "sm_80", "--limit", "0")
     shown = sum(line.startswith("# ") for line in out.splitlines())
-    out, _ = spaces("count", "toy_sum", "--options", "small", "--device", "sm_80")
+    out, _ = spaces("count", "toy_sum", *SMALL, "--device", "sm_80")
     assert f"\n{shown} legal schedules\n" in out
 
 
 def test_count_tells_numbers_as_json():
-    out, _ = spaces("enumerate", "toy_sum", "--options", "small", "--limit", "0", "--json")
-    told = json.loads(spaces("count", "toy_sum", "--options", "small", "--json")[0])
+    out, _ = spaces("enumerate", "toy_sum", *SMALL, "--limit", "0", "--json")
+    told = json.loads(spaces("count", "toy_sum", *SMALL, "--json")[0])
     assert (told["exact"], told["legal"]) == (True, len(json.loads(out)["schedules"]))
-    told = json.loads(spaces("count", "unsharp", "--options", "small", "--json")[0])
+    told = json.loads(spaces("count", "unsharp", *SMALL, "--json")[0])
     assert not told["exact"]
     assert 0 < told["legal"] <= told["candidates"]
 
 
 def test_search_is_reproducible_and_sorted():
-    arguments = (
-        "search",
-        "blur",
-        "--options",
-        "small",
-        "--strategy",
-        "exhaustive",
-        "--top",
-        "3",
-        "--json",
-    )
+    arguments = ("search", "blur", *SMALL, "--strategy", "exhaustive", "--top", "3", "--json")
     out, _ = spaces(*arguments)
     report = json.loads(out)
     costs = [found["cost"] for found in report["schedules"]]
@@ -60,16 +50,8 @@ def test_search_is_reproducible_and_sorted():
 def test_search_takes_a_cost_model_of_the_users(tmp_path):
     model = tmp_path / "model.py"
     model.write_text("def constant(batch):\n    return 42.0\n")
-    arguments = (
-        "search",
-        "toy_sum",
-        "--options",
-        "small",
-        "--strategy",
-        "exhaustive",
-        "--cost",
-        f"{model}:constant",
-    )
+    exhaustive = ("search", "toy_sum", *SMALL, "--strategy", "exhaustive")
+    arguments = (*exhaustive, "--cost", f"{model}:constant")
     out, _ = spaces(*arguments, "--top", "1", "--json")
     assert [found["cost"] for found in json.loads(out)["schedules"]] == [42.0]
 
@@ -90,11 +72,9 @@ def test_search_names_what_it_does_not_know(option, value, sentence):
 
 
 def test_search_costs_as_fits_the_device():
-    out, _ = spaces(
-        "search", "toy_sum", "--options", "small", "--device", "sm_80", "--top", "1", "--json"
-    )
+    out, _ = spaces("search", "toy_sum", *SMALL, "--device", "sm_80", "--top", "1", "--json")
     assert json.loads(out)["cost"] == "occupancy"
-    out, _ = spaces("search", "toy_sum", "--options", "small", "--top", "1", "--json")
+    out, _ = spaces("search", "toy_sum", *SMALL, "--top", "1", "--json")
     assert json.loads(out)["cost"] == "reuse"
 
 
@@ -109,7 +89,7 @@ def test_search_costs_as_fits_the_device():
 def test_a_cost_model_of_the_users_that_fails_is_said_in_a_sentence(tmp_path, body, sentence):
     own = tmp_path / "own.py"
     own.write_text(f"def cost(batch):\n    return {body}\n")
-    _, err = spaces("search", "blur", "--options", "small", "--cost", f"{own}:cost", status=1)
+    _, err = spaces("search", "blur", *SMALL, "--cost", f"{own}:cost", status=1)
     assert sentence in err
 
 
@@ -123,11 +103,11 @@ def test_an_empty_space_is_explained(tmp_path):
         "    return spaces.pipeline(f, estimates={f: [20]})\n"
     )
     name = f"{app}:narrow"
-    out, _ = spaces("count", name, "--options", "small")
+    out, _ = spaces("count", name, *SMALL)
     assert "0 legal schedules" in out
     assert "bounds.smaller-than-tile of f" in out
     for command in ("enumerate", "search"):
-        _, err = spaces(command, name, "--options", "small", status=1)
+        _, err = spaces(command, name, *SMALL, status=1)
         assert "No schedule is legal. Together, this excludes all of them:" in err
         assert "f_xi is one of 64, 128, 256, 512." in err
 
@@ -156,6 +136,13 @@ def test_count_bounds_a_space_that_decides_loop_by_loop():
     assert "legal" not in told
     out = spaces("count", "blur", "--options", "expert", "--seconds", "0.2")[0]
     assert re.search(r"e\+\d+ candidates\nlegal schedules: at least .* and at most", out)
+
+
+def test_count_estimates_a_space_that_decides_loop_by_loop():
+    told = json.loads(spaces("count", "toy_sum", "--seconds", "8", "--json")[0])
+    estimate = told["estimate"]
+    assert 0 < told["low"] <= told["high"] <= told["candidates"] == estimate["high"]
+    assert 0 < estimate["low"] < estimate["legal"]
 
 
 def test_search_anneals_where_loops_are_decided_one_by_one():

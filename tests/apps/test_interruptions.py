@@ -18,17 +18,8 @@ from tests.apps.command_line import files, spaces
 
 def test_a_real_program_ends_with_a_sentence_when_interrupted():
     code = "from apps.command_line.cli import main; main()"
-    command = [
-        sys.executable,
-        "-c",
-        code,
-        "enumerate",
-        "unsharp",
-        "--options",
-        "small",
-        "--limit",
-        "0",
-    ]
+    words = ("enumerate", "unsharp", "--options", "small", "--limit", "0")
+    command = [sys.executable, "-c", code, *words]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),

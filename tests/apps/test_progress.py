@@ -62,5 +62,17 @@ def test_counts_and_proofs_show_progress(monkeypatch, arguments, phase) -> None:
     assert " s left" in first
 
 
+@pytest.mark.parametrize(
+    ("arguments", "phase"), [(("sample",), "sampling"), (("count", "--seconds", "2"), "estimating")]
+)
+def test_draws_show_progress(monkeypatch, arguments, phase) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    name, *more = arguments
+    _, err = spaces(name, "toy_sum", "--options", "expert", *more)
+    shown = [text for text in err.splitlines() if phase in text]
+    assert "schedules drawn, " in shown[-1]
+    assert " legal" in shown[-1]
+
+
 def test_short_commands_show_none() -> None:
     assert spaces("count", "toy_sum", "--options", "small", "--device", "sm_80")[1] == ""

@@ -35,9 +35,9 @@ class NestsTopic(LoopsTopic):
 
     The loop over tiles stands outside the loop inside tiles. Only serial and parallel loops stand
     outside parallel ones, and only serial loops, blocks and threads outside threads. Iterations of
-    an update that depend on each other keep their order. A loop at root
-    is vectorized or unrolled only if its extent is constant, or short at the estimates. At most one
-    loop is vectorized. Loops over RVars run in parallel only if updates may be atomic.
+    an update that depend on each other keep their order. A loop at root is vectorized or unrolled
+    only if its extent is constant, or short at the estimates. At most one loop is vectorized. Loops
+    over RVars run in parallel only if the update may be atomic.
     """
 
     def allowed(self, state: ProcessState) -> Callable[[OrderedLoop], bool]:

@@ -43,8 +43,8 @@ class OrderCount:
 def order_count(state: ProcessState, stage: StageOf, pattern: str) -> OrderCount:
     """The orders of a stage in pattern ``nests`` or ``loops``.
 
-    Exact for ``loops``. For ``nests`` it leaves out three limits: which loops are short, which
-    ones race, and which ones fused loops stand inside.
+    Exact for ``loops``. For ``nests`` it leaves out four limits: which loops are short, which
+    ones race, which ones fused loops stand inside, and which ones keep the order of an update.
     """
     directives, as_nests = state.choices.directives, pattern == "nests"
     levels = state.choices.splits if "split" in directives else 0

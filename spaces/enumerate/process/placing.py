@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 from attrs import evolve, frozen
 
-from spaces.constraints.rules.storage import memory_types
 from spaces.enumerate.frontier import ResidualPath, depth_of, open_depths, store_depths
 from spaces.enumerate.process.decision import DecisionOption, Topic
 from spaces.enumerate.process.factors import FactorsTopic
 from spaces.enumerate.process.fusing import WithTopic
 from spaces.enumerate.process.orders import OrderTopic, fitting
 from spaces.enumerate.process.state import ProcessState
+from spaces.enumerate.process.storing import (
+    LAYOUTS,
+    LayoutTopic,
+    MemoryTopic,
+    StorageOrderTopic,
+)
 from spaces.model.nest.canonical import bound_text
 from spaces.model.schedules.schedule import (
     INLINE,
     ROOT,
     Alignment,
     Bound,
-    Fold,
     FuncSchedule,
     LoopLevel,
-    Pad,
-    StorageBound,
 )
 
 
@@ -109,9 +110,8 @@ def storage_topics(state: ProcessState, func: str) -> Iterator[Topic]:
         yield MemoryTopic(func)
         yield StorageOrderTopic(func)
         for dimension in args:
-            yield FoldTopic(func, dimension)
-            yield PadTopic(func, dimension)
-            yield StorageBoundTopic(func, dimension)
+            for layout in LAYOUTS:
+                yield LayoutTopic(func, dimension, layout)
     for dimension in args:
         yield BoundTopic(func, dimension)
 
@@ -188,107 +188,6 @@ class HoistTopic:
 
 
 @frozen
-class FoldTopic:
-    """Whether the storage of a Func is folded along a dimension."""
-
-    func: str
-    dimension: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.func} fold {self.dimension}"
-
-    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        yield DecisionOption(
-            f"{self.func} not folded along {self.dimension}", {self.name: None}, state
-        )
-        if "fold_storage" not in state.choices.directives:
-            return
-        for factor in state.choices.folds:
-            fold = Fold(self.dimension, factor)
-            yield DecisionOption(
-                f"{self.func}.fold_storage({self.dimension}, {factor})",
-                {self.name: factor, f"{self.name} backward": None},
-                state.with_draft(evolve(state.entry, folds=(*state.entry.folds, fold))),
-            )
-
-
-@frozen
-class PadTopic:
-    """Whether the storage of a Func is padded along a dimension."""
-
-    func: str
-    dimension: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.func} align storage {self.dimension}"
-
-    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        yield DecisionOption(
-            f"{self.func} not padded along {self.dimension}", {self.name: None}, state
-        )
-        if "align_storage" not in state.choices.directives:
-            return
-        for multiple in state.choices.folds:
-            pad = Pad(self.dimension, multiple)
-            yield DecisionOption(
-                f"{self.func}.align_storage({self.dimension}, {multiple})",
-                {self.name: multiple},
-                state.with_draft(evolve(state.entry, pads=(*state.entry.pads, pad))),
-            )
-
-
-@frozen
-class StorageBoundTopic:
-    """Whether the storage of a Func has an explicit extent along a dimension."""
-
-    func: str
-    dimension: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.func} bound storage {self.dimension}"
-
-    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        yield DecisionOption(
-            f"{self.func} stores what is computed along {self.dimension}", {self.name: None}, state
-        )
-        if "bound_storage" not in state.choices.directives:
-            return
-        for extent in state.choices.folds:
-            bounds = (*state.entry.storage_bounds, StorageBound(self.dimension, extent))
-            yield DecisionOption(
-                f"{self.func}.bound_storage({self.dimension}, {extent})",
-                {self.name: extent},
-                state.with_draft(evolve(state.entry, storage_bounds=bounds)),
-            )
-
-
-@frozen
-class MemoryTopic:
-    """The kind of memory of a Func."""
-
-    func: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.func} memory"
-
-    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        yield DecisionOption(f"{self.func} in any memory", {self.name: None}, state)
-        if "store_in" not in state.choices.directives:
-            return
-        path = state.frontier.path(self.func)
-        around = {step.kind for step in path[: depth_of(path, state.entry.store)]}
-        for memory in memory_types(around):
-            after = state.with_draft(evolve(state.entry, memory=memory))
-            yield DecisionOption(
-                f"{self.func}.store_in({memory.qualified})", {self.name: str(memory)}, after
-            )
-
-
-@frozen
 class BoundTopic:
     """Whether a dimension of a Func has an explicit bound: its box at the estimates if it is short,
     or an alignment.
@@ -315,32 +214,6 @@ class BoundTopic:
             after = state.with_draft(evolve(state.entry, bounds=(*state.entry.bounds, record)))
             text = bound_text(record)
             yield DecisionOption(f"{self.func} {self.dimension}: {text}", {part: text}, after)
-
-
-@frozen
-class StorageOrderTopic:
-    """The order of dimensions in storage."""
-
-    func: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.func} storage order"
-
-    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        part = f"{self.name} 0"
-        args = state.function(self.func).args
-        yield DecisionOption(f"{self.func} stored as written", {part: None}, state)
-        if "reorder_storage" not in state.choices.directives:
-            return
-        for order in itertools.permutations(args):
-            if order != args:
-                after = state.with_draft(evolve(state.entry, storage_orders=(order,)))
-                yield DecisionOption(
-                    f"{self.func}.reorder_storage({', '.join(order)})",
-                    {part: " ".join(order)},
-                    after,
-                )
 
 
 @frozen
