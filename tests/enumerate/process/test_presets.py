@@ -6,10 +6,12 @@ import random
 from functools import cache
 
 import pytest
+from attrs import evolve
 
 import spaces
 from apps.catalog import APPS
 from spaces import Options, ScheduleSpace
+from spaces.enumerate.process.prospects import may_become_legal
 
 HAND = [
     (app, kind) for app in APPS for kind in APPS[app].schedules if kind.startswith(("cpu", "gpu"))
@@ -52,6 +54,20 @@ def test_expert_has_nearly_each_hand_schedule(app: str, kind: str) -> None:
 def test_a_legal_hand_schedule_is_in_its_space(app: str, kind: str) -> None:
     pipeline, schedule, device = hand(app, kind)
     assert schedule in ScheduleSpace(pipeline, device, Options.expert(device))
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+@pytest.mark.parametrize("app", ["harris", "hist", "conv_layer", "bilateral_grid", "iir_blur"])
+def test_no_part_of_a_legal_hand_schedule_is_given_up(app: str, kind: str) -> None:
+    pipeline, schedule, device = hand(app, kind)
+    space = ScheduleSpace(pipeline, device, Options.everything(device))
+    assert space.verdict(schedule)
+    *way, last = space.way_to(schedule)
+    # With its numbers, each part is asked about its loop nest, too.
+    states = [evolve(one.state, numbers=last.state.numbers) for one in way]
+    decided = [state for state in states if state.draft is None and state.entries]
+    assert decided
+    assert all(map(may_become_legal, {len(state.entries): state for state in decided}.values()))
 
 
 def test_an_illegal_schedule_is_in_no_space() -> None:
