@@ -346,10 +346,8 @@ from spaces.cost.measurer import (
 )
 
 # Spaces of schedules
-from spaces.enumerate.space import (
-    ScheduleSpace as ScheduleSpace,
-    EmptySpaceError as EmptySpaceError,
-)
+from spaces.enumerate.space import ScheduleSpace as ScheduleSpace
+from spaces.enumerate.empty_space import EmptySpaceError as EmptySpaceError
 from spaces.enumerate.structure import Structure as Structure
 from spaces.enumerate.estimate import (
     CountBounds as CountBounds,

@@ -29,7 +29,8 @@ from apps.command_line.space import (
 )
 from apps.errors import CommandError
 from spaces.enumerate.emptiness import explain_empty
-from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule

@@ -30,11 +30,12 @@ from spaces.cost.model import CostFunction
 from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.emptiness import explain_empty
+from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate, about
 from spaces.enumerate.events import Counted, Done, Event, Expanded, Found, Improved, Scored
 from spaces.enumerate.options import Options
 from spaces.enumerate.restrictions.text import parse_restriction
-from spaces.enumerate.space import NOTHING_FIXED, EmptySpaceError, ScheduleSpace
+from spaces.enumerate.space import NOTHING_FIXED, ScheduleSpace
 from spaces.enumerate.strategies import UnknownStrategyError, default_strategy
 from spaces.enumerate.strategies import search as search_space
 from spaces.model.algorithm.pipeline import Pipeline

@@ -12,7 +12,8 @@ from bench.spaces.subjects import DEVICES, THREE, Subject
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
-from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
 
 SECONDS = 1.0

@@ -10,13 +10,14 @@ from attrs import frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.exhaustive import cheapest
 from spaces.enumerate.ladder import incumbents, offered
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.decision import FormParts
 from spaces.enumerate.process.partial import PartialSchedule, form_of
-from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.structure import Structure
 from spaces.model.deadline import OutOfTime

@@ -14,8 +14,9 @@ from spaces.cost.batch import Batch
 from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import CostModel
 from spaces.enumerate.apart import apart, bare
+from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Done, Event, Found, Improved, Scored
-from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given, shown_number
 from spaces.model.schedules.schedule import Schedule

@@ -22,10 +22,13 @@ from spaces.constraints.legality.verdict import Illegal, Verdict
 from spaces.cost.counting import FeatureMemo
 from spaces.enumerate.candidates import candidate
 from spaces.enumerate.census import Census
-from spaces.enumerate.draws import Draw, Sampled
+from spaces.enumerate.counted import counted
+from spaces.enumerate.draws import Draw, Sampled, sampled
+from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate
 from spaces.enumerate.events import Counted
-from spaces.enumerate.menus import FuncMenu, entry_parameters, func_menus
+from spaces.enumerate.fixed import mistakes_in_fixed
+from spaces.enumerate.menus import FuncMenu, func_menus
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.patterns import LOOP_BY_LOOP
 from spaces.enumerate.positions import Positions
@@ -56,10 +59,6 @@ from spaces.model.writing.serialize import to_json
 
 NOTHING_FIXED = Schedule(())
 """A schedule without entries."""
-
-
-class EmptySpaceError(ValueError):
-    """No schedule of a space is legal, or a search found none."""
 
 
 @frozen
@@ -123,7 +122,7 @@ class ScheduleSpace:
             raise EmptySpaceError(
                 f"No schedule of {self.pipeline.name} is legal on {self.device.name}.\n{listed}"
             )
-        for mistake in _misfits(self.pipeline, self.fixed):
+        for mistake in mistakes_in_fixed(self.pipeline, self.fixed):
             raise ValueError(mistake)
         for mistake in mistakes_in_leave(self.pipeline, self.leave, self.fixed):
             raise ValueError(mistake)
@@ -431,21 +430,8 @@ class ScheduleSpace:
                 "one, so this space is not counted; estimate() says about how many schedules it "
                 "has."
             )
-        deadline = Deadline.after(seconds_given("count(seconds)", seconds))
-        parts = ((i, p) for i, s in enumerate(self.structures(), start=1) for p in s.parts())
-        totals = Counted()
-        try:
-            for number, part, legal in deadline.each(
-                (i, p, int(self.legal(p).sum())) for i, p in parts
-            ):
-                totals = Counted(number, totals.considered + part.size, totals.legal + legal)
-                yield totals
-        except OutOfTime:
-            raise TimeoutError(
-                f"The count did not end in {seconds:g} s: {totals.legal:,} of "
-                f"{totals.considered:,} choices of {totals.structures:,} structures are legal so "
-                "far; bounds() and estimate() say what is known of their number."
-            ) from None
+        limit = seconds_given("count(seconds)", seconds)
+        yield from counted(self.structures(), self.legal, limit)
 
     def bounds(self, *, seconds: float = 60.0) -> CountBounds:
         """Certain bounds of :meth:`count`: it judges structures until the time ends, and other
@@ -577,33 +563,9 @@ class ScheduleSpace:
         """
         if count < 0:
             raise ValueError(f"sample(count) takes an integer of at least 0, not {count}.")
-        deadline = Deadline.after(seconds_given("sample(seconds)", seconds))
-        sampled = Sampled(count)
-        yield sampled
-        draws = deadline.each(self.draws(seed))
-        try:
-            while not sampled.is_complete:
-                if sampled.tried == count * attempts:
-                    raise EmptySpaceError(self._hardly_any(sampled))
-                sampled.add(next(draws))
-                yield sampled
-        except OutOfTime:
-            if sampled.tried and not sampled.schedules:
-                raise EmptySpaceError(self._hardly_any(sampled)) from None
-            raise TimeoutError(
-                f"Of {sampled.tried} candidates drawn in {seconds:g} s {len(sampled.schedules)} "
-                f"are legal, and sample was asked for {count}; give it more seconds."
-            ) from None
-
-    def _hardly_any(self, sampled: Sampled) -> str:
-        """The message if few random schedules are legal, with the rules that the others break."""
-        common = ", ".join(f"{rule} ({times})" for rule, times in sampled.broken.most_common(3))
-        return (
-            f"Of {sampled.tried} candidates drawn for {self.pipeline.name} on {self.device.name} "
-            f"only {len(sampled.schedules)} are legal; what most of the others break is "
-            f"{common or 'nothing'}. Choose smaller tiles or fewer lanes in the options; "
-            "explain_empty(space) tells whether anything is legal."
-        )
+        limit = seconds_given("sample(seconds)", seconds)
+        name = f"{self.pipeline.name} on {self.device.name}"
+        yield from sampled(self.draws(seed), Sampled(count), name, attempts, limit)
 
     def __contains__(self, schedule: object) -> bool:
         """Whether a schedule is legal and, up to the names of its loops, in the space."""
@@ -651,31 +613,3 @@ def _structure(state: ProcessState) -> Structure:
     """The structure of a state in which at most factors are open."""
     schedule = Schedule(state.entries, state.pipeline.derivations)
     return Structure(schedule, {name: state.menus[name] for name in parameters(schedule)})
-
-
-def _misfits(pipeline: Pipeline, fixed: Schedule) -> Iterator[str]:
-    """The mistakes in the entries of a partial schedule."""
-    for step in fixed.derivations:
-        if step not in pipeline.derivations:
-            yield (
-                f"The schedule given derives {step.name}, which pipeline {pipeline.name} has not; "
-                "make a space of what derived(pipeline, schedule) gives."
-            )
-    stages = {function.name: len(function.stages) for function in pipeline.functions}
-    names = [entry.name for entry in fixed.funcs]
-    for entry in fixed.funcs:
-        if entry.name not in stages:
-            known = ", ".join(stages)
-            yield f"Pipeline {pipeline.name} has no Func {entry.name!r}; it has {known}."
-        elif names.count(entry.name) > 1:
-            yield f"{entry.name} is scheduled twice; give one schedule of it."
-        elif len(entry.stages) != stages[entry.name]:
-            yield (
-                f"{entry.name} has {stages[entry.name]} stages, but {len(entry.stages)} domain "
-                "orders are given; give one for each."
-            )
-        elif entry_parameters(entry):
-            yield (
-                f"The factors {', '.join(entry_parameters(entry))} of {entry.name} are no numbers; "
-                "leave the Func open, or give numbers."
-            )

@@ -14,9 +14,10 @@ from spaces.cost.weighted import Weighted
 from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits
+from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Done, Expanded, Improved, Scored
 from spaces.enumerate.options import Options
-from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import is_read_once
 from spaces.enumerate.strategies import (
     UnknownStrategyError,

@@ -12,8 +12,9 @@ import pytest
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.census import Census
+from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.options import Options
-from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import Schedule

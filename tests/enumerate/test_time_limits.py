@@ -15,11 +15,12 @@ from spaces.enumerate.apart import apart, bare
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits
 from spaces.enumerate.complete import complete
+from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.estimate import CountEstimate
 from spaces.enumerate.events import Done, Improved
 from spaces.enumerate.ladder import RUNGS, filled
 from spaces.enumerate.options import Options
-from spaces.enumerate.space import EmptySpaceError, ScheduleSpace
+from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
 from spaces.model import deadline
 from spaces.model.directives.directives import schedule

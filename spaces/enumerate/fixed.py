@@ -1,0 +1,37 @@
+"""The entries that a space takes as they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.enumerate.menus import entry_parameters
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+
+
+def mistakes_in_fixed(pipeline: Pipeline, fixed: Schedule) -> Iterator[str]:
+    """What is wrong with these entries, a sentence each."""
+    for step in fixed.derivations:
+        if step not in pipeline.derivations:
+            yield (
+                f"The schedule given derives {step.name}, which pipeline {pipeline.name} has not; "
+                "make a space of what derived(pipeline, schedule) gives."
+            )
+    stages = {function.name: len(function.stages) for function in pipeline.functions}
+    names = [entry.name for entry in fixed.funcs]
+    for entry in fixed.funcs:
+        if entry.name not in stages:
+            known = ", ".join(stages)
+            yield f"Pipeline {pipeline.name} has no Func {entry.name!r}; it has {known}."
+        elif names.count(entry.name) > 1:
+            yield f"{entry.name} is scheduled twice; give one schedule of it."
+        elif len(entry.stages) != stages[entry.name]:
+            yield (
+                f"{entry.name} has {stages[entry.name]} stages, but {len(entry.stages)} domain "
+                "orders are given; give one for each."
+            )
+        elif entry_parameters(entry):
+            yield (
+                f"The factors {', '.join(entry_parameters(entry))} of {entry.name} are no numbers; "
+                "leave the Func open, or give numbers."
+            )
