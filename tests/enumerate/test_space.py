@@ -277,7 +277,8 @@ def test_menus_are_checked(menus, message: str) -> None:
 def test_schedules_read_like_a_person_s() -> None:
     first = next(iter(ScheduleSpace(blur(), FOUR_CORES, STRIPS)))
     assert format_schedule(first, blur()).strip() == (
-        "blur_y.split(y, y, yi, 8).split(x, x, xv, 16).vectorize(xv).parallel(y)"
+        "blur_y.split(y, y, yi, 8).split(x, x, xv, 16).vectorize(xv).parallel(y)\n"
+        "blur_x.compute_root().split(y, y, yi, 8).split(x, x, xv, 16).vectorize(xv).parallel(y)"
     )
 
 

@@ -11,6 +11,22 @@ _MOVES = ("process/test_moves.py",)
 
 DECISIONS = (
     Mutant(
+        "computed-with-each-other-crosswise",
+        "_have_turns",
+        "in_turn(functions, found) is not None",
+        "True",
+        "Two pairs of Funcs are computed with each other though each waits for the other.",
+        _PARTIAL,
+    ),
+    Mutant(
+        "what-claims-nothing-is-taken-first",
+        "option_taken",
+        "if option.claims:",
+        "if True:",
+        "The way to a schedule with fused stages passes by the option to fuse them.",
+        _PRESETS,
+    ),
+    Mutant(
         "fused-either-way",
         "fused_origin",
         "f'({outer}*{inner})'",

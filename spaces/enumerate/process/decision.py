@@ -6,7 +6,7 @@ schedule took an option can be read from its form, whatever its loops are called
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import EllipsisType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -52,6 +52,19 @@ class DecisionOption:
             (name not in form) if claimed is ... else form.get(name) != claimed
             for name, claimed in self.claims.items()
         )
+
+
+def option_taken(options: Iterable[DecisionOption], form: FormParts) -> DecisionOption | None:
+    """The option that a schedule of this form took; None if it took none of these. One that claims
+    nothing fits every schedule, so it counts only if no other fits.
+    """
+    anyway = None
+    for option in options:
+        if option.fits(form):
+            if option.claims:
+                return option
+            anyway = anyway or option
+    return anyway
 
 
 @frozen

@@ -10,7 +10,8 @@ from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.nest.canonical import aligned_text
 from spaces.model.schedules.domain_order import DomainOrder
-from spaces.model.schedules.schedule import Companion, FuncSchedule, StageOf
+from spaces.model.schedules.fused_groups import dependent, groups, in_turn
+from spaces.model.schedules.schedule import Companion, FuncSchedule, Schedule, StageOf
 
 
 @frozen
@@ -24,20 +25,20 @@ class WithTopic:
         return f"{self.func} with"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        # It claims nothing: a Func decided later may be computed with this one.
+        yield DecisionOption(f"{self.func} is computed with none of the Funcs before", {}, state)
         if "compute_with" in state.choices.directives and not state.entry.companions:
             for other in state.entries:
                 if other.compute == state.entry.compute and not other.companions:
                     yield from _joined(state, state.entry, other)
                     yield from _joined(state, other, state.entry)
-        # It claims nothing, and comes last: a Func decided later may be computed with this one.
-        yield DecisionOption(f"{self.func} is computed with none of the Funcs before", {}, state)
 
 
 def _joined(
     state: ProcessState, follower: FuncSchedule, leader: FuncSchedule
 ) -> Iterator[DecisionOption]:
     """The ways in which a stage of ``follower`` is computed with one of ``leader``."""
-    if _reads(state, follower.name, leader.name) or _reads(state, leader.name, follower.name):
+    if not _have_turns(state, follower, leader):
         return
     for stage, order in enumerate(follower.stages):
         for other, led in enumerate(leader.stages):
@@ -63,17 +64,16 @@ def _option(state: ProcessState, follower: FuncSchedule, companion: Companion) -
     )
 
 
-def _reads(state: ProcessState, reader: str, func: str) -> bool:
-    """Whether ``reader`` reads ``func``, directly or through other Funcs."""
-    open_, seen = [reader], {reader}
-    while open_:
-        for name in state.function(open_.pop()).callees:
-            if name == func:
-                return True
-            if name not in seen and not state.pipeline.is_image.get(name, False):
-                seen.add(name)
-                open_.append(name)
-    return False
+def _have_turns(state: ProcessState, follower: FuncSchedule, leader: FuncSchedule) -> bool:
+    """Whether all groups of Funcs computed with each other can run one after the other if two more
+    Funcs are computed with each other, and none of a group reads another of it.
+    """
+    entries = {entry.name: entry for entry in (*state.entries, state.entry)}
+    entries[follower.name] = evolve(follower, companions=(Companion(StageOf(leader.name, 0), ""),))
+    found = groups(Schedule(tuple(entries.values())))
+    mine = next(group for group in found if follower.name in group)
+    functions = state.pipeline.functions
+    return dependent(state.pipeline, mine) is None and in_turn(functions, found) is not None
 
 
 def _shared(first: DomainOrder, second: DomainOrder) -> int:

@@ -12,7 +12,13 @@ from attrs import evolve, field, frozen
 from spaces.cost.counting import features
 from spaces.cost.features import Features
 from spaces.enumerate.process.decided_part import decided_part
-from spaces.enumerate.process.decision import DecisionOption, DecisionPoint, FormParts, parts_of
+from spaces.enumerate.process.decision import (
+    DecisionOption,
+    DecisionPoint,
+    FormParts,
+    option_taken,
+    parts_of,
+)
 from spaces.enumerate.process.prospects import may_become_legal
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.deadline import ask_clock
@@ -183,14 +189,14 @@ class PartialSchedule:
         yield partial
         while not partial.is_complete:
             ask_clock()
-            fitting = partial._fitting(form)
-            nearest = fitting or min(partial.options, key=lambda one: one.misfits(form))
+            found = partial._fitting(form)
+            nearest = found or min(partial.options, key=lambda one: one.misfits(form))
             partial = partial._after(nearest)
             yield partial
 
     def _fitting(self, form: FormParts) -> DecisionOption | None:
         """The option that a schedule of this form took; None if it took no option of these."""
-        return next((one for one in self._offered() if one.fits(form)), None)
+        return option_taken(self._offered(), form)
 
 
 def form_of(state: ProcessState, schedule: Schedule) -> FormParts:
@@ -204,8 +210,8 @@ def like(form: FormParts) -> Chooser:
     """
 
     def choose(decision: DecisionPoint) -> DecisionOption:
-        fitting = (option for option in decision.options if option.fits(form))
-        return next(fitting, None) or min(decision.options, key=lambda one: one.misfits(form))
+        nearest = option_taken(decision.options, form)
+        return nearest or min(decision.options, key=lambda one: one.misfits(form))
 
     return choose
 

@@ -63,6 +63,9 @@ class PlaceTopic:
         is_output = self.func in state.pipeline.outputs
         placements = state.choices.placements
         is_read = is_output or any(n != self.func for n in state.pipeline.consumers(self.func))
+        # Root comes first: inlined pyramids would be so large that iterating finds nothing legal.
+        if is_read and ("root" in placements or is_output):
+            yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
         if not is_read or ("inline" in placements and function.is_pure and not is_output):
             yield DecisionOption(
                 f"{self.func}.compute_inline()",
@@ -71,8 +74,6 @@ class PlaceTopic:
             )
         if not is_read:
             return  # its clones replace it: nothing says which values to compute
-        if "root" in placements or is_output:
-            yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
         if "at" in placements and not is_output:
             path = state.frontier.path(self.func)
             for depth in _levels(state, self.func):

@@ -6,6 +6,7 @@ import itertools
 import pickle
 import random
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from apps.catalog import APPS
 from spaces import Options, PartialSchedule, ScheduleSpace
 from spaces.cost.features import Features
 from spaces.enumerate.process.partial import form_of
+from spaces.model.deadline import Deadline
 from spaces.model.formulas.algebra import evaluate
 from tests.enumerate.pipelines import blur
 
@@ -204,3 +206,50 @@ def test_features_of_decided_funcs_are_those_of_the_whole(
                 for entry in partial.schedule.funcs:
                     before = points_of(found, entry.name, numbers)
                     assert before == points_of(way[-1].features, entry.name, numbers)
+
+
+def crossing() -> spaces.Pipeline:
+    """Two chains of two Funcs: a Func of one may be computed with any of the other, but not both
+    pairs crosswise.
+    """
+    x, y = spaces.Var("x"), spaces.Var("y")
+    upper, lower, left, right, out = map(spaces.Func, ("upper", "lower", "left", "right", "out"))
+    upper[x, y] = x + y
+    lower[x, y] = x - y
+    left[x, y] = upper[x, y] + upper[x + 1, y]
+    right[x, y] = lower[x, y] + lower[x + 1, y]
+    out[x, y] = left[x, y] + right[x, y]
+    return spaces.pipeline(out, estimates={out: [64, 64]})
+
+
+def test_what_is_computed_with_others_can_run_in_turn() -> None:
+    options = attrs.evolve(
+        Options.small(CPU), placements=("root",), root=("serial",), directives=("compute_with",)
+    )
+    algorithm = crossing()
+    found = set()
+    for leaf in leaves(ScheduleSpace(algorithm, CPU, options).start()):
+        assert leaf.can_be_legal, leaf.taken
+        pairs = [(e.name, one.other.func) for e in leaf.schedule.funcs for one in e.companions]
+        found.add(frozenset(map(frozenset, pairs)))
+    assert found == {
+        frozenset(map(frozenset, pairs))
+        for pairs in (
+            [],
+            *([(one, other)] for one in ("left", "upper") for other in ("right", "lower")),
+            [("left", "right"), ("upper", "lower")],
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "device"),
+    [("stencil_chain", "expert", CPU), ("interpolate", "small", SM80)],
+)
+def test_the_first_schedule_computes_everything_at_root(
+    name: str, preset: str, device: spaces.Device
+) -> None:
+    """If inlined Funcs came first, iterating would meet nothing legal in a minute."""
+    space = space_of(name, preset, device)
+    first = next(Deadline.after(30).each(iter(space)))
+    assert all(entry.compute.is_root for entry in first.funcs)
