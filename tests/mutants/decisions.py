@@ -21,8 +21,8 @@ DECISIONS = (
     Mutant(
         "what-claims-nothing-is-taken-first",
         "option_taken",
-        "if option.claims:",
-        "if True:",
+        "option.claims",
+        "option.label",
         "The way to a schedule with fused stages passes by the option to fuse them.",
         _PRESETS,
     ),
