@@ -36,6 +36,7 @@ OPTIONAL_DIRECTIVES = (
     "bound_storage",
     "bound",
     "align_bounds",
+    "specialize",
     "gpu_blocks",
     "gpu_threads",
     "gpu_single_thread",
@@ -97,6 +98,7 @@ class Options:
             fused stages and the graph of Funcs.
         splits: loop by loop, how often a loop may be split: 2 makes up to three or four loops of a
             dimension.
+        specializations: loop by loop, the largest number of specializations of a stage.
         tails: loop by loop, the tails of a split.
         short: the largest extent at the estimates of a dimension that is bounded, unrolled or
             vectorized whole.
@@ -122,6 +124,7 @@ class Options:
     long: int = 16
     directives: tuple[str, ...] = field(default=(), validator=_directives)
     splits: int = 2
+    specializations: int = 1
     tails: tuple[Tail, ...] = field(
         default=(Tail.AUTO,), validator=deep_iterable(instance_of(Tail))
     )
@@ -157,7 +160,7 @@ class Options:
         """What experts write: tiles at several levels, loops nested in the orders that make sense
         (pattern ``nests``), register blocks, wrappers and clones, fused stages, bounds.
         """
-        left_out = ("fold_storage", "align_storage", "bound_storage")
+        left_out = ("fold_storage", "align_storage", "bound_storage", "specialize")
         return Options(
             root=("nests",),
             inner=("nests",),
@@ -175,6 +178,7 @@ class Options:
             inner=("loops",),
             directives=_on(device),
             splits=3,
+            specializations=2,
             tails=tuple(Tail),
             alignments=(LoopAlign.AUTO, LoopAlign.ALIGN_START, LoopAlign.ALIGN_END),
             small_factors=16,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.expr import cast
-from spaces.model.expressions.functions import clamp
-from spaces.model.expressions.types import Int32, UInt8, UInt16
+from spaces.model.expressions.functions import clamp, select
+from spaces.model.expressions.types import Bool, Int32, UInt8, UInt16
 
 X, Y = Var("x"), Var("y")
 
@@ -107,3 +108,23 @@ def interleaved_colors(size: int = 256) -> Pipeline:
     doubled[c, X, Y] = image[c, X, Y] * 2
     out[c, X, Y] = doubled[c, X, Y] + doubled[c, X + 1, Y]
     return pipeline(out, estimates={out: [3, size, size], image: [3, size + 1, size]})
+
+
+def gated(width: int = 4096) -> Pipeline:
+    """One stage in one dimension that a boolean parameter changes."""
+    is_on = Param(Bool, "is_on")
+    f = Func("f")
+    f[X] = select(is_on, X * 2, X)
+    return pipeline(f, estimates={f: [width]})
+
+
+def switched(size: int = 64) -> Pipeline:
+    """Two stages and a coordinate that divides by a number whose sign is known in each case only,
+    though it is never 0.
+    """
+    sign = Param(Int32, "sign", 1)
+    first, second, out = Func("first"), Func("second"), Func("out")
+    first[X] = X * 2
+    second[X] = first[X] + 1
+    out[X] = second[X / select(sign >= 0, sign + 1, 1 - sign)]
+    return pipeline(out, estimates={out: [size]})

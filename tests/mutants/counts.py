@@ -66,6 +66,14 @@ COUNTS = (
         _LIMITS,
     ),
     Mutant(
+        "specializations-in-one-order",
+        "_specialized",
+        "math.perm(offered, number)",
+        "math.comb(offered, number)",
+        "The order in which conditions are tested does not count.",
+        _LIMITS,
+    ),
+    Mutant(
         "ranks-within-structures",
         "Positions.rank",
         "self._ends[number] + self._legal_before(structure, index)",

@@ -177,9 +177,9 @@ WHERE = (
     ),
     Mutant(
         "predicates-read-nothing",
-        "Stage.calls",
-        "walk(*self.values, *self.args, *bounds, *self.predicates)",
-        "walk(*self.values, *self.args, *bounds)",
+        "Stage.expressions",
+        "(*self.values, *self.args, *bounds, *self.predicates)",
+        "(*self.values, *self.args, *bounds)",
         "What a predicate reads is not asked of anybody.",
         _WHERE,
     ),

@@ -25,7 +25,7 @@ from spaces.model.writing.text import format_call
 
 _PARTS = ("min", "extent", "stride")
 
-_NO_PART = (*RANDOM, UNDEFINED, REQUIRE, LIKELY_AT)
+ONLY_IN_DEFINITIONS = (*RANDOM, UNDEFINED, REQUIRE, LIKELY_AT)
 """Operators that have a meaning only in a definition."""
 
 
@@ -61,7 +61,7 @@ def condition(records: Records, func: str) -> Iterator[Check]:
         other = [str(n) for n in nodes if n.loads and not n.children]
         other += [str(n) for n in nodes if n.loads and n.children]
         other += [n.name for n in nodes if isinstance(n, Variable) and n.name not in known]
-        strange = {n.name for n in nodes if isinstance(n, Op) and n.name in _NO_PART}
+        strange = {n.name for n in nodes if isinstance(n, Op) and n.name in ONLY_IN_DEFINITIONS}
         other += [f"the operator {name}" for name in sorted(strange)]
         if not 0 <= one.stage < len(records.entry(func).stages):
             other = [f"stage {one.stage}, which {func} has not"]

@@ -11,7 +11,9 @@ from attrs import evolve, frozen
 from spaces.constraints.devices.device import CpuDevice
 from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.state import ProcessState
+from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.domain_order import Split
+from spaces.model.schedules.order_of import OrderOf, orders_of
 from spaces.model.schedules.schedule import StageOf
 
 
@@ -28,14 +30,19 @@ def factor_menu(state: ProcessState, stage: StageOf, dimension: str) -> tuple[in
     found = {*range(1, small + 1), *range(4, 4 * small + 1, 4)}
     found |= {1 << power for power in range(1, most.bit_length())}
     if isinstance(state.device, CpuDevice):
-        bits = max(8, *(type.bits for type in state.function(stage.func).types))
-        natural = max(1, state.device.vector_bits // bits)
+        natural = natural_lanes(state.device, state.function(stage.func))
         found |= {natural * multiple for multiple in range(1, 9)}
     if extent is not None:
         found |= _divisors(extent)
         found |= {-(-extent // parts) for parts in range(2, state.choices.equal_parts + 1)}
     patterns = {*state.choices.row_tiles, *state.choices.tiles}
     return tuple(sorted({n for n in found if n <= most} | patterns))
+
+
+def natural_lanes(device: CpuDevice, function: Function) -> int:
+    """The lanes of a vector register for the widest element type of a Func."""
+    bits = max(8, *(type.bits for type in function.types))
+    return max(1, device.vector_bits // bits)
 
 
 @lru_cache(maxsize=1024)
@@ -54,9 +61,9 @@ class FactorsTopic:
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         topics = [
-            FactorTopic(StageOf(entry.name, index), number)
+            FactorTopic(place, number)
             for entry in reversed(state.entries)
-            for index, order in enumerate(entry.stages)
+            for place, order in orders_of(entry)
             for number, record in enumerate(order.splits)
             if isinstance(record, Split) and isinstance(record.factor, str)
         ]
@@ -68,31 +75,31 @@ class FactorTopic:
     """The factor of one split.
 
     Attributes:
-        stage: the stage.
-        split: the place of the split in its domain order.
+        place: the domain order.
+        split: the place of the split in it.
     """
 
-    stage: StageOf
+    place: OrderOf
     split: int
 
     @property
     def func(self) -> str:
-        return self.stage.func
+        return self.place.func
 
     @property
     def name(self) -> str:
-        return f"{self.stage} factor {self.split}"
+        return f"{self.place} factor {self.split}"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         (entry,) = (entry for entry in state.entries if entry.name == self.func)
-        record = entry.stages[self.stage.stage].splits[self.split]
-        origin = state.origins(self.stage).taken[self.split]
+        record = self.place.order(entry).splits[self.split]
+        origin = state.origins(self.place).taken[self.split]
         assert isinstance(record, Split)
         assert isinstance(record.factor, str)
         for number in state.menus[record.factor]:
             numbers = {**state.numbers, record.factor: number}
             yield DecisionOption(
                 f"{record.factor} = {number}",
-                {f"{self.stage} factor {origin}": number},
+                {f"{self.place} factor {origin}": number},
                 evolve(state, numbers=numbers),
             )

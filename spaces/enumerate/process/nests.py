@@ -42,11 +42,11 @@ class NestsTopic(LoopsTopic):
 
     def allowed(self, state: ProcessState) -> Callable[[OrderedLoop], bool]:
         """Which loops may come next."""
-        order = state.entry.stages[self.stage.stage]
+        order = self.place.order(state.entry)
         outside = [one.kind for one in order.loops]
         waiting, short = self._waiting(state), self._short(state)
-        is_atomic = may_be_atomic(state, self.stage)
-        racing = () if is_atomic else reduction_loops(state.stage(self.stage), order)
+        is_atomic = may_be_atomic(state, self.place.stage)
+        racing = () if is_atomic else reduction_loops(state.stage(self.place.stage), order)
 
         def allows(loop: OrderedLoop) -> bool:
             if loop.name in waiting:
@@ -67,13 +67,13 @@ class NestsTopic(LoopsTopic):
         """
         if not state.entry.compute.is_root:
             return set(self.remaining)
-        stage = state.stage(self.stage)
+        stage = state.stage(self.place.stage)
         found = {r.name for r in stage.rvars if isinstance(r.extent, Const)}
         for name in stage.dimensions:
             extent = state.sizes.extent(self.func, name)
             if extent is not None and extent <= state.choices.short:
                 found.add(name)
-        for record in state.entry.stages[self.stage.stage].splits:
+        for record in self.place.order(state.entry).splits:
             if all(loop in found for loop in record.taken):
                 found.update(record.made)
             if isinstance(record, Split):
@@ -84,10 +84,10 @@ class NestsTopic(LoopsTopic):
         """The loops whose loop over tiles has no place yet, or another loop that has to enclose
         them so that the iterations of an update keep their order.
         """
-        function, order = state.function(self.func), state.entry.stages[self.stage.stage]
-        ordered = ordering(function, self.stage.stage)
-        pairs = trace(state.stage(self.stage), order, ordered).before
-        origins = state.origins(self.stage)
+        stage, order = self.place.stage, self.place.order(state.entry)
+        ordered = ordering(state.function(self.func), stage.stage)
+        pairs = trace(state.stage(stage), order, ordered).before
+        origins = state.origins(self.place)
         over = [origins[name][:-2] for name in self.remaining if origins[name].endswith(".0")]
         inside_tiles = {
             name

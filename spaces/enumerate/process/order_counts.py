@@ -19,6 +19,7 @@ from spaces.enumerate.process.ordering import (
     may_be_atomic,
     split_tails,
 )
+from spaces.enumerate.process.specializing import most_cases, offered_conditions
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.schedules.domain_order import SINGLE_THREAD, LoopKind
 from spaces.model.schedules.schedule import StageOf
@@ -54,11 +55,20 @@ def order_count(state: ProcessState, stage: StageOf, pattern: str) -> OrderCount
     )
     allows = may_follow if as_nests else _anything
     count = _orders(levels, tuple(ways), "fuse" in directives, tuple(loop_kinds(state)), allows)
+    orders, loops = count.orders, count.loops
     if has_single_threads(state):
-        count = OrderCount(2 * count.orders, count.loops + len(SINGLE_THREAD))
+        orders, loops = 2 * orders, loops + len(SINGLE_THREAD)
+    total = orders * _specialized(state, orders)
     if may_be_atomic(state, stage):
-        count = OrderCount(2 * count.orders, count.loops)
-    return count
+        total *= 2
+    return OrderCount(total, loops)
+
+
+def _specialized(state: ProcessState, orders: int) -> int:
+    """The ways to specialize a stage, each specialization with one of some orders."""
+    offered = len(offered_conditions(state.pipeline, state.device))
+    numbers = range(most_cases(state) + 1)
+    return sum(math.perm(offered, number) * orders**number for number in numbers)
 
 
 @lru_cache(maxsize=1024)

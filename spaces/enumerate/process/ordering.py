@@ -26,22 +26,19 @@ from spaces.model.schedules.domain_order import (
     Split,
     Tail,
 )
+from spaces.model.schedules.order_of import OrderOf
 from spaces.model.schedules.schedule import StageOf
 
-LoopsMaker: TypeAlias = Callable[[StageOf, tuple[str, ...]], Topic]
-"""Makes the topic that gives the loops of a stage, by name, their order and kinds."""
+LoopsMaker: TypeAlias = Callable[[OrderOf, tuple[str, ...]], Topic]
+"""Makes the topic that gives the loops of a domain order, by name, their order and kinds."""
 
 _CPU_KINDS = (LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.UNROLLED)
 _GPU_KINDS = (*_CPU_KINDS, LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 
-def _order(state: ProcessState, stage: StageOf) -> DomainOrder:
-    return state.entry.stages[stage.stage]
-
-
-def _unused(state: ProcessState, stage: StageOf, wanted: str) -> str:
+def _unused(state: ProcessState, place: OrderOf, wanted: str) -> str:
     """A name for a new loop: ``wanted``, or one like it that no loop has or had."""
-    taken = {*_order(state, stage).all_names, *state.function(stage.func).args}
+    taken = {*place.order(state.entry).all_names, *state.function(place.func).args}
     name = wanted.replace(".", "_")
     while name in taken:
         name += "_"
@@ -53,61 +50,61 @@ class SplitsTopic:
     """Which loops of a stage are split.
 
     Attributes:
-        stage: the stage.
+        place: the domain order, of a stage or of one of its cases.
         order: makes the topic that gives the remaining loops their order and kinds.
         open: the loops that may still be split, each with the number of splits that it may be
             part of, and its dimension; None before the first.
     """
 
-    stage: StageOf
+    place: OrderOf
     order: LoopsMaker
     open: tuple[tuple[str, int, str], ...] | None = None
 
     @property
     def func(self) -> str:
-        return self.stage.func
+        return self.place.func
 
     @property
     def name(self) -> str:
-        return f"{self.stage} split {self.open[0][0]}" if self.open else f"{self.stage} splits"
+        return f"{self.place} split {self.open[0][0]}" if self.open else f"{self.place} splits"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         if self.open is None:
             levels = state.choices.splits
-            dimensions = state.stage(self.stage).dimensions
+            dimensions = state.stage(self.place.stage).dimensions
             start = evolve(self, open=tuple((d, levels, d) for d in dimensions))
             yield DecisionOption("dimension by dimension", {}, state.then(start))
             return
         if not self.open:
-            bare = evolve(_order(state, self.stage), loops=())
-            names = tuple(state.origins(self.stage).loops)
-            after = state.with_order(self.stage.stage, bare)
-            yield DecisionOption("fuses", {}, after.then(FusesTopic(self.stage, self.order, names)))
+            bare = evolve(self.place.order(state.entry), loops=())
+            names = tuple(state.origins(self.place).loops)
+            after = state.with_order(self.place, bare)
+            yield DecisionOption("fuses", {}, after.then(FusesTopic(self.place, self.order, names)))
             return
         (loop, levels, dimension), *others = self.open
         rest = evolve(self, open=tuple(others))
-        origin = state.origins(self.stage)[loop]
-        part = f"{self.stage} factor {origin}"
-        yield DecisionOption(f"{self.stage} {loop} whole", {part: None}, state.then(rest))
+        origin = state.origins(self.place)[loop]
+        part = f"{self.place} factor {origin}"
+        yield DecisionOption(f"{self.place} {loop} whole", {part: None}, state.then(rest))
         if levels < 1 or "split" not in state.choices.directives:
             return
-        outer = _unused(state, self.stage, f"{loop}o")
-        inner = _unused(state, self.stage, f"{loop}i")
-        parameter = _parameter(self.stage, inner)
+        outer = _unused(state, self.place, f"{loop}o")
+        inner = _unused(state, self.place, f"{loop}i")
+        parameter = _parameter(self.place, inner)
         open_ = ((outer, levels - 1, dimension), (inner, levels - 1, dimension))
         further = evolve(self, open=(*open_, *others))
-        menu = factor_menu(state, self.stage, dimension)
-        for tail in split_tails(state, self.stage, dimension):
+        menu = factor_menu(state, self.place.stage, dimension)
+        for tail in split_tails(state, self.place.stage, dimension):
             record = Split(loop, outer, inner, parameter, tail)
-            order = _order(state, self.stage)
+            order = self.place.order(state.entry)
             after = state.with_order(
-                self.stage.stage, evolve(order, splits=(*order.splits, record))
+                self.place, evolve(order, splits=(*order.splits, record))
             ).with_menu(parameter, menu)
             shown = "" if tail is Tail.AUTO else f", {tail.qualified}"
             claimed = None if tail is Tail.AUTO else str(tail)
             yield DecisionOption(
-                f"{self.stage}.split({loop}, {outer}, {inner}, {parameter}{shown})",
-                {part: ..., f"{self.stage} tail {origin}": claimed},
+                f"{self.place}.split({loop}, {outer}, {inner}, {parameter}{shown})",
+                {part: ..., f"{self.place} tail {origin}": claimed},
                 after.then(further),
             )
 
@@ -118,9 +115,10 @@ def split_tails(state: ProcessState, stage: StageOf, dimension: str) -> tuple[Ta
     return tuple(tail for tail in state.choices.tails if tail in legal)
 
 
-def _parameter(stage: StageOf, inner: str) -> str:
-    update = f"_u{stage.stage}" if stage.stage else ""
-    return f"{stage.func}{update}_{inner}"
+def _parameter(place: OrderOf, inner: str) -> str:
+    update = f"_u{place.stage.stage}" if place.stage.stage else ""
+    case = "" if place.case is None else f"_case{place.case}"
+    return f"{place.func}{update}{case}_{inner}"
 
 
 @frozen
@@ -128,47 +126,47 @@ class FusesTopic:
     """Which loops of a stage are fused. Fuses that could come in any order come in one.
 
     Attributes:
-        stage: the stage.
+        place: the domain order, of a stage or of one of its cases.
         order: makes the topic that gives the remaining loops their order and kinds.
         loops: all loops so far; those that are fused are empty.
         latest: the places of the loops that were fused last.
     """
 
-    stage: StageOf
+    place: OrderOf
     order: LoopsMaker
     loops: tuple[str, ...]
     latest: tuple[int, int] = (-1, -1)
 
     @property
     def func(self) -> str:
-        return self.stage.func
+        return self.place.func
 
     @property
     def name(self) -> str:
-        return f"{self.stage} fuse {self.loops.count('') // 2}"
+        return f"{self.place} fuse {self.loops.count('') // 2}"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        origins = state.origins(self.stage)
+        origins = state.origins(self.place)
         parts = {
-            (outer, inner): f"{self.stage} fuse {fused_origin(origins[outer], origins[inner])}"
+            (outer, inner): f"{self.place} fuse {fused_origin(origins[outer], origins[inner])}"
             for outer, inner in self._pairs(state)
         }
         remaining = tuple(filter(None, self.loops))
         yield DecisionOption(
-            f"{self.stage} fuses no more",
+            f"{self.place} fuses no more",
             dict.fromkeys(parts.values()),
-            state.then(self.order(self.stage, remaining)),
+            state.then(self.order(self.place, remaining)),
         )
-        order = _order(state, self.stage)
+        order = self.place.order(state.entry)
         for (outer, inner), part in parts.items():
-            fused = _unused(state, self.stage, f"{outer}_{inner}")
+            fused = _unused(state, self.place, f"{outer}_{inner}")
             places = self.loops.index(outer), self.loops.index(inner)
             loops = (*("" if n in (outer, inner) else n for n in self.loops), fused)
             record = Fuse(inner, outer, fused)
             after = state.with_order(
-                self.stage.stage, evolve(order, splits=(*order.splits, record))
+                self.place, evolve(order, splits=(*order.splits, record))
             ).then(evolve(self, loops=loops, latest=places))
-            yield DecisionOption(f"{self.stage}.fuse({inner}, {outer}, {fused})", {part: 1}, after)
+            yield DecisionOption(f"{self.place}.fuse({inner}, {outer}, {fused})", {part: 1}, after)
 
     def _pairs(self, state: ProcessState) -> Iterator[tuple[str, str]]:
         """The pairs, (outer, inner), that may be fused next, in the order in which fuses follow."""
@@ -190,22 +188,22 @@ def _rank(outer: int, inner: int) -> tuple[int, int, int]:
 class LoopsTopic:
     """The next loop of a stage, from the outside, and its kind."""
 
-    stage: StageOf
+    place: OrderOf
     remaining: tuple[str, ...]
 
     @property
     def func(self) -> str:
-        return self.stage.func
+        return self.place.func
 
     @property
     def name(self) -> str:
-        return f"{self.stage} loops, {len(self.remaining)} left"
+        return f"{self.place} loops, {len(self.remaining)} left"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        order = _order(state, self.stage)
+        order = self.place.order(state.entry)
         if not self.remaining:
-            end = {f"{self.stage} loop {len(order.loops)}": None}
-            yield DecisionOption("all loops have a place", end, state.then(AtomicTopic(self.stage)))
+            end = {f"{self.place} loop {len(order.loops)}": None}
+            yield DecisionOption("all loops have a place", end, state)
         if not order.loops and has_single_threads(state):
             yield self._next(state, order, SINGLE_THREAD)
         allowed = self.allowed(state)
@@ -224,17 +222,17 @@ class LoopsTopic:
     ) -> DecisionOption:
         names = [loop.name for loop in loops]
         remaining = tuple(n for n in self.remaining if n not in names)
-        after = state.with_order(
-            self.stage.stage, evolve(order, loops=(*order.loops, *loops))
-        ).then(evolve(self, remaining=remaining))
-        origins = state.origins(self.stage)
+        after = state.with_order(self.place, evolve(order, loops=(*order.loops, *loops))).then(
+            evolve(self, remaining=remaining)
+        )
+        origins = state.origins(self.place)
         claims: dict[str, str] = {}
-        for place, loop in enumerate(loops, start=len(order.loops)):
+        for number, loop in enumerate(loops, start=len(order.loops)):
             origin = origins[loop.name]
-            claims[f"{self.stage} loop {place}"] = origin
-            claims[f"{self.stage} kind {origin}"] = str(loop.kind)
+            claims[f"{self.place} loop {number}"] = origin
+            claims[f"{self.place} kind {origin}"] = str(loop.kind)
         shown = ", ".join(f"{loop.kind} loop {loop.name}" for loop in loops)
-        return DecisionOption(f"{self.stage}: {shown}", claims, after)
+        return DecisionOption(f"{self.place}: {shown}", claims, after)
 
 
 KINDS_OF = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from types import EllipsisType
 
 from attrs import evolve, frozen
@@ -12,13 +13,15 @@ from spaces.constraints.devices.device import Device
 from spaces.enumerate.frontier import ResidualPath, depth_of
 from spaces.enumerate.menus import FuncMenu, Orders, fits, func_menus
 from spaces.enumerate.options import Options
-from spaces.enumerate.process.decision import Claims, DecisionOption
+from spaces.enumerate.process.decision import Claims, DecisionOption, Topic
 from spaces.enumerate.process.nests import NestsTopic
-from spaces.enumerate.process.ordering import LoopsMaker, LoopsTopic, SplitsTopic
+from spaces.enumerate.process.ordering import AtomicTopic, LoopsMaker, LoopsTopic, SplitsTopic
+from spaces.enumerate.process.specializing import CaseTopic
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.nest.canonical import Origins, order_parts
 from spaces.model.schedules.domain_order import Split
+from spaces.model.schedules.order_of import OrderOf
 from spaces.model.schedules.schedule import Schedule, StageOf
 
 _TOPICS: Mapping[str, LoopsMaker] = {"nests": NestsTopic, "loops": LoopsTopic}
@@ -40,8 +43,8 @@ class OrderTopic:
         for name in names:
             if name in _TOPICS:
                 stages = (StageOf(self.func, index) for index in range(len(entry.stages)))
-                topics = (SplitsTopic(stage, _TOPICS[name]) for stage in stages)
-                yield DecisionOption("loop by loop", {}, state.then(*topics))
+                topics = (_loop_by_loop(stage, _TOPICS[name]) for stage in stages)
+                yield DecisionOption("loop by loop", {}, state.then(*chain(*topics)))
                 return
         path = state.frontier.path(self.func)
         around = path[: depth_of(path, entry.compute)]
@@ -56,6 +59,13 @@ class OrderTopic:
                 if isinstance(record, Split) and isinstance(record.factor, str):
                     after = after.with_menu(record.factor, menu.factors[record.factor])
         return DecisionOption(f"{self.func} in {name}", _claims(menu.function, orders), after)
+
+
+def _loop_by_loop(stage: StageOf, order: LoopsMaker) -> Iterator[Topic]:
+    """What is decided about the loops of one stage."""
+    yield SplitsTopic(OrderOf(stage), order)
+    yield AtomicTopic(stage)
+    yield CaseTopic(stage, order)
 
 
 def fitting(
@@ -83,10 +93,10 @@ def _claims(function: Function, orders: Orders) -> Claims:
     """The parts of a form that whole domain orders decide; factors come later."""
     claims: dict[str, str | int | EllipsisType | None] = {}
     for index, order in enumerate(orders):
-        stage = str(StageOf(function.name, index))
+        stage = OrderOf(StageOf(function.name, index))
         origins = Origins.of(order, function.stages[index].dimensions)
         claims |= {f"{stage} tail {origin}": None for origin in origins.taken}
-        claims |= dict(order_parts(stage, function, index, order))
+        claims |= dict(order_parts(stage, function, order))
         claims |= {f"{stage} factor {origin}": ... for origin in origins.taken}
         names = [origins[loop] for loop in order.names]
         claims |= {f"{stage} loop {number}": loop for number, loop in enumerate(names)}

@@ -16,6 +16,7 @@ from spaces.model.algorithm.pipeline import Estimate, Function, Pipeline, Stage
 from spaces.model.nest.canonical import Origins
 from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.domain_order import DomainOrder
+from spaces.model.schedules.order_of import OrderOf
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
 
@@ -92,16 +93,16 @@ class ProcessState:
         """A stage of the pipeline."""
         return self.function(stage.func).stages[stage.stage]
 
-    def origins(self, stage: StageOf) -> Origins:
-        """What the loops of a stage are made from, decided or being decided."""
+    def origins(self, place: OrderOf) -> Origins:
+        """What the loops of an order are made from, decided or being decided."""
         entries = (*self.entries, *(() if self.draft is None else (self.draft,)))
-        (order,) = (e.stages[stage.stage] for e in entries if e.name == stage.func)
-        return Origins.of(order, self.stage(stage).dimensions)
+        (order,) = (place.order(entry) for entry in entries if entry.name == place.func)
+        return Origins.of(order, self.stage(place.stage).dimensions)
 
     def level_part(self, loop: ResidualLoop) -> str:
         """The level inside a loop, as canonical forms write it."""
-        stage = StageOf(loop.func, loop.stage)
-        return f"{stage} {self.origins(stage)[loop.loop]}"
+        place = OrderOf(StageOf(loop.func, loop.stage))
+        return f"{place} {self.origins(place)[loop.loop]}"
 
     def then(self, *topics: Topic) -> ProcessState:
         """The state in which these topics come first."""
@@ -111,10 +112,9 @@ class ProcessState:
         """The state in which the Func that is being decided has another entry."""
         return evolve(self, draft=draft)
 
-    def with_order(self, stage: int, order: DomainOrder) -> ProcessState:
-        """The state in which a stage of this Func has another domain order."""
-        stages = (*self.entry.stages[:stage], order, *self.entry.stages[stage + 1 :])
-        return self.with_draft(evolve(self.entry, stages=stages))
+    def with_order(self, place: OrderOf, order: DomainOrder) -> ProcessState:
+        """The state in which this Func has another domain order somewhere."""
+        return self.with_draft(place.replaced(self.entry, order))
 
     def with_menu(self, parameter: str, menu: Iterable[int]) -> ProcessState:
         """The state with one more parameter."""

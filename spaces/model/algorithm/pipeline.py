@@ -71,9 +71,13 @@ class Stage:
         """Distinct calls to Funcs and images in values, coordinates, reduction bounds and
         predicates.
         """
-        bounds = [e for r in self.rvars for e in (r.min, r.extent)]
-        nodes = walk(*self.values, *self.args, *bounds, *self.predicates)
-        return tuple(n for n in nodes if isinstance(n, Call))
+        return tuple(n for n in walk(*self.expressions) if isinstance(n, Call))
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """Values, coordinates, reduction bounds and predicates."""
+        bounds = (e for r in self.rvars for e in (r.min, r.extent))
+        return (*self.values, *self.args, *bounds, *self.predicates)
 
     def mapped(
         self, change: Callable[[Expr], Expr], place: Callable[[Expr], Expr] | None = None

@@ -20,6 +20,7 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Partition, Split, Tail
 from spaces.model.schedules.levels import LevelError, Path
 from spaces.model.schedules.named_levels import NamedLevels
+from spaces.model.schedules.order_of import OrderOf, cases_of, orders_of
 from spaces.model.schedules.schedule import (
     Alignment,
     Bound,
@@ -49,8 +50,8 @@ class CanonicalForm:
         derivations: the derivations, as text, in order.
         parts: for each decision, by its name, what the schedule decides; defaults are left out.
             Values are texts and numbers.
-        loops: for each stage, by ``f`` or ``f.update(0)``, its loops, outermost first; each by what
-            it is made from.
+        loops: for each stage and each of its specializations, by ``f``, ``f.update(0)`` or
+            ``f case 0``, its loops, outermost first; each by what it is made from.
     """
 
     derivations: tuple[str, ...]
@@ -127,11 +128,9 @@ class _Reader:
         self.schedule = schedule
         self.levels = NamedLevels(pipeline, schedule)
         self.origins = {
-            StageOf(function.name, index): Origins.of(order, stage.dimensions)
+            place: Origins.of(order, function.stages[place.stage.stage].dimensions)
             for function in pipeline.functions
-            for index, (order, stage) in enumerate(
-                zip(schedule.of(function.name).stages, function.stages, strict=True)
-            )
+            for place, order in orders_of(schedule.of(function.name))
         }
 
     def form(self) -> CanonicalForm:
@@ -141,22 +140,20 @@ class _Reader:
         for function in self.pipeline.functions:
             entry = self.schedule.of(function.name)
             parts.update(self._call(entry))
-            for index, order in enumerate(entry.stages):
-                name = str(StageOf(function.name, index))
-                parts.update(order_parts(name, function, index, order))
-                origins = self.origins[StageOf(function.name, index)]
-                loops[name] = tuple(origins[n] for n in order.names)
-            parts.update(_cases(function, entry))
+            for place, order in orders_of(entry):
+                parts.update(order_parts(place, function, order))
+                loops[str(place)] = tuple(self.origins[place][n] for n in order.names)
+                parts.update(self._case(place))
         return CanonicalForm(tuple(map(str, self.schedule.derivations)), parts, loops)
 
     def _call(self, entry: FuncSchedule) -> _Parts:
         """Where a Func is computed and stored, and how."""
         name = entry.name
-        yield f"{name} compute", self._level(name, entry.compute, self.levels.compute_path)
+        yield from self._level(f"{name} compute", name, entry.compute, self.levels.compute_path)
         if not entry.compute.is_inline:
-            yield f"{name} store", self._level(name, entry.store, self.levels.store_path)
+            yield from self._level(f"{name} store", name, entry.store, self.levels.store_path)
         if entry.is_hoisted:
-            yield f"{name} hoist", self._level(name, entry.hoist, self.levels.hoist_path)
+            yield from self._level(f"{name} hoist", name, entry.hoist, self.levels.hoist_path)
         if entry.memory is not MemoryType.AUTO:
             yield f"{name} memory", str(entry.memory)
         for fold in entry.folds:
@@ -182,18 +179,41 @@ class _Reader:
             aligned = aligned_text(one, names)
             yield f"{StageOf(name, one.stage)} with", f"{one.other} {depth} {aligned}"
 
-    def _level(self, func: str, level: LoopLevel, path: Callable[[str], Path]) -> str:
-        """A level as the loop that it means: Func, stage and what the loop is made from."""
-        if level.is_inline or level.is_root:
-            return str(level)
+    def _case(self, place: OrderOf) -> _Parts:
+        """The condition of a specialization."""
+        if place.case is not None:
+            case = cases_of(self.schedule.of(place.func), place.stage.stage)[place.case]
+            yield f"{place} condition", str(case.condition)
+            if case.failure:
+                yield f"{place} failure", case.failure
+
+    def _level(self, part: str, func: str, level: LoopLevel, path: Callable[[str], Path]) -> _Parts:
+        """A level as the loop that it means: Func, stage and what the loop is made from. In a case
+        of the stage it may mean another loop.
+        """
+        found = None if level.is_inline or level.is_root else self._meant(func, level, path)
+        if found is None:
+            yield part, str(level)
+            return
+        stage, name = found
+        meant = self.origins[OrderOf(stage)][name]
+        yield part, f"{stage} {meant}"
+        for place, origins in self.origins.items():
+            is_case = place.stage == stage and place.case is not None
+            if is_case and origins.loops.get(name) != meant:
+                yield f"{part} in {place}", origins.loops.get(name, "no loop")
+
+    def _meant(
+        self, func: str, level: LoopLevel, path: Callable[[str], Path]
+    ) -> tuple[StageOf, str] | None:
+        """The stage and the name of the loop of a level."""
         try:
-            stage, name = self._around(func, len(path(func)) - 1)
+            return self._around(func, len(path(func)) - 1)
         except (LevelError, KeyError, ValueError):
             # No loop around all uses: the first that has the name, if any has it.
-            named = (s for s in self.origins if s.func == level.func)
-            found = next((s for s in named if level.loop in self.origins[s].loops), None)
-            return str(level) if found is None else f"{found} {self.origins[found][level.loop]}"
-        return f"{stage} {self.origins[stage][name]}"
+            named = (o for o in self.origins if o.func == level.func and o.case is None)
+            found = next((o for o in named if level.loop in self.origins[o].loops), None)
+            return None if found is None else (found.stage, level.loop)
 
     def _around(self, func: str, depth: int) -> tuple[StageOf, str]:
         """A loop around the uses of a Func. Of fused loops it is the loop of the stage that uses
@@ -207,9 +227,9 @@ class _Reader:
         return stage, self.schedule.of(reader).stages[index].names[depth - outside]
 
 
-def order_parts(name: str, function: Function, index: int, order: DomainOrder) -> _Parts:
-    """The parts of a stage that is called ``name``: its splits, the kinds of its loops, hints."""
-    stage = function.stages[index]
+def order_parts(name: OrderOf, function: Function, order: DomainOrder) -> _Parts:
+    """The parts of a domain order: its splits, the kinds of its loops, hints."""
+    stage = function.stages[name.stage.stage]
     origins = Origins.of(order, stage.dimensions)
     for record, origin in zip(order.splits, origins.taken, strict=True):
         if isinstance(record, Fuse):
@@ -243,18 +263,6 @@ def bound_text(bound: Bound | Alignment) -> str:
     if isinstance(bound, Alignment):
         return f"align {bound.modulus} {bound.remainder}"
     return f"bound {bound.min} {bound.extent}"
-
-
-def _cases(function: Function, entry: FuncSchedule) -> _Parts:
-    """The specializations of a Func."""
-    for number, case in enumerate(entry.specializations):
-        name = f"{StageOf(function.name, case.stage)} case {number}"
-        yield f"{name} condition", str(case.condition)
-        if case.failure:
-            yield f"{name} failure", case.failure
-        yield from order_parts(name, function, case.stage, case.order)
-        origins = Origins.of(case.order, function.stages[case.stage].dimensions)
-        yield f"{name} loops", " ".join(origins[n] for n in case.order.names)
 
 
 @frozen

@@ -407,6 +407,17 @@ def assume(simplify: Simplifier, condition: Expr) -> None:
             _limit(simplify, larger - smaller - (1 if name in ("lt", "gt") else 0))
 
 
+@lru_cache(maxsize=1024)
+def tells_limits(condition: Expr) -> bool:
+    """Whether :func:`assume` learns anything from a condition or from its opposite."""
+    for one in (condition, negation(condition)):
+        simplify = Simplifier()
+        assume(simplify, one)
+        if any(simplify.known(name) != (None, None) for name in condition.names):
+            return True
+    return False
+
+
 def _limit(simplify: Simplifier, difference: Expr) -> None:
     """``difference >= 0``, where that is a limit of one variable."""
     if len(difference.names) != 1:

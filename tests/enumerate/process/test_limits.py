@@ -12,7 +12,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import LoopAlign
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur, line, row_sums, two_outputs
+from tests.enumerate.pipelines import blur, gated, line, row_sums, two_outputs
 
 GPU = device("sm_80")
 
@@ -44,6 +44,11 @@ EXACT = {
     "splits of splits": (line(), FOUR_CORES, options("loops", 2, "split")),
     "kinds": (line(), FOUR_CORES, options("loops", 1, "split", "parallel", "unroll", tails=TAILS)),
     "fuses": (line(), FOUR_CORES, options("loops", 2, "split", "fuse")),
+    "specializations": (
+        gated(),
+        FOUR_CORES,
+        options("loops", 1, "split", "unroll", "specialize", specializations=2),
+    ),
     "storage": (line(16), FOUR_CORES, options("loops", 0, "bound", "align_bounds")),
     "blocks": (line(), GPU, options("loops", 1, "split", "gpu_blocks", "gpu_single_thread")),
     "nests": (line(), FOUR_CORES, options("nests", 2, "split", "parallel")),
@@ -71,6 +76,11 @@ LIMITED = {
         options("loops", 0, "compute_with", placements=("root",), alignments=tuple(LoopAlign)),
     ),
     "bounds of storage": (blur(), FOUR_CORES, options("loops", 0, "bound_storage", "unroll")),
+    "specialized stages": (
+        blur(),
+        FOUR_CORES,
+        options("loops", 0, "specialize", placements=("inline", "at"), storage="compute"),
+    ),
     "updates": (row_sums(), FOUR_CORES, options("loops", 0, "atomic", "parallel", "fuse")),
     "nests": (blur(), FOUR_CORES, options("nests", 1, "split")),
     "patterns at loops": (

@@ -14,7 +14,16 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import LoopAlign
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur, equalized, line, row_sums, shuffled, two_outputs
+from tests.enumerate.pipelines import (
+    blur,
+    equalized,
+    gated,
+    line,
+    row_sums,
+    shuffled,
+    switched,
+    two_outputs,
+)
 
 GPU = device("sm_80")
 
@@ -72,6 +81,17 @@ UNIVERSES = {
     ),
     "a scatter and a scan": (
         equalized(8), FOUR_CORES, options("loops", "parallel", placements=("root",)),
+    ),
+    "specializations": (
+        gated(12), FOUR_CORES,
+        options("loops", "parallel", "vectorize", "specialize", specializations=2),
+    ),
+    "specialized stages": (
+        shuffled(16), FOUR_CORES, options("loops", "vectorize", "specialize"),
+    ),
+    "conditions that limit a parameter": (
+        switched(), FOUR_CORES,
+        options("loops", "specialize", "bound_storage", placements=("root",), folds=(64,)),
     ),
     "fused stages": (
         two_outputs(16), FOUR_CORES,

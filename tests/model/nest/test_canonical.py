@@ -13,6 +13,7 @@ from apps.catalog import APPS
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.nest.canonical import canonical_form, distance, same_schedule
@@ -151,6 +152,35 @@ def test_it_matters_which_fused_loop_is_aligned() -> None:
     ]
     forms = {canonical_form(algorithm, parse_schedule(text, algorithm)) for text in texts}
     assert len(forms) == 4
+
+
+def test_names_in_a_case_do_not_matter_but_what_levels_mean_there() -> None:
+    algorithm = blur()
+    producer, output = algorithm.functions[0].name, algorithm.outputs[0]
+
+    def plan(outer: str, inner: str, in_case: tuple[str, str]) -> Schedule:
+        text = (
+            f"{output}.specialize({output}.width() >= 8).split(x, {in_case[0]}, {in_case[1]}, 8)\n"
+            f"{output}.split(x, {outer}, {inner}, 8)\n{producer}.compute_at({output}, {outer})"
+        )
+        return parse_schedule(text, algorithm)
+
+    first = plan("a", "b", ("a", "b"))
+    assert same_schedule(algorithm, first, plan("b", "c", ("b", "c")))
+    forms = [canonical_form(algorithm, one) for one in (first, plan("a", "b", ("b", "a")))]
+    assert distance(*forms) == 2  # where the producer is computed and stored in the case
+    assert forms[0].loops[f"{output} case 0"] == ("y", "x.0", "x.1")
+
+
+def test_cases_are_numbered_by_stage() -> None:
+    x, f, r = Var("x"), Func("f"), RDom([(0, 4)], "r")
+    f[x] = x
+    f[x] += r.x
+    algorithm = pipeline(f)
+    lines = ("f.specialize(f.width() > 3)", "f.update(0).specialize(f.width() > 5).parallel(x)")
+    form = canonical_form(algorithm, parse_schedule("\n".join(lines), algorithm))
+    assert form.parts["f case 0 condition"] == "f.extent.0 > 3"
+    assert form.parts["f.update(0) case 0 condition"] == "f.extent.0 > 5"
 
 
 def test_tails_count_as_written() -> None:
