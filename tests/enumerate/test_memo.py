@@ -14,14 +14,15 @@ from apps.catalog import APPS
 from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.cost.counting import FeatureMemo, features
+from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Variable
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import Variable, cast
+from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.memo import Memo
 from spaces.model.nest.nest_memo import NestMemo
@@ -72,7 +73,10 @@ def test_masks_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device):
     space = small_space(algorithm, target)
     memo = FeatureMemo()
     for structure in islice(space.structures(), 12):
-        columns = {name: np.array(menu[:2]) for name, menu in structure.menus.items()}
+        columns = {
+            name: np.array(menu[: 2 if place < 10 else 1])
+            for place, (name, menu) in enumerate(structure.menus.items())
+        }
         columns = {
             name: column.reshape((-1, *(1,) * place))
             for place, (name, column) in enumerate(columns.items())
@@ -142,6 +146,50 @@ def test_what_is_read_of_images_is_that_of_a_fresh_nest():
     for schedule in _walked(small_space(algorithm, CPU), 1, 6):
         assert memo.bounds(algorithm, schedule).inputs == Bounds(algorithm, schedule).inputs
     assert len(memo.known.images) > 1
+
+
+@pytest.mark.parametrize("name", ["harris", "hist", "bilateral_grid"])
+def test_bounds_of_decided_parts_are_those_of_a_fresh_nest(name: str):
+    """Each part is a pipeline of its own; the memo is the same."""
+    space, chosen, memo = small_space(APPS[name].pipeline(), CPU), random.Random(2), NestMemo()
+    for _ in range(3):
+        partial = space.start()
+        while not partial.is_complete:
+            partial = partial.take(chosen.choice(partial.options))
+            entries = partial.state.entries
+            if partial.state.draft is not None or not entries:
+                continue
+            part = decided_part(space.pipeline, frozenset(e.name for e in entries))
+            schedule = Schedule(entries, part.derivations)
+            found, fresh = (_bounds(part, schedule, known) for known in (memo.known, None))
+            assert found == fresh
+    assert len(memo.known.placements) > 10
+
+
+def _bounds(part: Pipeline, schedule: Schedule, known: KnownBounds | None) -> object:
+    try:
+        bounds = Bounds(part, schedule, (), known)
+        return bounds.placements, bounds.inputs
+    except (LevelError, UnboundedError) as error:
+        return str(error)
+
+
+def test_what_a_func_computes_bounds_what_is_read_at_its_values():
+    """An open Func may have any value of its type."""
+    x = Var("x")
+    index, table, out = Func("index"), Func("table"), Func("out")
+    index[x] = cast(UInt8, x % 10)
+    table[x] = x * x
+    out[x] = table[cast(Int32, index[x])]
+    algorithm = pipeline(out, estimates={out: [100]})
+    memo = NestMemo()
+    extents = []
+    for decided in ({"out", "table"}, {"out", "table", "index"}):
+        part = decided_part(algorithm, frozenset(decided))
+        text = "".join(f"{name}.compute_root();" for name in sorted(decided))
+        bounds = memo.bounds(part, parse_schedule(text, part))
+        extents.append(str(bounds.allocations["table"].extents[0]))
+    assert extents == ["256", "10"]
 
 
 def test_a_memo_keeps_what_was_asked_for_last():

@@ -42,9 +42,19 @@ REUSING = (
     Mutant(
         "known-whatever-is-demanded",
         "Bounds._demanded",
-        "(self._surroundings, _form(function), self.schedule.of(function.name), site)",
-        "(self._surroundings, _form(function), self.schedule.of(function.name), site.path)",
+        "(self._surroundings, self._algorithm(name, function), _form(function), "
+        "self.schedule.of(name), site)",
+        "(self._surroundings, self._algorithm(name, function), _form(function), "
+        "self.schedule.of(name), site.path)",
         "A placement is taken for one whose readers demand another box.",
+        _TESTS,
+    ),
+    Mutant(
+        "known-whatever-values-are-coordinates",
+        "Bounds._algorithm",
+        "return self.pipeline",
+        "return None",
+        "A placement is taken for one of another pipeline, whose Funcs have other values.",
         _TESTS,
     ),
     Mutant(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 
 from attrs import define, evolve, field, frozen
 
@@ -160,7 +160,8 @@ class Bounds:
         """The box of an image, from the memo if it is known there."""
         if self.memo is None or self.levels.groups:
             return self._read_box(image.name, image.dimensions, readers, 0)
-        context = (self._surroundings, image, self._reading(image.name))
+        reading = self._reading(image.name)
+        context = (self._surroundings, self._algorithm(image.name), image, reading)
         known = self.memo.images.find(context)
         if known is None:
             box = self._read_box(image.name, image.dimensions, readers, 0)
@@ -236,8 +237,14 @@ class Bounds:
 
     def _demanded(self, function: Function, memo: KnownBounds) -> MemoEntry[Placement]:
         """The placement of a Func, from the memo if others demanded the same at its site."""
-        site = self._site(function)
-        context = (self._surroundings, _form(function), self.schedule.of(function.name), site)
+        site, name = self._site(function), function.name
+        context = (
+            self._surroundings,
+            self._algorithm(name, function),
+            _form(function),
+            self.schedule.of(name),
+            site,
+        )
         known = memo.demanded.find(context)
         if known is None:
             return memo.demanded.keep(context, self._place(function, site))
@@ -255,6 +262,8 @@ class Bounds:
         name = function.name
         return (
             self._surroundings,
+            self._algorithm(name, function),
+            name in self.pipeline.outputs,
             _form(function),
             self.schedule.of(name),
             len(self.levels.compute_path(name)),
@@ -273,13 +282,25 @@ class Bounds:
     def _surroundings(self) -> Hashable:
         """What is known of sizes before any Func is placed."""
         sizes = (
-            size_variable(name, "extent", d)
+            size_variable(name, "extent", d).name
             for name in self.pipeline.outputs
             for d in range(len(self.pipeline.function(name).args))
         )
-        return self.pipeline, self.assumptions, *(self.simplify.known(s.name) for s in sizes)
+        known = tuple((size, *self.simplify.known(size)) for size in sizes)
+        return self.pipeline.promises, self.assumptions, known
 
-    def _windows(self, name: str, reader: str, index: int) -> Hashable:
+    def _algorithm(self, name: str, function: Function | None = None) -> Pipeline | None:
+        """The pipeline if values that its Funcs compute are coordinates: of what a Func or an image
+        is read at, or of the Func itself. Else None: the boxes are the same in all pipelines with
+        these Funcs, such as the parts that half-decided schedules decide.
+        """
+        read = (self._windows(name, reader, index) for reader, index in self.levels.uses(name))
+        depends = any(w.written.loads for columns in read for c in columns for w in c)
+        if depends or (function is not None and any(map(_reads_values, function.stages))):
+            return self.pipeline
+        return None
+
+    def _windows(self, name: str, reader: str, index: int) -> tuple[tuple[Window, ...], ...]:
         return reads(self.placements[reader].function.stages[index]).windows[name]
 
     def _site(self, function: Function) -> DemandSite:
@@ -518,6 +539,14 @@ def _form(function: Function) -> Hashable:
     """What the loops of a Func depend on: all but its values."""
     stages = (_frame(function.name, stage) for stage in function.stages)
     return function.name, function.args, *stages
+
+
+@lru_cache(maxsize=4096)
+def _reads_values(stage: Stage) -> bool:
+    """Whether the loops of a stage, or where it writes, depend on values that are read."""
+    limits = (e for r in stage.rvars for e in (r.min, r.extent))
+    own = (arg for call in stage.calls for arg in call.args)
+    return any(e.loads for e in (*stage.args, *limits, *stage.predicates, *own))
 
 
 def _frame(func: str, stage: Stage) -> Hashable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 from itertools import permutations, takewhile
 from typing import TypeVar
 
@@ -165,15 +166,23 @@ def _in_order(names: Iterable[_T], after: Mapping[_T, Sequence[_T]]) -> tuple[_T
     """``names`` in an order in which each comes before those ``after`` it; None if some are in a
     circle. A name moves only if it must.
     """
-    left, order = list(names), list[_T]()
-    while left:
-        waiting = {later for name in left for later in after.get(name, ()) if later in left}
-        free = next((name for name in left if name not in waiting), None)
-        if free is None:
-            return None
-        order.append(free)
-        left.remove(free)
-    return tuple(order)
+    places = {name: place for place, name in enumerate(names)}
+    waits = dict.fromkeys(places, 0)
+    for name in places:
+        for later in after.get(name, ()):
+            if later in waits:
+                waits[later] += 1
+    free = [(place, name) for name, place in places.items() if not waits[name]]
+    order: list[_T] = []
+    while free:
+        _, first = heappop(free)
+        order.append(first)
+        for later in after.get(first, ()):
+            if later in waits:
+                waits[later] -= 1
+                if not waits[later]:
+                    heappush(free, (places[later], later))
+    return tuple(order) if len(order) == len(places) else None
 
 
 def depends(pipeline: Pipeline, reader: str, read: str) -> bool:
