@@ -34,6 +34,14 @@ DROPPED = (
         _EXAMPLES,
     ),
     Mutant(
+        "all-tails-of-a-family-are-asked-of-each-member",
+        "TailFamily.holds",
+        "~self.condition | check",
+        "check",
+        "A member must satisfy the rules with the tails that others have, too.",
+        ("test_lattice.py",),
+    ),
+    Mutant(
         "last-nest-rule-not-asked",
         "ask_bounds",
         "NEST_RULES",

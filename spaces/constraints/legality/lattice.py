@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import ArrayLike, NDArray
 
 from spaces.constraints.devices.device import Device
@@ -22,6 +23,7 @@ from spaces.constraints.legality.judge import (
     judged_in,
     pipeline_faults,
 )
+from spaces.constraints.legality.tail_families import tail_families
 from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
@@ -32,6 +34,7 @@ from spaces.model.formulas.instructions import NotNativeError
 from spaces.model.formulas.native import all_hold
 from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.cases import Case, cases, is_specialized
+from spaces.model.schedules.derive import derived
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
 
@@ -60,9 +63,10 @@ def legal_mask(
         memo: what earlier calls have found; the result is the same without.
 
     Returns:
-        Booleans in the shape of the broadcast arrays. One loop nest serves all
-        members. It may miss a bound that is provable only with known numbers: the mask then says
-        illegal although :func:`~spaces.constraints.legality.verify.verify` does not.
+        Booleans in the shape of the broadcast arrays. One loop nest serves all members with the
+        same automatic tails. It may miss what is provable only with known numbers, such as that a
+        loop is constant if a factor is 1: the mask then says illegal although
+        :func:`~spaces.constraints.legality.verify.verify` does not, but never legal.
 
     Raises:
         ValueError: a name has no array.
@@ -122,10 +126,21 @@ def family_checks(
     matching = [a for a in ask_matching(pipeline, structure) if a.rule is not open_parameter]
     if matching:
         return tuple(matching)
-    records = tuple(ask_records(Records(pipeline, structure, device)))
+    return tuple(
+        evolve(item, check=evolve(item.check, holds=family.holds(item.check.holds)))
+        for family in tail_families(derived(pipeline, structure), structure)
+        for item in _checks(pipeline, evolve(case, schedule=family.schedule), device, memo)
+    )
+
+
+def _checks(
+    pipeline: Pipeline, case: Case, device: Device, memo: NestMemo | None
+) -> tuple[Asked, ...]:
+    """The checks of a family whose tails are alike."""
+    records = tuple(ask_records(Records(pipeline, case.schedule, device)))
     if any(is_violated(item) for item in records):
         return records
-    bounds = bounds_of(pipeline, structure, case.assumptions, memo)
+    bounds = bounds_of(pipeline, case.schedule, case.assumptions, memo)
     return (*records, *ask_nest(bounds, device))
 
 

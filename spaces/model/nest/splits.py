@@ -114,16 +114,41 @@ def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[T
     pure stage splits shift inwards, unless an earlier such split of at least the same factor
     already covers the loop.
     """
+    return tuple(tail for tail, _ in _tails(stage, order, is_update))
+
+
+def undecided_tail(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[int, Expr] | None:
+    """The first split of ``order`` whose automatic tail depends on factors without a number: its
+    index, and the condition under which it rounds up. Otherwise it shifts inwards, as
+    :func:`resolved_tails` has it. None if all tails are decided.
+    """
+    made = {name for record in order.splits for name in record.made}
+    if made.isdisjoint(name for record in order.splits for name in record.taken):
+        return None
+    for index, (_, cover) in enumerate(_tails(stage, order, is_update)):
+        record = order.splits[index]
+        if cover is None or not isinstance(record, Split) or cover == record.factor:
+            continue
+        if isinstance(cover, str) or isinstance(record.factor, str):
+            return index, factor_expr(cover) >= factor_expr(record.factor)
+    return None
+
+
+def _tails(
+    stage: Stage, order: DomainOrder, is_update: bool
+) -> Iterator[tuple[Tail, Factor | None]]:
+    """The tail of each split and fuse; of an automatic one that rounds up where its factor is at
+    most that of an earlier split, the earlier factor.
+    """
     inside: set[str] = set()
     covered: dict[str, Factor] = {}
-    tails = []
     for record, exact in zip(order.splits, exact_loops(stage, order), strict=True):
         if isinstance(record, Fuse):
             if inside & {record.inner, record.outer}:
                 inside.add(record.fused)
-            tails.append(Tail.AUTO)
+            yield Tail.AUTO, None
             continue
-        tail = record.tail
+        tail, decisive = record.tail, None
         cover = covered.pop(record.old, None)
         is_inside = record.old in inside
         inside.discard(record.old)
@@ -131,12 +156,12 @@ def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[T
         if tail is Tail.AUTO:
             guards = record.old in exact or (is_update and is_inside)
             tail = _automatic(record, guards, is_update, cover)
-        tails.append(tail)
+            decisive = None if guards or is_update else cover
+        yield tail, decisive
         if tail is Tail.SHIFT_INWARDS:
             covered[record.outer] = record.factor
         elif cover is not None:
             covered[record.outer] = covered[record.inner] = cover
-    return tuple(tails)
 
 
 def _automatic(record: Split, guards: bool, is_update: bool, cover: Factor | None) -> Tail:

@@ -49,6 +49,15 @@ LATTICES: dict[str, tuple[Pipeline, Directives, str, dict[str, list[int]]]] = {
         "sm_75",
         {"tx": [1, 8, 32, 64], "ty": [1, 14, 15, 16, 30, 31, 62]},
     ),
+    "splits of splits": (
+        BLUR,
+        D.split("x", "xo", "xi", "a")
+        .split("xo", "xoo", "xoi", "b")
+        .split("xoo", "t", "u", "c")
+        .reorder("u", "xoi", "t", "xi", "y"),
+        "cpu",
+        {"a": [1, 4, 16, 96, 97], "b": [2, 4, 8, 32], "c": [1, 2, 8, 16]},
+    ),
     "guarded tiles": (
         BLUR,
         D.gpu_tile("x", "y", "xi", "yi", "tx", "ty", Tail.GUARD_WITH_IF)
