@@ -243,7 +243,7 @@ LOOPS = (
     ),
     Mutant(
         "rvars-round-up",
-        "resolved_tails",
+        "_tails",
         "record.old in exact",
         "False and record.old in exact",
         "A split of an RVar computes beyond the reduction domain.",
@@ -251,7 +251,7 @@ LOOPS = (
     ),
     Mutant(
         "tiles-of-updates-round-up",
-        "resolved_tails",
+        "_tails",
         "is_update and is_inside",
         "is_update and False",
         "Tiles inside a tile of an update go over its end, and update its neighbor twice.",
