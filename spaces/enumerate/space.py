@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.judge import record_violations
 from spaces.constraints.legality.verdict import Illegal, Verdict
 from spaces.cost.counting import FeatureMemo
 from spaces.enumerate.candidates import candidate
@@ -483,7 +484,9 @@ class ScheduleSpace:
             yield self._candidate_drawn(chosen) if start is None else self._way_drawn(start, chosen)
 
     def _candidate_drawn(self, chosen: random.Random) -> Draw:
-        verdict = self.verdict(self.candidate(chosen.randrange(self.candidates)))
+        schedule = self.candidate(chosen.randrange(self.candidates))
+        found = record_violations(self.pipeline, schedule, self.device)  # most have some
+        verdict = Illegal(found) if found else self.verdict(schedule)
         return Draw(verdict, Fraction(self.candidates if verdict else 0))
 
     def _way_drawn(self, start: PartialSchedule, chosen: random.Random) -> Draw:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections import Counter
 
 import attrs
 import pytest
 
+from apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.census import Census
@@ -272,6 +274,20 @@ def test_updates_are_never_inlined_and_their_reductions_stay_serial() -> None:
 def test_menus_are_checked(menus, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Options(**menus)
+
+
+def test_draws_are_judged_as_verify_judges() -> None:
+    algorithm = APPS["unsharp"].pipeline()
+    space = small_space(algorithm, FOUR_CORES)
+    chosen, legal = random.Random(3), 0
+    for draw in itertools.islice(space.draws(seed=3), 40):
+        schedule = space.candidate(chosen.randrange(space.candidates))
+        verdict = verify(algorithm, schedule, FOUR_CORES)
+        assert draw.schedule == (schedule if verdict else None)
+        assert {v.rule for v in draw.verdict.violations} <= {v.rule for v in verdict.violations}
+        assert bool(draw.verdict.violations) is not bool(verdict)
+        legal += bool(verdict)
+    assert 0 < legal < 40
 
 
 def test_schedules_read_like_a_person_s() -> None:

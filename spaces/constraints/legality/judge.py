@@ -174,3 +174,15 @@ def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
         elif item.check.holds.names:
             size_conditions.append(SizeCondition(item.rule.id, item.check))
     return Judgement(tuple(violations), tuple(size_conditions))
+
+
+def record_violations(
+    pipeline: Pipeline, schedule: Schedule, device: Device
+) -> tuple[Violation, ...]:
+    """The violations of a schedule without specializations that are found without its loop nest: at
+    the estimates those of the rules about records, or about which entries it has.
+    """
+    found = judge(ask_matching(pipeline, schedule), {}).violations
+    if found:
+        return found
+    return judge(ask_records(Records(pipeline, schedule, device)), pipeline.sizes()).violations
