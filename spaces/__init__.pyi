@@ -328,7 +328,10 @@ from backend.preconditions import SizeError as SizeError
 from backend.reference.boxes import ImageBoundsError as ImageBoundsError
 
 # Cost models
-from spaces.cost.model import CostModel as CostModel
+from spaces.cost.model import (
+    BoundedModel as BoundedModel,
+    CostModel as CostModel,
+)
 from spaces.cost.batch import (
     Batch as Batch,
     BatchError as BatchError,

@@ -352,6 +352,8 @@ def follow(events: Iterable[Event], seconds: float | None = None) -> Done:
                 "legal": scored.legal,
                 "scored": scored.structures,
             }
+            if scored.pruned:
+                funnel["pruned"] = scored.pruned
             best = "" if found is None else f"best {_cost(found)}"
             reporter.show(step.what, funnel, step=(step.step, step.steps), best=best)
     if not (isinstance(events, Collected) and events.interrupted):

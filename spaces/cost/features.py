@@ -216,6 +216,12 @@ class Features:
         """The stages of all computed Funcs, producers first."""
         return tuple(stage for func in self.funcs for stage in func.stages)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The parameters and sizes that its formulas name."""
+        leaves = (*_leaves(self.funcs), *_leaves(self.kernels))
+        return frozenset().union(*(leaf.names for leaf in leaves))
+
     def read(self, values: Mapping[str, Any], reading: Reading[Any] = ARRAYS) -> Features:
         """The same record with every formula read at ``values``.
 

@@ -9,7 +9,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
+from spaces.cost.features import Features
 
 
 @runtime_checkable
@@ -19,6 +21,27 @@ class CostModel(Protocol):
     def cost(self, batch: Batch) -> NDArray[np.float64]:
         """One number for each choice, in a shape that broadcasts to the shape of the batch. Lower
         is better; infinity or NaN marks a useless choice.
+        """
+        ...
+
+
+@runtime_checkable
+class BoundedModel(CostModel, Protocol):
+    """A cost model that says what single Funcs cost at least. So a half-decided schedule has a
+    lower bound: the sum over the Funcs whose loops no later decision changes.
+    """
+
+    def least(self, features: Features) -> SymbolicNumber:
+        """What the Funcs in ``features`` cost at least in every schedule that has them with these
+        loops and this storage: one number for each choice.
+
+        The cost of a schedule must not be below the least cost of no Func plus the sum of those of
+        any different Funcs of it, each alone. The least cost of a Func must not be negative, and
+        must not fall if a stage has more reads and operations: those that later decisions may
+        change are left out of ``features``. Images stand for Funcs that are open.
+
+        The least cost of no Func is the least cost of any schedule, 0 or minus infinity if there
+        is none.
         """
         ...
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+import attrs
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
@@ -21,7 +22,14 @@ from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Course, Operations, ReadGroup
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features, LoopFeatures, StageFeatures, read_extents, volume
+from spaces.cost.features import (
+    Features,
+    FuncFeatures,
+    LoopFeatures,
+    StageFeatures,
+    read_extents,
+    volume,
+)
 from spaces.cost.traffic import Footprint, LoopKey, Traffic, moving_loops
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.schedules.domain_order import LoopKind
@@ -140,11 +148,38 @@ class Reuse:
     def price(self, features: Features) -> SymbolicNumber:
         cycles = self._memory(features)
         for func in features.funcs:
-            for stage in func.stages:
-                cycles = cycles + self._compute(features, stage) / self._speedup(stage)
-            allocation = self.prices.allocation + self.prices.byte * func.allocation_bytes
-            cycles = cycles + func.allocations * allocation * (not func.is_output)
+            cycles = self._with_work(cycles, features, func)
         return cycles + self._parallel_overhead(features)
+
+    def least(self, features: Features) -> SymbolicNumber:
+        """Cycles of stages, allocations and parallel loops: those of :meth:`price` without the
+        movement between caches.
+
+        Each of these is a sum over Funcs of what their own loops, reads and operations say, but for
+        parallel loops that stages share: they cost as much as for the stage with the most
+        iterations, so not less than for the stage that gives a loop its name. The movement is not
+        negative. Without a limit if a price is negative.
+        """
+        if min(attrs.astuple(self.prices)) < 0:
+            return -np.inf
+        cycles: SymbolicNumber = 0.0
+        for func in features.funcs:
+            cycles = self._with_work(cycles, features, func)
+            for stage in func.stages:
+                for loop in stage.own:
+                    names_it = loop.key[:2] == (stage.func, stage.index)
+                    if names_it and loop.kind is LoopKind.PARALLEL:
+                        cycles = cycles + self._tasks(loop.runs / _once(loop), loop.runs)
+        return cycles
+
+    def _with_work(
+        self, cycles: SymbolicNumber, features: Features, func: FuncFeatures
+    ) -> SymbolicNumber:
+        """``cycles`` and those of the stages of a Func, and of its allocations."""
+        for stage in func.stages:
+            cycles = cycles + self._compute(features, stage) / self._speedup(stage)
+        allocation = self.prices.allocation + self.prices.byte * func.allocation_bytes
+        return cycles + func.allocations * allocation * (not func.is_output)
 
     def _compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of all evaluations and of the loops around them: the arithmetic units or the load
@@ -318,7 +353,6 @@ class Reuse:
         """Cycles to start threads, once for each parallel loop; a fused loop is as long as for the
         stage with the most iterations.
         """
-        prices = self.prices
         loops: dict[tuple[str, int, str], tuple[SymbolicNumber, SymbolicNumber]] = {}
         for loop in (loop for stage in features.stages for loop in stage.loops):
             if loop.kind is LoopKind.PARALLEL:
@@ -328,8 +362,12 @@ class Reuse:
                 loops[loop.key] = (starts, runs)
         cycles: SymbolicNumber = 0.0
         for starts, runs in loops.values():
-            cycles = cycles + starts * prices.launch + runs * prices.task / self.device.cores
+            cycles = cycles + self._tasks(starts, runs)
         return cycles
+
+    def _tasks(self, starts: SymbolicNumber, runs: SymbolicNumber) -> SymbolicNumber:
+        """Cycles to start a parallel loop so often, with so many iterations in all."""
+        return starts * self.prices.launch + runs * self.prices.task / self.device.cores
 
 
 _Place: TypeAlias = tuple[object, ...]

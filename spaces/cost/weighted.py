@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
@@ -64,3 +65,9 @@ class Weighted:
             + self.arith * found.arith
             + self.math * found.math
         )
+
+    def least(self, features: Features) -> SymbolicNumber:
+        """The price: each group is a sum over Funcs, and each of their stages adds to it what its
+        own reads and operations are. Without a limit if a weight is negative.
+        """
+        return self.price(features) if min(attrs.astuple(self)) >= 0 else -np.inf

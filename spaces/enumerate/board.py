@@ -84,6 +84,7 @@ class Board:
         legal: the number of structures with a legal choice, among those judged.
         structures: the number of structures with a cost.
         choices: the number of choices of tile sizes with a cost.
+        pruned: the number of partial schedules with a lower bound above the worst cost kept.
         deadline: the end of the time limit, which begins with the board.
         held: a legal schedule that has no cost yet.
     """
@@ -93,6 +94,7 @@ class Board:
     legal: int = 0
     structures: int = 0
     choices: int = 0
+    pruned: int = 0
     deadline: Deadline = field(init=False)
     held: Schedule | None = field(init=False, default=None)
     _is_priced: bool = field(init=False, default=False)
@@ -136,7 +138,7 @@ class Board:
     @property
     def scored(self) -> Scored:
         """An event with the funnel."""
-        return Scored(self.structures, self.choices, self.considered, self.legal)
+        return Scored(self.structures, self.choices, self.considered, self.legal, self.pruned)
 
     def hold(self, schedule: Schedule) -> Iterator[Event]:
         """Takes a legal schedule that there is no time to price, if there is no other."""
@@ -148,10 +150,9 @@ class Board:
         """Takes a legal schedule into the best, if it is good enough: the cheaper of two whose
         structures are nearer to each other than ``limits.apart``.
         """
-        costs = sorted(known.cost for known in self._best.values())
-        full = len(costs) == self.limits.top
-        if not np.isfinite(found.cost) or (full and found.cost > costs[-1]):
+        if not np.isfinite(found.cost) or found.cost > self.worst:
             return
+        least = min((known.cost for known in self._best.values()), default=np.inf)
         structure = bare(found.schedule)
         near = [s for s in self._best if apart(s, structure) < self.limits.apart]
         if any(self._best[s].cost <= found.cost for s in near):
@@ -161,8 +162,14 @@ class Board:
         self._best[structure] = found
         if len(self._best) > self.limits.top:
             del self._best[max(self._best, key=lambda s: self._best[s].cost)]
-        if not costs or found.cost < costs[0]:
+        if found.cost < least:
             yield Improved(found)
+
+    @property
+    def worst(self) -> float:
+        """The cost above which no schedule is taken: the dearest one on a full board."""
+        is_full = len(self._best) == self.limits.top
+        return max(known.cost for known in self._best.values()) if is_full else np.inf
 
     @property
     def best(self) -> list[Found]:

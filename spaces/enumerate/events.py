@@ -47,12 +47,15 @@ class Scored:
         choices: the number of choices of tile sizes with a cost, over all these structures.
         considered: the number of structures that the search looked at, with a cost or not.
         legal: the number of structures with a legal choice, among those judged.
+        pruned: the number of partial schedules that the search left out with all their
+            completions, because their lower bound is too high.
     """
 
     structures: int
     choices: int
     considered: int = 0
     legal: int = 0
+    pruned: int = 0
 
 
 @frozen

@@ -236,7 +236,7 @@ class ScheduleSpace:
             left=frozenset(self.leave),
             restricted=self.restricted,
             further=self.sizes,
-            nests=self.memo.nests,
+            memo=self.memo,
         )
 
     def resume(self, taken: Iterable[str]) -> PartialSchedule:
@@ -268,11 +268,17 @@ class ScheduleSpace:
             raise ValueError(f"The space of {self.pipeline.name} has no such schedule: {missing}.")
         return way
 
-    def structures(self) -> Iterator[Structure]:
+    def structures(
+        self, keeps: Callable[[PartialSchedule], bool] = lambda partial: True
+    ) -> Iterator[Structure]:
         """Every structure, legal or not, lazily and always in the same order; without those that
         the restrictions leave out for all their numbers.
+
+        Args:
+            keeps: whether the structures after a partial schedule are wanted; asked after each
+                Func.
         """
-        return self._structures(_may_be_wanted)
+        return self._structures(lambda one: _may_be_wanted(one) and _is_kept(one, keeps))
 
     def _structures(self, keeps: Callable[[PartialSchedule], bool]) -> Iterator[Structure]:
         """The structures after those partial schedules that are kept."""
@@ -596,6 +602,11 @@ class ScheduleSpace:
 def _may_be_legal(partial: PartialSchedule) -> bool:
     """Whether completions are worth a look: asked after each Func, not after each decision."""
     return partial.state.draft is not None or partial.can_be_legal
+
+
+def _is_kept(partial: PartialSchedule, keeps: Callable[[PartialSchedule], bool]) -> bool:
+    """Whether somebody keeps a partial schedule; asked after each Func."""
+    return partial.state.draft is not None or keeps(partial)
 
 
 def _may_be_wanted(partial: PartialSchedule) -> bool:

@@ -27,10 +27,12 @@ class Structure:
     Attributes:
         schedule: the structure, with parameters as factors.
         menus: the factors to choose from, for each parameter.
+        fixed: for a part of a structure, the numbers of the other parameters of that structure.
     """
 
     schedule: Schedule
     menus: dict[str, tuple[int, ...]] = field(eq=False)
+    fixed: dict[str, int] = field(eq=False, factory=dict)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -59,13 +61,18 @@ class Structure:
         rest = {name: self.menus[name] for name in names[first:]}
         for numbers in itertools.product(*(self.menus[name] for name in names[:first])):
             chosen = dict(zip(names[:first], numbers, strict=True))
-            yield Structure(bind(self.schedule, chosen), rest)
+            yield Structure(bind(self.schedule, chosen), rest, {**self.fixed, **chosen})
 
     @property
     def columns(self) -> Columns:
         """The lattice as an open mesh: one axis a parameter."""
         axes = np.ix_(*self.menus.values()) if self.menus else ()
         return {n: a.astype(np.int64) for n, a in zip(self.menus, axes, strict=True)}
+
+    @property
+    def all_columns(self) -> Columns:
+        """The lattice with the fixed parameters, for formulas of the whole structure."""
+        return {**{n: np.array(number) for n, number in self.fixed.items()}, **self.columns}
 
     def numbers(self, index: int) -> dict[str, int]:
         """The factors of one choice, by its index in the flattened lattice."""

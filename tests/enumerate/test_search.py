@@ -157,10 +157,22 @@ def test_beams_keep_what_is_legal() -> None:
 def test_exhaustive_search_finds_the_minimum(space: ScheduleSpace) -> None:
     model = Reuse(FOUR_CORES)
     costs = {s: float(model.cost(Batch.of(space.pipeline, s))) for s in space}
-    done = best(search(space, model, "exhaustive"))
+    done = best(search(space, model.cost, "exhaustive"))  # a function has no lower bound
     assert done.best[0].cost == pytest.approx(min(costs.values()))
     assert costs[done.best[0].schedule] == pytest.approx(min(costs.values()))
     assert done.choices >= len(costs)
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(top=4), Limits(top=3, apart=3)])
+@pytest.mark.parametrize("model", [Weighted(), Reuse(FOUR_CORES)], ids=["weighted", "reuse"])
+def test_pruning_changes_no_result(space: ScheduleSpace, model, limits: Limits) -> None:
+    *events, pruned = search(space, model, "exhaustive", limits)
+    *_, whole = search(space, model.cost, "exhaustive", limits)
+    assert pruned.best == whole.best
+    assert pruned.structures < whole.structures
+    left_out = [event.pruned for event in events if isinstance(event, Scored)]
+    assert left_out == sorted(left_out)
+    assert left_out[-1] > 0
 
 
 @pytest.mark.parametrize("make", [blur, chain], ids=["blur", "chain"])

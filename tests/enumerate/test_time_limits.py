@@ -259,6 +259,17 @@ def test_a_structure_in_parts_has_the_same_choices_in_the_same_order() -> None:
     assert [part.at(i) for part in parts for i in range(part.size)] == whole
 
 
+def test_a_choice_costs_the_same_in_each_part() -> None:
+    space, model = small_space(chain(), FOUR_CORES), cost_model("reuse", FOUR_CORES)
+    structures = (s for s in space.structures() if s.size > 100)
+    for structure in itertools.islice(structures, 20):
+        batch = Batch.of(space.pipeline, structure.schedule, structure.columns)
+        whole = model.cost(batch).ravel()
+        parts = [batch.at(part.all_columns) for part in structure.parts(24)]
+        costs = [model.cost(part).ravel() for part in parts]
+        assert list(np.concatenate(costs)) == list(whole)
+
+
 def test_nothing_simple_is_legal_and_the_sentence_says_so() -> None:
     impossible = Options(root=("tiles",), placements=("inline",), row_tiles=(8,), tiles=(8,))
     space = ScheduleSpace(blur(), FOUR_CORES, impossible)

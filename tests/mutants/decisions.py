@@ -69,7 +69,7 @@ DECISIONS = (
     Mutant(
         "reads-of-open-funcs-have-limits",
         "_stays",
-        "_unknown_reads(state.pipeline, decided, _computed(state))",
+        "unknown_reads(state.pipeline, state.entries)",
         "frozenset[str]()",
         "What is not decided yet can make a partial schedule hopeless.",
         ("enumerate/process/test_universes.py",),

@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _DEADLINES = ("test_deadline.py",)
 _SEARCHES = ("test_time_limits.py",)
+_BOUNDS = ("test_lower_bound.py",)
 
 MUTANTS = (
     Mutant(
@@ -39,6 +40,30 @@ MUTANTS = (
         "pass",
         "A stage-by-stage search forgets what it has decided when its time ends.",
         _SEARCHES,
+    ),
+    Mutant(
+        "inlining-changes-no-operations",
+        "_changes_readers",
+        "return may_inline or len(function.types) > 1",
+        "return False",
+        "A lower bound counts operations that a constant, inlined later, makes needless.",
+        _BOUNDS,
+    ),
+    Mutant(
+        "open-numbers-are-dear",
+        "lower_bound:_cheapest",
+        "np.min",
+        "np.max",
+        "A lower bound takes the dearest number where one is open.",
+        _BOUNDS,
+    ),
+    Mutant(
+        "pruned-at-half-the-cost",
+        "exhaustive",
+        "partial.bound(model) > worst",
+        "partial.bound(model) * 2 > worst",
+        "An exhaustive search prunes schedules that it would keep.",
+        ("test_search.py",),
     ),
     Mutant(
         "near-copies-among-the-best",

@@ -14,6 +14,8 @@ from spaces.model.expressions.rewrite import rewrite
 @lru_cache(maxsize=256)
 def decided_part(pipeline: Pipeline, decided: frozenset[str]) -> Pipeline:
     """The pipeline of some Funcs, which reads the other Funcs as images."""
+    if len(decided) == len(pipeline.functions):
+        return pipeline
     functions = tuple(_reading_images(f, decided) for f in pipeline.functions if f.name in decided)
     read = {name for function in functions for name in function.callees}
     images = tuple(

@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 
 from spaces.cost.counting import features
 from spaces.cost.features import Features
+from spaces.cost.model import CostModel
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.decision import (
     DecisionOption,
@@ -19,6 +20,7 @@ from spaces.enumerate.process.decision import (
     option_taken,
     parts_of,
 )
+from spaces.enumerate.process.lower_bound import lower_bound
 from spaces.enumerate.process.prospects import may_become_legal
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.deadline import ask_clock
@@ -116,6 +118,13 @@ class PartialSchedule:
             return features(part, schedule)
         except UnboundedError:
             return None
+
+    def bound(self, model: CostModel) -> float:
+        """A lower bound of the cost of every completion, as a search prices it: a choice of its
+        structure, at the estimates. It never falls from a decision to the next. Minus infinity if
+        the model offers none: it is no :class:`BoundedModel`.
+        """
+        return lower_bound(self.state, model)
 
     @cached_property
     def can_satisfy(self) -> bool:

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 
 from attrs import evolve
 
@@ -34,10 +33,11 @@ from spaces.constraints.rules.findings import Asked, failing, fails
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
 from spaces.enumerate.process.decided_part import decided_part
+from spaces.enumerate.process.settled import around, joinable, unknown_reads
 from spaces.enumerate.process.specializing import most_cases, offered_conditions
 from spaces.enumerate.process.state import ProcessState
-from spaces.model.algorithm.pipeline import Pipeline, Stage
-from spaces.model.expressions.expr import Call, Expr, walk
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.cases import MOST_CASES, cases, is_specialized
 from spaces.model.schedules.conditions import tells_limits
 from spaces.model.schedules.levels import LevelError
@@ -93,7 +93,7 @@ def _case_may_be_legal(
     is_open = len(decided) < len(state.pipeline.functions)
     if parameters(schedule) or (has_limits and is_open):
         return True
-    bounds = bounds_of(part, schedule, memo=state.nests)
+    bounds = bounds_of(part, schedule, memo=state.memo.nests)
     asked = tuple(ask_nest(bounds, state.device))
     failed = (item for sizes in all_sizes for item in failing(asked, sizes))
     return not any(_stays(state, decided, item) for item in failed)
@@ -112,10 +112,10 @@ def _stays(state: ProcessState, decided: frozenset[str], failed: Asked) -> bool:
     about = failed.check.loop if failed.rule is image_overrun else failed.check.func
     if about not in decided and not state.pipeline.is_image.get(about, False):
         return False
-    changing = _unknown_reads(state.pipeline, decided, _computed(state))
+    changing = unknown_reads(state.pipeline, state.entries)
     if "compute_with" in state.choices.directives and failed.rule in _CURED_BY_LONGER_LOOPS:
-        changing |= _joinable(state.pipeline, decided)
-    return about not in _around(state.pipeline, state.entries, changing)
+        changing |= joinable(state.pipeline, decided)
+    return about not in around(state.pipeline, state.entries, changing)
 
 
 def images_suffice(state: ProcessState) -> bool:
@@ -128,7 +128,7 @@ def images_suffice(state: ProcessState) -> bool:
     plain = (FuncSchedule.default(f, stored=f.name in _read(pipeline)) for f in pipeline.functions)
     entries = tuple(decided.get(entry.name, entry) for entry in plain)
     try:
-        bounds = bounds_of(pipeline, Schedule(entries, pipeline.derivations), memo=state.nests)
+        bounds = bounds_of(pipeline, Schedule(entries, pipeline.derivations), memo=state.memo.nests)
     except LevelError:  # an open Func reads one stage of fused loops, and another stage reads it
         return False
     if isinstance(bounds, Asked):
@@ -140,57 +140,3 @@ def images_suffice(state: ProcessState) -> bool:
 def _read(pipeline: Pipeline) -> set[str]:
     """The outputs, and the Funcs that others read."""
     return {*pipeline.outputs}.union(*(function.callees for function in pipeline.functions))
-
-
-def _computed(state: ProcessState) -> frozenset[str]:
-    return frozenset(entry.name for entry in state.entries if not entry.compute.is_inline)
-
-
-def _around(
-    pipeline: Pipeline, entries: tuple[FuncSchedule, ...], changing: frozenset[str]
-) -> frozenset[str]:
-    """Some Funcs, those inside their loops, and all their producers."""
-    found = set(changing)
-    for entry in reversed(entries):  # consumers first
-        if {entry.compute.func, entry.store.func} & found:
-            found.add(entry.name)
-    return frozenset(found).union(*(_producers(pipeline)[name] for name in found))
-
-
-@lru_cache(maxsize=256)
-def _unknown_reads(
-    pipeline: Pipeline, decided: frozenset[str], computed: frozenset[str]
-) -> frozenset[str]:
-    """The decided Funcs with a coordinate or limit that reads a Func which is open or inlined."""
-    unknown = {function.name for function in pipeline.functions} - computed
-
-    def reads_unknown(stage: Stage) -> bool:
-        limits = [e for r in stage.rvars for e in (r.min, r.extent)]
-        coordinates = [arg for call in stage.calls for arg in call.args]
-        found = walk(*coordinates, *stage.args, *limits, *stage.predicates)
-        return any(isinstance(node, Call) and node.target in unknown for node in found)
-
-    functions = (pipeline.function(name) for name in decided)
-    return frozenset(f.name for f in functions if any(map(reads_unknown, f.stages)))
-
-
-@lru_cache(maxsize=256)
-def _joinable(pipeline: Pipeline, decided: frozenset[str]) -> frozenset[str]:
-    """The decided Funcs with which an open one may be computed: neither reads the other."""
-    producers = _producers(pipeline)
-    return frozenset(
-        name
-        for name in decided
-        for open_ in {function.name for function in pipeline.functions} - decided
-        if name not in producers[open_] and open_ not in producers[name]
-    )
-
-
-@lru_cache(maxsize=64)
-def _producers(pipeline: Pipeline) -> dict[str, frozenset[str]]:
-    """The Funcs and images that each Func reads, directly or through others."""
-    found: dict[str, frozenset[str]] = {image.name: frozenset() for image in pipeline.images}
-    for function in pipeline.functions:
-        callees = frozenset(function.callees)
-        found[function.name] = callees.union(*(found[name] for name in callees))
-    return found

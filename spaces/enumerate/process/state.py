@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from attrs import evolve, field, frozen
 
 from spaces.constraints.devices.device import Device
+from spaces.cost.counting import FeatureMemo
 from spaces.enumerate.frontier import Frontier, ResidualLoop
 from spaces.enumerate.options import Options
 from spaces.enumerate.process.decision import Topic
@@ -14,7 +15,6 @@ from spaces.enumerate.process.sizes import EstimatedBoxes, sizes_of
 from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.model.algorithm.pipeline import Estimate, Function, Pipeline, Stage
 from spaces.model.nest.canonical import Origins
-from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.domain_order import DomainOrder
 from spaces.model.schedules.order_of import OrderOf
 from spaces.model.schedules.parameters import bind, parameters
@@ -38,7 +38,7 @@ class ProcessState:
         menus: the numbers to choose from, for each parameter that has no number.
         numbers: the numbers chosen so far, by parameter.
         agenda: the topics to decide, the next one first.
-        nests: what the nests of similar states have in common.
+        memo: what the nests of similar states have in common.
         further: the sizes beside the estimates at which schedules are legal.
     """
 
@@ -54,7 +54,7 @@ class ProcessState:
     menus: Mapping[str, tuple[int, ...]] = field(factory=dict)
     numbers: Mapping[str, int] = field(factory=dict)
     agenda: tuple[Topic, ...] = ()
-    nests: NestMemo = field(factory=NestMemo, eq=False, repr=False)
+    memo: FeatureMemo = field(factory=FeatureMemo, eq=False, repr=False)
     further: tuple[tuple[Estimate, ...], ...] = ()
 
     @property

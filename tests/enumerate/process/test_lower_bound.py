@@ -1,0 +1,161 @@
+"""Lower bounds of the cost of half-decided schedules."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import attrs
+import pytest
+
+import spaces
+from apps.catalog import APPS
+from spaces import Options, PartialSchedule, ScheduleSpace
+from spaces.cost.batch import Batch
+from spaces.cost.model import CostModel
+from spaces.cost.reuse import Prices, Reuse
+from spaces.cost.weighted import Weighted
+from spaces.model.schedules.parameters import parameters
+from spaces.model.schedules.schedule import Schedule
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur, chain, row_sums, two_outputs
+from tests.enumerate.process.test_universes import UNIVERSES
+
+CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
+
+
+def models(device: spaces.Device) -> list[CostModel]:
+    names = ("weighted", "reuse") if device is CPU else ("weighted",)
+    return [spaces.cost_model(name, device) for name in names]
+
+
+def cost_of(model: CostModel, space: ScheduleSpace, complete: PartialSchedule) -> float:
+    """The cost of a complete schedule as a choice of its structure."""
+    state = complete.state
+    structure = Schedule(state.entries, state.pipeline.derivations)
+    numbers = {name: state.numbers[name] for name in parameters(structure)}
+    return float(model.cost(Batch.of(space.pipeline, structure, numbers)))
+
+
+def assert_bounded(space: ScheduleSpace, way: list[PartialSchedule]) -> None:
+    """Along a way to a complete schedule, bounds rise up to its cost at most."""
+    for model in models(space.device):
+        bounds = [partial.bound(model) for partial in way if partial.state.draft is None]
+        assert bounds == sorted(bounds)
+        assert 0 < bounds[-1] <= cost_of(model, space, way[-1])
+
+
+def two_values() -> spaces.Pipeline:
+    """A Func with two values, whose reader reads both; and a constant, which may be inlined."""
+    x, y = spaces.Var("x"), spaces.Var("y")
+    pair, five, out = spaces.Func("pair"), spaces.Func("five"), spaces.Func("out")
+    pair[x, y] = (x + y, x * y)
+    five[x, y] = 5
+    out[x, y] = pair[x, y][0] + pair[x, y][1] * (five[x, y] + 1)
+    return spaces.pipeline(out, estimates={out: [64, 64]})
+
+
+def looked_up() -> spaces.Pipeline:
+    """A coordinate that reads a Func, which is decided after the Func that it indexes."""
+    x = spaces.Var("x")
+    place, values, out = spaces.Func("place"), spaces.Func("values"), spaces.Func("out")
+    place[x] = spaces.clamp(x * 3, 0, 40)
+    values[x] = x + 1
+    out[x] = values[place[x]] + values[x]
+    return spaces.pipeline(out, estimates={out: [64]})
+
+
+PIPELINES = {
+    "blur": blur,
+    "chain": chain,
+    "row_sums": row_sums,
+    "two_outputs": two_outputs,
+    "two_values": two_values,
+    "looked_up": looked_up,
+}
+
+
+CASES = [(name, "expert", CPU) for name in PIPELINES]
+CASES += [("blur", "small", CPU), ("blur", "expert", SM80), ("row_sums", "expert", SM80)]
+
+
+@pytest.mark.parametrize(("name", "preset", "device"), CASES)
+def test_bounds_rise_along_random_ways(name: str, preset: str, device: spaces.Device) -> None:
+    space = ScheduleSpace(PIPELINES[name](), device, getattr(Options, preset)(device))
+    draws = (draw.schedule for draw in itertools.islice(space.draws(seed=5), 6))
+    legal = [schedule for schedule in draws if schedule is not None]
+    for schedule in legal[:2]:
+        assert_bounded(space, space.way_to(schedule))
+    assert legal
+
+
+@pytest.mark.parametrize(
+    ("app", "kind"), [("blur", "cpu"), ("unsharp", "cpu"), ("sgemm", "cpu"), ("blur", "gpu")]
+)
+def test_bounds_rise_towards_schedules_by_hand(app: str, kind: str) -> None:
+    device = CPU if kind == "cpu" else SM80
+    pipeline = APPS[app].pipeline()
+    hand = spaces.parse_schedule(APPS[app].schedules[kind].read_text(), pipeline)
+    space = ScheduleSpace(pipeline, device, Options.everything(device))
+    assert_bounded(space, space.way_to(hand))
+
+
+@pytest.mark.parametrize(
+    "universe",
+    [
+        "an index that reads a Func",
+        "wrappers",
+        "storage",
+        "specialized stages",
+        "a vectorized reduction",
+    ],
+)
+def test_no_completion_is_below_a_bound(universe: str) -> None:
+    space = ScheduleSpace(*UNIVERSES[universe])
+    for model in (Weighted(), Reuse(FOUR_CORES)):
+        bounds: list[float] = []
+
+        def least(partial: PartialSchedule, model=model, bounds=bounds, space=space) -> float:
+            if partial.is_complete:
+                found = cost_of(model, space, partial)
+            else:
+                found = min(least(partial.take(option)) for option in partial.options)
+            if partial.state.draft is None and found:
+                bound = partial.bound(model)
+                assert bound <= found
+                bounds.append(bound / found)
+            return found
+
+        least(space.start())
+        assert max(bounds) > (0.999 if model == Weighted() else 0.1)
+
+
+def test_operations_count_when_nothing_can_be_inlined_into_them() -> None:
+    """blur_y has three operations, and twelve if the three of blur_x are inlined three times."""
+    pipeline, model = blur(), Weighted(arith=1, math=0, loads=0, stores=0, mem=0)
+    space = ScheduleSpace(pipeline, CPU, Options(root=("serial",), inner=("serial",)))
+    inlined, rooted = (
+        spaces.schedule(pipeline),
+        spaces.schedule(pipeline).func("blur_x").compute_root(),
+    )
+    for made, points in ((inlined, 12 * 512 * 256), (rooted, 3 * 512 * 256 + 3 * 512 * 258)):
+        start, *_, last = space.way_to(made.schedule)
+        assert start.bound(model) == 0
+        assert last.bound(model) == pytest.approx(points)
+
+
+def test_stores_count_at_once() -> None:
+    """The values of the output are stored whatever is decided about blur_x."""
+    space = ScheduleSpace(blur(), CPU, Options(root=("serial",), inner=("serial",)))
+    prices = Prices(*[0.0] * len(attrs.fields(Prices)))
+    model = Reuse(FOUR_CORES, attrs.evolve(prices, store=2.0))
+    assert [entry.name for entry in space.start().state.entries] == ["blur_y"]
+    assert space.start().bound(model) == pytest.approx(2 * 512 * 256, rel=1e-4)
+
+
+def test_models_without_a_bound() -> None:
+    partial = ScheduleSpace(blur(), CPU, Options.small(CPU)).start()
+    assert partial.bound(spaces.cost_model(lambda batch: 1.0, CPU)) == -math.inf
+    assert partial.bound(Weighted(arith=-1)) == -math.inf
+    assert partial.bound(Reuse(FOUR_CORES, Prices(load=-1))) == -math.inf
+    assert partial.bound(Weighted()) == 0
