@@ -96,6 +96,9 @@ class Options:
         directives: loop by loop, the directives that a schedule may use, and with any pattern the
             other directives of :data:`OPTIONAL_DIRECTIVES`, which decide about storage, bounds,
             fused stages and the graph of Funcs.
+        derivations: how many derivations of one kind may build on each other: 2 wraps wrappers,
+            clones the producers of clones, and factors partial results again.
+        clone_consumers: for how many consumers at most a Func has one clone.
         splits: loop by loop, how often a loop may be split: 2 makes up to three or four loops of a
             dimension.
         specializations: loop by loop, the largest number of specializations of a stage.
@@ -123,6 +126,8 @@ class Options:
     lanes: tuple[int, ...] = field(default=(1, 2), validator=_positive)
     long: int = 16
     directives: tuple[str, ...] = field(default=(), validator=_directives)
+    derivations: int = 1
+    clone_consumers: int = 1
     splits: int = 2
     specializations: int = 1
     tails: tuple[Tail, ...] = field(
@@ -177,6 +182,8 @@ class Options:
             root=("loops",),
             inner=("loops",),
             directives=_on(device),
+            derivations=2,
+            clone_consumers=3,
             splits=3,
             specializations=2,
             tails=tuple(Tail),

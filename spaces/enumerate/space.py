@@ -34,7 +34,7 @@ from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.patterns import LOOP_BY_LOOP
 from spaces.enumerate.positions import Positions
 from spaces.enumerate.process.decision import FormParts, parts_of
-from spaces.enumerate.process.deriving import DeriveTopic, derivations
+from spaces.enumerate.process.deriving import KINDS, DeriveTopic, derivations
 from spaces.enumerate.process.limits import upper_limit
 from spaces.enumerate.process.partial import PartialSchedule, replayed
 from spaces.enumerate.process.random_ways import random_way
@@ -176,7 +176,8 @@ class ScheduleSpace:
                     stage = StageOf(name, index)
                     loops[stage] = (*loops.get(stage, ()), *sorted(order.all_names))
         unique = {stage: tuple(dict.fromkeys(found)) for stage, found in loops.items()}
-        derived = frozenset(step.name for step in derivations(self._first))
+        steps = (step for kind in KINDS for step in derivations(self._first, kind))
+        derived = frozenset(step.name for step in steps)
         return Nameable(self.pipeline, self.device, unique, derived)
 
     @cached_property
@@ -224,7 +225,7 @@ class ScheduleSpace:
         ``leave``.
         """
         state = self._first
-        return PartialSchedule.at(state.then(DeriveTopic(derivations(state))))
+        return PartialSchedule.at(state.then(DeriveTopic()))
 
     @property
     def _first(self) -> ProcessState:

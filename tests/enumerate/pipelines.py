@@ -128,3 +128,32 @@ def switched(size: int = 64) -> Pipeline:
     second[X] = first[X] + 1
     out[X] = second[X / select(sign >= 0, sign + 1, 1 - sign)]
     return pipeline(out, estimates={out: [size]})
+
+
+def copied(width: int = 16) -> Pipeline:
+    """One stage in one dimension that reads an image."""
+    image, f = ImageParam(UInt8, 1, "input"), Func("f")
+    f[X] = image[X] + 1
+    return pipeline(f, estimates={f: [width], image: [width]})
+
+
+def forked(size: int = 16, readers: int = 2) -> Pipeline:
+    """Two stages in a row, and outputs that read the second one."""
+    base, middle = Func("base"), Func("middle")
+    base[X] = X * 2
+    middle[X] = base[X] + base[X + 1]
+    outputs = [Func(f"out{number}") for number in range(readers)]
+    for number, out in enumerate(outputs):
+        out[X] = middle[X + number] + number
+    return pipeline(outputs, estimates={out: [size] for out in outputs})
+
+
+def volume_sum(size: int = 4) -> Pipeline:
+    """The sum over an image of three dimensions."""
+    image = ImageParam(Int32, 3, "input")
+    r = RDom([(0, size)] * 3, "r")
+    total, out = Func("total"), Func("out")
+    total[()] = 0
+    total[()] += image[r.x, r.y, r.z]
+    out[X] = total[()] * X
+    return pipeline(out, estimates={out: [8], image: [size] * 3})

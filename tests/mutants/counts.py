@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _CANDIDATES = ("test_candidates.py", "test_space.py")
 _LIMITS = ("process/test_limits.py",)
+_DERIVING = ("process/test_deriving.py",)
 _POSITIONS = ("test_positions.py",)
 
 COUNTS = (
@@ -66,10 +67,34 @@ COUNTS = (
         _LIMITS,
     ),
     Mutant(
+        "one-wrapper-each",
+        "Added._chain",
+        "1 + options * ways",
+        "1 + options",
+        "The limit leaves out wrappers of wrappers.",
+        _DERIVING,
+    ),
+    Mutant(
+        "clones-have-their-producers",
+        "Added._clone",
+        "1 + self._sets_with_one(name) * self._clone(name, longest - 1)",
+        "1",
+        "The limit leaves out clones of the producers of clones.",
+        _DERIVING,
+    ),
+    Mutant(
+        "one-factorization-each",
+        "Added._factored",
+        "partial * self._factored(one.again)",
+        "partial",
+        "The limit leaves out factored reductions of partial results.",
+        _DERIVING,
+    ),
+    Mutant(
         "specializations-in-one-order",
         "_specialized",
-        "math.perm(offered, number)",
-        "math.comb(offered, number)",
+        "math.perm(conditions, number)",
+        "math.comb(conditions, number)",
         "The order in which conditions are tested does not count.",
         _LIMITS,
     ),

@@ -75,6 +75,22 @@ DECISIONS = (
         ("enumerate/process/test_universes.py",),
     ),
     Mutant(
+        "clones-are-asked-for-again",
+        "deriving:following",
+        "step.name in one.consumers",
+        "True",
+        "A schedule with clones comes twice.",
+        ("process/test_deriving.py",),
+    ),
+    Mutant(
+        "what-funcs-read-does-not-count",
+        "canonical:canonical_form",
+        "function.callees != written.get(function.name)",
+        "False",
+        "Schedules whose derivations follow in another order are the same.",
+        ("process/test_deriving.py",),
+    ),
+    Mutant(
         "levels-mean-one-loop-in-all-cases",
         "_Reader._level",
         "place.case is not None",

@@ -57,9 +57,9 @@ RESTRICTING = (
     ),
     Mutant(
         "left-funcs-get-wrappers",
-        "derivations",
-        "one not in state.pipeline.derivations and one.func not in state.left",
-        "one not in state.pipeline.derivations",
+        "deriving:_is_open",
+        "step not in state.pipeline.derivations and step.func not in state.left",
+        "step not in state.pipeline.derivations",
         "A Func that is left out has a wrapper.",
         _TESTS,
     ),

@@ -110,4 +110,5 @@ def parts_of(form: CanonicalForm) -> FormParts:
     for stage, loops in form.loops.items():
         parts |= {f"{stage} loop {number}": loop for number, loop in enumerate(loops)}
     parts |= {f"derive {text}": 1 for text in form.derivations}
+    parts |= {f"{func} reads": " ".join(names) for func, names in form.reads.items()}
     return parts

@@ -3,86 +3,140 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import combinations
 
 from attrs import evolve, frozen
 
 from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.placing import FuncsTopic
 from spaces.enumerate.process.state import ProcessState
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.schedule import Schedule
 
 
+def _wrappers(state: ProcessState) -> Iterator[Wrap]:
+    """A wrapper of each Func and image for all its consumers."""
+    outputs = set(state.pipeline.outputs)
+    for function in reversed(state.pipeline.functions):
+        if function.name not in outputs:
+            yield Wrap(function.name)
+    for image in state.pipeline.images:
+        yield Wrap(image.name)
+
+
+def _clones(state: ProcessState) -> Iterator[Clone]:
+    """Copies of each Func for some of its consumers."""
+    for function in reversed(state.pipeline.functions):
+        yield from _clones_of(state, function)
+
+
+def _clones_of(state: ProcessState, function: Function) -> Iterator[Clone]:
+    """A copy of a Func for each of its consumers, for each two, and so on, but not for all. Those
+    that have a copy together are named in alphabetical order.
+    """
+    if function.name not in state.pipeline.outputs:
+        consumers = sorted(state.pipeline.consumers(function.name))
+        for size in range(1, min(len(consumers), state.choices.clone_consumers + 1)):
+            for some in combinations(consumers, size):
+                yield Clone(function.name, some)
+
+
+def _factored(state: ProcessState) -> Iterator[RFactor]:
+    for function in reversed(state.pipeline.functions):
+        yield from _factored_in(function)
+
+
+def _factored_in(function: Function) -> Iterator[RFactor]:
+    """Each update of a Func, reduced along all RVars but one first."""
+    for index, stage in enumerate(function.stages[1:]):
+        if len(stage.rvars) > 1:
+            for one in stage.rvars:
+                var = one.name.replace(".", "_")
+                yield RFactor(function.name, index, (), ((one.name, var),))
+
+
+_KINDS: dict[str, Callable[[ProcessState], Iterator[Derivation]]] = {
+    "clone_in": _clones,
+    "rfactor": _factored,
+    "in_": _wrappers,
+}
+"""The derivations of each kind, in the order in which kinds are decided: reductions of clones may
+be factored, and all of them wrapped.
+"""
+
+KINDS = tuple(_KINDS)
+"""The kinds of derivations, by directive."""
+
+
 @frozen
 class DeriveTopic:
-    """Whether each of some derivations rewrites the pipeline; then all Funcs."""
+    """Whether each of some derivations rewrites the pipeline. Derivations that another one makes
+    possible follow it at once, so none is asked for twice. Then the next kind of derivations, and
+    then all Funcs.
 
-    open: tuple[Derivation, ...]
+    Attributes:
+        kinds: the kinds of derivations that come later.
+        open: the derivations, each with the length of the longest row that it may begin.
+    """
+
+    kinds: tuple[str, ...] = KINDS
+    open: tuple[tuple[Derivation, int], ...] = ()
     func: str = ""
 
     @property
     def name(self) -> str:
-        return f"derive {self.open[0]}" if self.open else "derive"
+        return f"derive {self.open[0][0]}" if self.open else "derive"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         if not self.open:
-            yield DecisionOption("decide each Func", {}, state.then(FuncsTopic()))
+            yield self._next_kind(state)
             return
-        step, rest = self.open[0], DeriveTopic(self.open[1:])
+        (step, longest), *others = self.open
+        rest = evolve(self, open=tuple(others))
         yield DecisionOption(f"no {step}", {f"derive {step}": None}, state.then(rest))
-        steps = (*state.pipeline.derivations, step)
-        found = derivation(state.pipeline, Schedule((), steps))
+        found = derivation(state.pipeline, Schedule((), (step,)))
         if not found.refusals:
             rewritten = evolve(state, pipeline=found.pipeline)
-            yield DecisionOption(str(step), {f"derive {step}": 1}, rewritten.then(rest))
+            next_ = following(rewritten, step) if longest > 1 else ()
+            open_ = (*((one, longest - 1) for one in next_), *others)
+            after = rewritten.then(evolve(self, open=open_))
+            yield DecisionOption(str(step), {f"derive {step}": 1}, after)
+
+    def _next_kind(self, state: ProcessState) -> DecisionOption:
+        if not self.kinds:
+            return DecisionOption("decide each Func", {}, state.then(FuncsTopic()))
+        kind, *later = self.kinds
+        open_ = tuple((one, state.choices.derivations) for one in derivations(state, kind))
+        return DecisionOption(kind, {}, state.then(DeriveTopic(tuple(later), open_)))
 
 
-def derivations(state: ProcessState) -> tuple[Derivation, ...]:
-    """The derivations that the space lets a schedule choose, consumers first."""
-    directives = state.choices.directives
-    found: list[Derivation] = []
-    for directive, makers in _MAKERS.items():
-        if directive in directives:
-            found += makers(state.pipeline)
-    return tuple(
-        one for one in found if one not in state.pipeline.derivations and one.func not in state.left
-    )
+def derivations(state: ProcessState, kind: str) -> tuple[Derivation, ...]:
+    """The derivations by one directive that a schedule may choose first, consumers first."""
+    if kind not in state.choices.directives:
+        return ()
+    return tuple(one for one in _KINDS[kind](state) if _is_open(state, one))
 
 
-def _wrappers(pipeline: Pipeline) -> Iterator[Derivation]:
-    """A wrapper of each Func and image for all its consumers."""
-    outputs = set(pipeline.outputs)
-    for function in reversed(pipeline.functions):
-        if function.name not in outputs:
-            yield Wrap(function.name)
-    for image in pipeline.images:
-        yield Wrap(image.name)
+def following(state: ProcessState, step: Derivation) -> tuple[Derivation, ...]:
+    """The derivations of the same kind that the last one makes possible: a wrapper of the wrapper;
+    clones of the producers of a clone, for it and for others; a reduction of partial results that
+    is factored again.
+    """
+    pipeline = state.pipeline
+    match step:
+        case Wrap():
+            found: list[Derivation] = [Wrap(step.name)]
+        case Clone():
+            callees = pipeline.function(step.name).callees
+            producers = (f for f in reversed(pipeline.functions) if f.name in callees)
+            clones = (one for function in producers for one in _clones_of(state, function))
+            found = [one for one in clones if step.name in one.consumers]
+        case RFactor():
+            found = list(_factored_in(pipeline.function(step.name)))
+    return tuple(one for one in found if _is_open(state, one))
 
 
-def _clones(pipeline: Pipeline) -> Iterator[Derivation]:
-    """A copy of each Func for each of several consumers, or for the wrappers of one."""
-    outputs = set(pipeline.outputs)
-    for function in reversed(pipeline.functions):
-        consumers = pipeline.consumers(function.name)
-        if function.name not in outputs and len(consumers) > 1:
-            for consumer in consumers:
-                yield Clone(function.name, (consumer,))
-
-
-def _factored(pipeline: Pipeline) -> Iterator[Derivation]:
-    """An update of each Func, reduced along all RVars but one first."""
-    for function in reversed(pipeline.functions):
-        for index, stage in enumerate(function.stages[1:]):
-            if len(stage.rvars) > 1:
-                for one in stage.rvars:
-                    var = one.name.replace(".", "_")
-                    yield RFactor(function.name, index, (), ((one.name, var),))
-
-
-_MAKERS: dict[str, Callable[[Pipeline], Iterator[Derivation]]] = {
-    "in_": _wrappers,
-    "clone_in": _clones,
-    "rfactor": _factored,
-}
+def _is_open(state: ProcessState, step: Derivation) -> bool:
+    return step not in state.pipeline.derivations and step.func not in state.left

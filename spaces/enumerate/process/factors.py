@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from attrs import evolve, frozen
 
-from spaces.constraints.devices.device import CpuDevice
+from spaces.constraints.devices.device import CpuDevice, Device
+from spaces.enumerate.options import Options
 from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Function
@@ -23,26 +24,68 @@ def factor_menu(state: ProcessState, stage: StageOf, dimension: str) -> tuple[in
     a few equal parts, and the tile sizes of patterns, so that no narrower space has other ones.
     """
     extent = state.sizes.extent(stage.func, dimension)
-    largest = state.choices.largest_factor
-    # A tile may be larger than a small Func.
-    most = largest if extent is None else min(max(2 * extent, 64), largest)
-    small = state.choices.small_factors
-    found = {*range(1, small + 1), *range(4, 4 * small + 1, 4)}
-    found |= {1 << power for power in range(1, most.bit_length())}
-    if isinstance(state.device, CpuDevice):
-        natural = natural_lanes(state.device, state.function(stage.func))
-        found |= {natural * multiple for multiple in range(1, 9)}
+    return factors_for(state.choices, state.device, state.function(stage.func), extent)
+
+
+def factors_for(
+    choices: Options, device: Device, function: Function, extent: int | None
+) -> tuple[int, ...]:
+    """The factors for a dimension of a Func with this extent at the estimates."""
+    found = _always(choices, device, function)
     if extent is not None:
         found |= _divisors(extent)
-        found |= {-(-extent // parts) for parts in range(2, state.choices.equal_parts + 1)}
-    patterns = {*state.choices.row_tiles, *state.choices.tiles}
+        found |= {-(-extent // parts) for parts in range(2, choices.equal_parts + 1)}
+    most = _largest(choices, extent)
+    patterns = {*choices.row_tiles, *choices.tiles}
     return tuple(sorted({n for n in found if n <= most} | patterns))
+
+
+def most_factors(choices: Options, device: Device, function: Function, extent: int | None) -> int:
+    """An upper limit of the number of factors for a dimension of at most this extent; for one of
+    any extent if it is None.
+    """
+    most = _largest(choices, extent)
+    every = {*range(1, most + 1), *choices.row_tiles, *choices.tiles}
+    if extent is None:
+        return len(every)
+    always = every & (_always(choices, device, function) | {*choices.row_tiles, *choices.tiles})
+    parts = max(choices.equal_parts - 1, 0)
+    return min(len(every), len(always) + most_divisors(extent) + parts)
+
+
+def _largest(choices: Options, extent: int | None) -> int:
+    """The largest factor but those of patterns: a tile may be larger than a small Func."""
+    largest = choices.largest_factor
+    return largest if extent is None else min(max(2 * extent, 64), largest)
+
+
+def _always(choices: Options, device: Device, function: Function) -> set[int]:
+    """The factors that do not depend on an extent, unless they are too large for it."""
+    small = choices.small_factors
+    found = {*range(1, small + 1), *range(4, 4 * small + 1, 4)}
+    found |= {1 << power for power in range(1, choices.largest_factor.bit_length())}
+    if isinstance(device, CpuDevice):
+        natural = natural_lanes(device, function)
+        found |= {natural * multiple for multiple in range(1, 9)}
+    return found
 
 
 def natural_lanes(device: CpuDevice, function: Function) -> int:
     """The lanes of a vector register for the widest element type of a Func."""
     bits = max(8, *(type.bits for type in function.types))
     return max(1, device.vector_bits // bits)
+
+
+@lru_cache(maxsize=1024)
+def most_divisors(limit: int, primes: tuple[int, ...] = (2, 3, 5, 7, 11, 13, 17, 19, 23)) -> int:
+    """The largest number of divisors of a number up to a limit below 6 * 10**9. Of the numbers
+    with most divisors, one is a product of the first primes.
+    """
+    best, power, exponent = 1, 1, 0
+    while primes and power * primes[0] <= limit:
+        power, exponent = power * primes[0], exponent + 1
+        best = max(best, (exponent + 1) * most_divisors(limit // power, primes[1:]))
+    return best
 
 
 @lru_cache(maxsize=1024)

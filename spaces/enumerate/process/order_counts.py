@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.enumerate.process.factors import factor_menu
 from spaces.enumerate.process.nests import may_follow
 from spaces.enumerate.process.ordering import (
     has_single_threads,
@@ -19,7 +18,7 @@ from spaces.enumerate.process.ordering import (
     may_be_atomic,
     split_tails,
 )
-from spaces.enumerate.process.specializing import most_cases, offered_conditions
+from spaces.enumerate.process.specializing import most_cases
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.schedules.domain_order import SINGLE_THREAD, LoopKind
 from spaces.model.schedules.schedule import StageOf
@@ -41,8 +40,15 @@ class OrderCount:
     loops: int
 
 
-def order_count(state: ProcessState, stage: StageOf, pattern: str) -> OrderCount:
-    """The orders of a stage in pattern ``nests`` or ``loops``.
+def order_count(
+    state: ProcessState,
+    stage: StageOf,
+    pattern: str,
+    menu_size: Callable[[StageOf, str], int],
+    conditions: int,
+) -> OrderCount:
+    """The orders of a stage in pattern ``nests`` or ``loops``, with menus of these sizes for the
+    factors along each dimension, and so many conditions to specialize it for.
 
     Exact for ``loops``. For ``nests`` it leaves out four limits: which loops are short, which
     ones race, which ones fused loops stand inside, and which ones keep the order of an update.
@@ -50,7 +56,7 @@ def order_count(state: ProcessState, stage: StageOf, pattern: str) -> OrderCount
     directives, as_nests = state.choices.directives, pattern == "nests"
     levels = state.choices.splits if "split" in directives else 0
     ways = sorted(
-        len(split_tails(state, stage, one)) * len(factor_menu(state, stage, one))
+        len(split_tails(state, stage, one)) * menu_size(stage, one)
         for one in state.stage(stage).dimensions
     )
     allows = may_follow if as_nests else _anything
@@ -58,17 +64,15 @@ def order_count(state: ProcessState, stage: StageOf, pattern: str) -> OrderCount
     orders, loops = count.orders, count.loops
     if has_single_threads(state):
         orders, loops = 2 * orders, loops + len(SINGLE_THREAD)
-    total = orders * _specialized(state, orders)
+    total = orders * _specialized(orders, conditions, most_cases(state, conditions))
     if may_be_atomic(state, stage):
         total *= 2
     return OrderCount(total, loops)
 
 
-def _specialized(state: ProcessState, orders: int) -> int:
+def _specialized(orders: int, conditions: int, most: int) -> int:
     """The ways to specialize a stage, each specialization with one of some orders."""
-    offered = len(offered_conditions(state.pipeline, state.device))
-    numbers = range(most_cases(state) + 1)
-    return sum(math.perm(offered, number) * orders**number for number in numbers)
+    return sum(math.perm(conditions, number) * orders**number for number in range(most + 1))
 
 
 @lru_cache(maxsize=1024)

@@ -188,6 +188,10 @@ class HoistTopic:
             )
 
 
+MODULI = (2, 4, 8)
+"""What extents may be aligned to."""
+
+
 @frozen
 class BoundTopic:
     """Whether a dimension of a Func has an explicit bound: its box at the estimates if it is short,
@@ -210,7 +214,7 @@ class BoundTopic:
         if "bound" in directives and box is not None and 0 < box[1] <= state.choices.short:
             records.append(Bound(self.dimension, *box))
         if "align_bounds" in directives:
-            records += (Alignment(self.dimension, modulus) for modulus in (2, 4, 8))
+            records += (Alignment(self.dimension, modulus) for modulus in MODULI)
         for record in records:
             after = state.with_draft(evolve(state.entry, bounds=(*state.entry.bounds, record)))
             text = bound_text(record)

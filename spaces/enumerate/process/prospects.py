@@ -103,8 +103,9 @@ def _conditions(state: ProcessState) -> Iterator[Expr]:
     """The conditions for which Funcs are specialized, or may be."""
     for entry in (*state.entries, *state.given):
         yield from (one.condition for one in entry.specializations)
-    if most_cases(state):
-        yield from offered_conditions(state.pipeline, state.device)
+    offered = offered_conditions(state.pipeline, state.device)
+    if most_cases(state, len(offered)):
+        yield from offered
 
 
 def _stays(state: ProcessState, decided: frozenset[str], failed: Asked) -> bool:

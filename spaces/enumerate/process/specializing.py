@@ -51,12 +51,13 @@ class CaseTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         place = OrderOf(self.stage, self.number)
         yield DecisionOption(f"no {place}", {self.name: None}, state)
-        if self.number >= most_cases(state):
+        offered = offered_conditions(state.pipeline, state.device)
+        if self.number >= most_cases(state, len(offered)):
             return
         function, stage = state.function(self.func), self.stage.stage
         tested = {one.condition for one in cases_of(state.entry, stage)}
         as_written = FuncSchedule.default(function, stored=True).stages[stage]
-        for condition in offered_conditions(state.pipeline, state.device):
+        for condition in offered:
             if condition not in tested:
                 case = Specialization(stage, condition, as_written)
                 cases = (*state.entry.specializations, case)
@@ -70,12 +71,10 @@ class CaseTopic:
                 )
 
 
-def most_cases(state: ProcessState) -> int:
-    """The largest number of specializations of a stage."""
-    if "specialize" not in state.choices.directives:
-        return 0
-    offered = offered_conditions(state.pipeline, state.device)
-    return min(len(offered), state.choices.specializations)
+def most_cases(state: ProcessState, conditions: int) -> int:
+    """The largest number of specializations of a stage for some of so many conditions."""
+    is_offered = "specialize" in state.choices.directives
+    return min(conditions, state.choices.specializations) if is_offered else 0
 
 
 @lru_cache(maxsize=64)

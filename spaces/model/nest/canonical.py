@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import astuple, evolve, frozen
 
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.derive import derived
@@ -43,25 +43,29 @@ class CanonicalForm:
     """A schedule up to the names of its loops.
 
     Two schedules of a pipeline have equal forms exactly if they differ at most in the names of
-    loops that directives made, in the order of directives for different loops, and in defaults
-    written out. Tails count as written: what ``TailStrategy::Auto`` means depends on factors.
+    loops that directives made, in the order of directives for different loops and of derivations
+    with the same result, and in defaults written out. Tails count as written: what
+    ``TailStrategy::Auto`` means depends on factors.
 
     Attributes:
-        derivations: the derivations, as text, in order.
+        derivations: the derivations, as text, sorted.
         parts: for each decision, by its name, what the schedule decides; defaults are left out.
             Values are texts and numbers.
         loops: for each stage and each of its specializations, by ``f``, ``f.update(0)`` or
             ``f case 0``, its loops, outermost first; each by what it is made from.
+        reads: for each Func that reads others than in the pipeline as written, what it reads. It
+            depends on the derivations and on their order.
     """
 
     derivations: tuple[str, ...]
     parts: Mapping[str, str | int]
     loops: Mapping[str, tuple[str, ...]]
+    reads: Mapping[str, tuple[str, ...]]
 
     @cached_property
     def digest(self) -> str:
         """A text of 32 hexadecimal digits: equal for equal forms, the same on every machine."""
-        text = json.dumps([self.derivations, self.parts, self.loops], sort_keys=True)
+        text = json.dumps(astuple(self, recurse=False), sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def __hash__(self) -> int:
@@ -74,6 +78,7 @@ def canonical_form(pipeline: Pipeline, schedule: Schedule) -> CanonicalForm:
     Raises:
         ValueError: the schedule has no entry for a Func, or entries of other Funcs.
     """
+    written = {function.name: function.callees for function in pipeline.functions}
     pipeline = derived(pipeline, schedule)
     names = sorted(function.name for function in pipeline.functions)
     if sorted(entry.name for entry in schedule.funcs) != names:
@@ -81,7 +86,12 @@ def canonical_form(pipeline: Pipeline, schedule: Schedule) -> CanonicalForm:
             f"The schedule has entries for {', '.join(f.name for f in schedule.funcs) or 'no Func'}"
             f", and pipeline {pipeline.name} has {', '.join(names)}; give one entry for each Func."
         )
-    return _Reader(pipeline, schedule).form()
+    reads = {
+        function.name: tuple(sorted(function.callees))
+        for function in pipeline.functions
+        if function.callees != written.get(function.name)
+    }
+    return evolve(_Reader(pipeline, schedule).form(), reads=reads)
 
 
 def same_schedule(pipeline: Pipeline, first: Schedule, second: Schedule) -> bool:
@@ -144,7 +154,8 @@ class _Reader:
                 parts.update(order_parts(place, function, order))
                 loops[str(place)] = tuple(self.origins[place][n] for n in order.names)
                 parts.update(self._case(place))
-        return CanonicalForm(tuple(map(str, self.schedule.derivations)), parts, loops)
+        derivations = tuple(sorted(map(str, self.schedule.derivations)))
+        return CanonicalForm(derivations, parts, loops, {})
 
     def _call(self, entry: FuncSchedule) -> _Parts:
         """Where a Func is computed and stored, and how."""

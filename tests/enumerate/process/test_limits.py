@@ -6,6 +6,7 @@ import pytest
 
 from spaces.constraints.devices.device import Device, device
 from spaces.enumerate.options import Options
+from spaces.enumerate.process.factors import factors_for, most_divisors, most_factors
 from spaces.enumerate.process.order_counts import fuses
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
@@ -100,3 +101,22 @@ def test_limits_of_several_stages_hold(case: tuple[Pipeline, Device, Options]) -
 def test_fuses_of_three_loops() -> None:
     """Three loops: a pair of six, then the rest with it on either side."""
     assert [fuses(3, loops) for loops in (2, 1)] == [6, 12]
+
+
+@pytest.mark.parametrize(
+    ("limit", "divisors"), [(1, 1), (11, 4), (12, 6), (100, 12), (10_000, 64), (1_000_000, 240)]
+)
+def test_the_most_divisors_up_to_a_limit(limit: int, divisors: int) -> None:
+    """Those of 1, 6, 12, 60, 7560 and 720720 [OEIS A002182]."""
+    assert most_divisors(limit) == divisors
+
+
+@pytest.mark.parametrize("device", [FOUR_CORES, GPU], ids=lambda device: device.name)
+def test_menus_of_smaller_extents_are_no_longer_than_their_limit(device: Device) -> None:
+    function, longest = line().function("f"), 0
+    for choices in (Options(), options("loops", 1), Options.everything(device)):
+        for extent in range(1, 300):
+            longest = max(longest, len(factors_for(choices, device, function, extent)))
+            assert longest <= most_factors(choices, device, function, extent)
+        assert longest <= most_factors(choices, device, function, None)
+        longest = 0
