@@ -157,19 +157,24 @@ def rank(
     space = space_of(found, device, options, where=where, leave=leave, sizes=size)
     given = faultless(space.pipeline, given_schedule(found, space.pipeline, schedule), space.device)
     try:
-        with Deadline.after(seconds).kept():
-            place = space.rank(given)
-    except ValueError as error:
+        place = _ranked(space, given, seconds)
+    except (ValueError, TimeoutError) as error:
         raise CommandError(str(error)) from None
-    except OutOfTime:
-        raise CommandError(
-            f"Judging all structures before the schedule takes longer than {seconds:g} s; give "
-            "more with --seconds."
-        ) from None
     if as_json:
         line(json.dumps({"app": app, "device": device, "rank": place}, indent=2))
         return
     line(f"{place:,}")
+
+
+def _ranked(space: ScheduleSpace, schedule: Schedule, seconds: float) -> int:
+    """The rank of a schedule, with progress."""
+    before = 0
+    with Reporter(seconds) as reporter:
+        for totals in space.ranking(schedule, seconds=seconds):
+            before = totals.before
+            funnel = {"structures judged": totals.structures, "legal schedules before": before}
+            reporter.show("ranking", funnel)
+    return before
 
 
 @define

@@ -53,8 +53,8 @@ SAMPLES = 50
 """Number of candidates that `count` samples to estimate a larger space."""
 
 BOUNDING = 0.1
-"""The share of the time limit of `count` in which to find bounds of the number, if it has no exact
-count.
+"""The share of the time limit of `count` in which to find bounds of the number, if there is no
+exact count.
 """
 
 Limit = Annotated[
@@ -158,12 +158,11 @@ def count(
     """
     space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
     deadline = Deadline.after(seconds)
+    candidates = _candidates(space, Deadline.after((1 - BOUNDING) * seconds))
     try:
-        candidates = _candidates(space, deadline)
         counts = _counts(space, candidates, seed, deadline)
-    except (TimeoutError, OutOfTime) as error:
-        said = str(error) or f"Counting the candidates takes longer than {seconds:g} s."
-        raise CommandError(said) from None
+    except TimeoutError as error:
+        raise CommandError(str(error)) from None
     exact = isinstance(counts[0], CountBounds) and counts[0].is_exact
     if as_json:
         report: dict[str, Any] = {
@@ -175,7 +174,10 @@ def count(
         with any_digits():
             line(json.dumps(report, indent=2))
         return
-    line(f"{about(candidates)} candidates")
+    if candidates is None:
+        line("The time was too short to count the candidates.")
+    else:
+        line(f"{about(candidates)} candidates")
     if exact:
         line(f"{counts[0].low:,} legal schedules")
         if not counts[0].low:
@@ -185,8 +187,12 @@ def count(
         line(f"legal schedules: {found}")
 
 
-def _counts(space: ScheduleSpace, candidates: int, seed: int, deadline: Deadline) -> list[Count]:
+def _counts(
+    space: ScheduleSpace, candidates: int | None, seed: int, deadline: Deadline
+) -> list[Count]:
     """What is known of the number of schedules: exact, or certain bounds and an estimate."""
+    if candidates is None:
+        return [space.bounds(seconds=deadline.left)]
     if candidates <= EXACT_UP_TO:
         return [_counted(space, deadline)]
     if not space.decides_loops:
@@ -213,7 +219,8 @@ def any_digits() -> Iterator[None]:
 
 def _numbers(found: Count) -> dict[str, Any]:
     """The numbers of a count; ``legal`` only if it is known or estimated."""
-    numbers = {"low": math.floor(found.low), "high": math.ceil(found.high)}
+    high = None if found.high == math.inf else math.ceil(found.high)
+    numbers = {"low": math.floor(found.low), "high": high}
     if not isinstance(found, CountBounds):
         return {"legal": round(found.mean), **numbers}
     return {"legal": found.low, **numbers} if found.is_exact else numbers
@@ -229,9 +236,13 @@ def _estimated(space: ScheduleSpace, seed: int, seconds: float) -> Count:
     return found
 
 
-def _candidates(space: ScheduleSpace, deadline: Deadline) -> int:
-    with deadline.kept():
-        return space.candidates
+def _candidates(space: ScheduleSpace, deadline: Deadline) -> int | None:
+    """The number of candidates; None if counting them takes too long."""
+    try:
+        with deadline.kept():
+            return space.candidates
+    except OutOfTime:
+        return None
 
 
 def _counted(space: ScheduleSpace, deadline: Deadline) -> CountBounds:

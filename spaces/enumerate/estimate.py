@@ -17,11 +17,11 @@ class CountBounds:
 
     Attributes:
         low: the number is not less than this.
-        high: the number is not greater than this.
+        high: the number is not greater than this; infinity if no such number is known.
     """
 
     low: int
-    high: int
+    high: float
 
     @property
     def is_exact(self) -> bool:
@@ -29,9 +29,11 @@ class CountBounds:
         return self.low == self.high
 
     def __str__(self) -> str:
-        """``435``, or ``at least 120 and at most about 1.5e+3``."""
+        """``435``, ``at least 120``, or ``at least 120 and at most 1.5e+07``."""
         if self.is_exact:
             return about(self.low)
+        if self.high == math.inf:
+            return f"at least {about(self.low)}"
         return f"at least {about(self.low)} and at most {about(self.high)}"
 
 

@@ -101,4 +101,18 @@ class Counted:
     legal: int = 0
 
 
+@frozen
+class Ranked:
+    """The totals of a running search for the rank of a schedule.
+
+    Attributes:
+        structures: the number of structures judged.
+        before: the number of legal schedules in them that come before the schedule; of the last
+            totals, the rank.
+    """
+
+    structures: int
+    before: int
+
+
 Event: TypeAlias = Expanded | Scored | Improved | Done

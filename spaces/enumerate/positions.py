@@ -10,6 +10,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
+from spaces.enumerate.events import Ranked
 from spaces.enumerate.structure import Structure
 from spaces.model.schedules.schedule import Schedule
 
@@ -44,8 +45,8 @@ class Positions:
             rank -= len(chosen)
         raise AssertionError("a structure has other legal choices than before")
 
-    def rank(self, structure: Structure, index: int) -> int:
-        """The rank of a legal choice of a structure.
+    def ranking(self, structure: Structure, index: int) -> Iterator[Ranked]:
+        """The running totals of the rank of a legal choice of a structure; the last ones are exact.
 
         Args:
             structure: a structure of the space.
@@ -54,8 +55,11 @@ class Positions:
         number = 0
         while number < len(self._judged) or self._judge():
             if self._judged[number] == structure:
-                return self._ends[number] + self._legal_before(structure, index)
+                before = self._ends[number] + self._legal_before(structure, index)
+                yield Ranked(number + 1, before)
+                return
             number += 1
+            yield Ranked(number, self._ends[number])
         raise AssertionError("a space lists the structures that it finds")
 
     def _legal_before(self, structure: Structure, index: int) -> int:

@@ -27,7 +27,7 @@ from spaces.enumerate.counted import counted
 from spaces.enumerate.draws import Draw, Sampled, sampled
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate
-from spaces.enumerate.events import Counted
+from spaces.enumerate.events import Counted, Ranked
 from spaces.enumerate.fixed import mistakes_in_fixed
 from spaces.enumerate.menus import FuncMenu, func_menus
 from spaces.enumerate.options import Options, default_options
@@ -379,7 +379,7 @@ class ScheduleSpace:
             found.append(schedule)
         return found
 
-    def rank(self, schedule: Schedule) -> int:
+    def rank(self, schedule: Schedule, *, seconds: float = math.inf) -> int:
         """The place of a legal schedule in the iteration, from 0: ``space[rank]`` is the same
         schedule, up to the names of its loops.
 
@@ -387,13 +387,31 @@ class ScheduleSpace:
 
         Raises:
             ValueError: the schedule is illegal, or the space has no such schedule.
+            TimeoutError: that takes longer than ``seconds``.
         """
-        self.way_to(schedule)  # says what is missing
-        found = self.find(schedule)
-        if found is None:
-            verdict = self.verdict(schedule)
-            raise ValueError(f"Only legal schedules have a rank.\n{verdict}")
-        return self._positions.rank(*found)
+        *_, last = self.ranking(schedule, seconds=seconds)
+        return last.before
+
+    def ranking(self, schedule: Schedule, *, seconds: float = math.inf) -> Iterator[Ranked]:
+        """The running totals of :meth:`rank`; the last ones are exact.
+
+        Raises:
+            ValueError, TimeoutError: as :meth:`rank` does.
+        """
+        deadline = Deadline.after(seconds_given("rank(seconds)", seconds))
+        try:
+            with deadline.kept():
+                self.way_to(schedule)  # says what is missing
+                found = self.find(schedule)
+                if found is None:
+                    verdict = self.verdict(schedule)
+                    raise ValueError(f"Only legal schedules have a rank.\n{verdict}")
+            yield from deadline.each(self._positions.ranking(*found))
+        except OutOfTime:
+            raise TimeoutError(
+                f"Judging all structures before the schedule takes longer than {seconds:g} s; give "
+                "rank more seconds."
+            ) from None
 
     def shard(self, number: int, *, of: int) -> Iterator[Schedule]:
         """The legal schedules of one of several shards: together the shards have every schedule
@@ -443,10 +461,17 @@ class ScheduleSpace:
 
     def bounds(self, *, seconds: float = 60.0) -> CountBounds:
         """Certain bounds of :meth:`count`: it judges structures until the time ends, and other
-        structures may be legal or not.
+        structures may be legal or not. The upper one is infinite if half of the time is too short
+        for :attr:`candidates`.
         """
         deadline = Deadline.after(seconds_given("bounds(seconds)", seconds))
-        candidates, last = self.candidates, Counted()
+        candidates: float = math.inf
+        try:
+            with Deadline.after(seconds / 2).kept():
+                candidates = self.candidates
+        except OutOfTime:
+            pass
+        last = Counted()
         try:
             for totals in self.counting(seconds=deadline.left):
                 last = totals

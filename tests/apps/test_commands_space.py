@@ -138,6 +138,14 @@ def test_count_bounds_a_space_that_decides_loop_by_loop():
     assert re.search(r"e\+\d+ candidates\nlegal schedules: at least .* and at most", out)
 
 
+def test_count_in_no_time_knows_bounds():
+    told = json.loads(spaces("count", "harris", "--seconds", "0", "--json")[0])
+    assert (told["candidates"], told["low"], told["high"]) == (None, 0, None)
+    assert not told["exact"]
+    out = spaces("count", "harris", "--seconds", "0")[0]
+    assert out == "The time was too short to count the candidates.\nlegal schedules: at least 0\n"
+
+
 def test_count_estimates_a_space_that_decides_loop_by_loop():
     told = json.loads(spaces("count", "toy_sum", "--seconds", "8", "--json")[0])
     estimate = told["estimate"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from apps.command_line import progress
@@ -72,6 +74,16 @@ def test_draws_show_progress(monkeypatch, arguments, phase) -> None:
     shown = [text for text in err.splitlines() if phase in text]
     assert "schedules drawn, " in shown[-1]
     assert " legal" in shown[-1]
+
+
+def test_ranks_show_progress(monkeypatch, sched) -> None:
+    space = ("toy_sum", "--options", "small")
+    out, _ = spaces("enumerate", *space, "--limit", "12", "--json")
+    last = sched(json.loads(out)["schedules"][-1])
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    _, err = spaces("rank", *space, "--schedule", last)
+    assert ": ranking, " in err
+    assert " structures judged, 11 legal schedules before, " in err.splitlines()[-1]
 
 
 def test_short_commands_show_none() -> None:

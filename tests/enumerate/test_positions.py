@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +16,7 @@ from spaces.enumerate.options import Options
 from spaces.enumerate.positions import Positions
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
+from spaces.model.deadline import ask_clock
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, line
@@ -59,6 +61,18 @@ def test_slices_are_those_of_the_list(space: ScheduleSpace) -> None:
         assert space[ranks] == listed[ranks]
     with pytest.raises(IndexError, match="takes no negative numbers"):
         space[-2:]
+
+
+def test_a_search_for_a_rank_says_how_far_it_is(space: ScheduleSpace) -> None:
+    listed = list(space)
+    totals = list(space.ranking(listed[-1]))
+    assert [one.structures for one in totals] == list(range(1, len(totals) + 1))
+    befores = [one.before for one in totals]
+    assert befores == sorted(befores)
+    assert befores[-1] == len(listed) - 1
+    assert 1 < len(totals) <= len(list(space.structures()))
+    with pytest.raises(TimeoutError, match="before the schedule takes longer than 0 s"):
+        space.rank(listed[-1], seconds=0)
 
 
 def test_an_illegal_schedule_has_no_rank() -> None:
@@ -106,9 +120,26 @@ def test_bounds_are_exact_if_the_time_suffices(space: ScheduleSpace) -> None:
 
 
 def test_bounds_hold_what_is_counted_so_far(space: ScheduleSpace) -> None:
-    assert space.bounds(seconds=0) == CountBounds(0, space.candidates)
+    nothing = space.bounds(seconds=0)
+    assert nothing == CountBounds(0, math.inf)
+    assert str(nothing) == "at least 0"
     some = space.bounds(seconds=0.05)
     assert some.low <= space.count() <= some.high
+
+
+def test_bounds_without_the_time_for_candidates(
+    space: ScheduleSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(space: ScheduleSpace) -> int:
+        while True:
+            ask_clock()
+
+    monkeypatch.setattr(ScheduleSpace, "candidates", property(never))
+    legal = len(list(space))
+    assert space.bounds(seconds=4.0) == CountBounds(legal, legal)
+    some = space.bounds(seconds=0.02)
+    assert some.low <= legal
+    assert some.high in (legal, math.inf)
 
 
 def test_bounds_leave_out_what_is_illegal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ COUNTS = (
     ),
     Mutant(
         "ranks-within-structures",
-        "Positions.rank",
+        "Positions.ranking",
         "self._ends[number] + self._legal_before(structure, index)",
         "self._legal_before(structure, index)",
         "Schedules of unlike structures have one rank.",
