@@ -109,7 +109,8 @@ class Options:
         equal_parts: split factors that divide an extent into up to so many equal parts.
         largest_factor: the largest split factor, but for those of patterns.
         folds: factors for ``fold_storage``, ``align_storage`` and ``bound_storage``.
-        alignments: how iterations of all loops that ``compute_with`` fuses may run together.
+        alignments: how iterations of a loop that ``compute_with`` fuses may run together; each
+            loop has its own choice.
 
     Raises:
         ValueError: a menu is empty, or has an unknown name or a number that makes no sense.

@@ -157,3 +157,11 @@ def volume_sum(size: int = 4) -> Pipeline:
     total[()] += image[r.x, r.y, r.z]
     out[X] = total[()] * X
     return pipeline(out, estimates={out: [8], image: [size] * 3})
+
+
+def planes(size: int = 16) -> Pipeline:
+    """Two outputs of unlike sizes that read nothing."""
+    first, second = Func("first"), Func("second")
+    first[X, Y] = X + Y
+    second[X, Y] = X - Y
+    return pipeline([first, second], estimates={first: [size, size], second: [size, size // 2]})

@@ -67,6 +67,14 @@ COUNTS = (
         _LIMITS,
     ),
     Mutant(
+        "one-alignment-of-fused-loops",
+        "FuncLimits._companions",
+        "aligned**depth",
+        "aligned",
+        "The limit gives all fused loops one alignment.",
+        ("process/test_fusing.py", *_LIMITS),
+    ),
+    Mutant(
         "one-wrapper-each",
         "Added._chain",
         "1 + options * ways",

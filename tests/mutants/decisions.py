@@ -75,6 +75,14 @@ DECISIONS = (
         ("enumerate/process/test_universes.py",),
     ),
     Mutant(
+        "the-last-loop-is-aligned",
+        "AlignTopic.options",
+        "(*companion.aligned, (loop, align))",
+        "((loop, align),)",
+        "The alignment of a fused loop is forgotten with that of the next one.",
+        ("process/test_fusing.py",),
+    ),
+    Mutant(
         "clones-are-asked-for-again",
         "deriving:following",
         "step.name in one.consumers",

@@ -134,9 +134,14 @@ class FuncLimits:
         """The ways to compute a Func with one that is decided before it, or that one with it."""
         if "compute_with" not in state.choices.directives:
             return 1
-        joins = sum(min(loops, other) for loops in own for other in others)
-        joins += sum(own) * self.strangers
-        return 1 + 2 * joins * len(state.choices.alignments)
+        aligned = len(state.choices.alignments)
+
+        def joins(loops: int) -> int:
+            """The ways to fuse some of so many loops, each aligned in one of some ways."""
+            return sum(aligned**depth for depth in range(1, loops + 1))
+
+        known = sum(joins(min(loops, other)) for loops in own for other in others)
+        return 1 + 2 * (known + sum(map(joins, own)) * self.strangers)
 
 
 def _stores(state: ProcessState, depth: int) -> int:

@@ -8,10 +8,15 @@ from attrs import evolve, frozen
 
 from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.state import ProcessState
-from spaces.model.nest.canonical import aligned_text
 from spaces.model.schedules.domain_order import DomainOrder
 from spaces.model.schedules.fused_groups import dependent, groups, in_turn
-from spaces.model.schedules.schedule import Companion, FuncSchedule, Schedule, StageOf
+from spaces.model.schedules.schedule import (
+    Companion,
+    FuncSchedule,
+    LoopAlign,
+    Schedule,
+    StageOf,
+)
 
 
 @frozen
@@ -43,25 +48,57 @@ def _joined(
     for stage, order in enumerate(follower.stages):
         for other, led in enumerate(leader.stages):
             for depth in range(1, _shared(order, led) + 1):
-                for align in state.choices.alignments:
-                    loops = order.names[:depth]
-                    aligned = tuple((loop, align) for loop in loops)
-                    companion = Companion(StageOf(leader.name, other), loops[-1], aligned, stage)
-                    yield _option(state, follower, companion)
+                loop = order.names[depth - 1]
+                companion = Companion(StageOf(leader.name, other), loop, stage=stage)
+                yield _option(state, follower, companion, depth)
 
 
-def _option(state: ProcessState, follower: FuncSchedule, companion: Companion) -> DecisionOption:
-    """A stage is computed with another one."""
+def _option(
+    state: ProcessState, follower: FuncSchedule, companion: Companion, depth: int
+) -> DecisionOption:
+    """The outermost loops of a stage are fused with those of another one."""
     stage = StageOf(follower.name, companion.stage)
-    names = follower.stages[companion.stage].names
-    pairs = ", ".join(f"{{{loop}, {align.qualified}}}" for loop, align in companion.aligned)
-    more = f", {{{pairs}}}" if pairs else ""
-    part = f"{companion.other} {names.index(companion.loop) + 1} {aligned_text(companion, names)}"
+    after = _replaced(state, evolve(follower, companions=(companion,)))
     return DecisionOption(
-        f"{stage}.compute_with({companion.other}, {companion.loop}{more})",
-        {f"{stage} with": part},
-        _replaced(state, evolve(follower, companions=(companion,))),
+        f"{stage}.compute_with({companion.other}, {companion.loop})",
+        {f"{stage} with": f"{companion.other} {depth}"},
+        after.then(*(AlignTopic(stage, place) for place in range(1, depth + 1))),
     )
+
+
+@frozen
+class AlignTopic:
+    """Which iterations of a fused loop run together.
+
+    Attributes:
+        stage: the stage that is computed with another one.
+        place: the place of the loop among those of the stage, from 1.
+    """
+
+    stage: StageOf
+    place: int
+
+    @property
+    def func(self) -> str:
+        return self.stage.func
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage} align {self.place}"
+
+    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
+        entries = (state.entry, *state.entries)
+        entry = next(one for one in entries if one.name == self.func)
+        loop = entry.stages[self.stage.stage].names[self.place - 1]
+        (companion,) = entry.companions
+        for align in state.choices.alignments:
+            claimed = None if align is LoopAlign.AUTO else str(align)
+            aligned = evolve(companion, aligned=(*companion.aligned, (loop, align)))
+            yield DecisionOption(
+                f"loop {loop} of {self.stage}: {align.qualified}",
+                {self.name: claimed},
+                _replaced(state, evolve(entry, companions=(aligned,))),
+            )
 
 
 def _have_turns(state: ProcessState, follower: FuncSchedule, leader: FuncSchedule) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -24,7 +24,6 @@ from spaces.model.schedules.order_of import OrderOf, cases_of, orders_of
 from spaces.model.schedules.schedule import (
     Alignment,
     Bound,
-    Companion,
     FuncSchedule,
     LoopLevel,
     MemoryType,
@@ -187,8 +186,11 @@ class _Reader:
             # The stages have their outermost loops in common, so the number of them says which.
             names = entry.stages[one.stage].names
             depth = names.index(one.loop) + 1 if one.loop in names else one.loop
-            aligned = aligned_text(one, names)
-            yield f"{StageOf(name, one.stage)} with", f"{one.other} {depth} {aligned}"
+            fused = StageOf(name, one.stage)
+            yield f"{fused} with", f"{one.other} {depth}"
+            for loop, align in one.aligned:
+                place = names.index(loop) + 1 if loop in names else loop
+                yield f"{fused} align {place}", str(align)
 
     def _case(self, place: OrderOf) -> _Parts:
         """The condition of a specialization."""
@@ -257,16 +259,6 @@ def order_parts(name: OrderOf, function: Function, order: DomainOrder) -> _Parts
     for number, one in enumerate(order.prefetches):
         loops = f"{origins[one.at]} {origins[one.origin]}"
         yield f"{name} prefetch {number}", f"{one.target} {loops} {one.offset} {one.bound}"
-
-
-def aligned_text(companion: Companion, loops: Sequence[str]) -> str:
-    """The alignments of a companion, with the places of the aligned loops among those of its
-    stage.
-    """
-    places = {loop: str(place) for place, loop in enumerate(loops, start=1)}
-    return " ".join(
-        sorted(f"{places.get(loop, loop)}:{align}" for loop, align in companion.aligned)
-    )
 
 
 def bound_text(bound: Bound | Alignment) -> str:

@@ -19,6 +19,7 @@ from tests.enumerate.pipelines import (
     equalized,
     gated,
     line,
+    planes,
     row_sums,
     shuffled,
     switched,
@@ -102,6 +103,13 @@ UNIVERSES = {
         options(
             "nests", "compute_with", "vectorize",
             placements=("root",), alignments=(LoopAlign.ALIGN_START,),
+        ),
+    ),
+    "stages aligned loop by loop": (
+        planes(16), FOUR_CORES,
+        options(
+            "nests", "compute_with", "vectorize",
+            placements=("root",), alignments=(LoopAlign.AUTO, LoopAlign.ALIGN_END),
         ),
     ),
     "an index that reads a Func": (
