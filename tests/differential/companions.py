@@ -9,7 +9,7 @@ from attrs import evolve
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Split, Tail
-from spaces.model.schedules.fused_groups import companions, depends, leaders
+from spaces.model.schedules.fused_groups import companions, leaders
 from spaces.model.schedules.levels import LevelError, Levels
 from spaces.model.schedules.schedule import (
     INLINE,
@@ -38,7 +38,7 @@ def with_companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -
         (a, b)
         for a in stored
         for b in stored
-        if a != b and not depends(pipeline, a, b) and not depends(pipeline, b, a)
+        if a != b and b not in pipeline.producers[a] and a not in pipeline.producers[b]
     ]
     if rng.random() < 0.03 and len(stored) > 1:
         pairs = [tuple(rng.sample(stored, 2))]
@@ -50,7 +50,7 @@ def with_companion(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -
     child, parent = (schedule.of(name) for name in names)
     if child.compute != parent.compute:
         for func in schedule.funcs:
-            if any(func.name == n or depends(pipeline, n, func.name) for n in names):
+            if any(func.name == n or func.name in pipeline.producers[n] for n in names):
                 schedule = schedule if func.compute.is_inline else schedule.replace(_at_root(func))
         child, parent = (schedule.of(name) for name in names)
     mine = rng.randrange(len(child.stages))

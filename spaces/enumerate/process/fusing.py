@@ -105,6 +105,11 @@ def _have_turns(state: ProcessState, follower: FuncSchedule, leader: FuncSchedul
     """Whether all groups of Funcs computed with each other can run one after the other if two more
     Funcs are computed with each other, and none of a group reads another of it.
     """
+    producers = state.pipeline.producers
+    if follower.name in producers[leader.name] or leader.name in producers[follower.name]:
+        return False
+    if not any(entry.companions for entry in state.entries):
+        return True
     entries = {entry.name: entry for entry in (*state.entries, state.entry)}
     entries[follower.name] = evolve(follower, companions=(Companion(StageOf(leader.name, 0), ""),))
     found = groups(Schedule(tuple(entries.values())))

@@ -45,7 +45,7 @@ def around(
     for entry in reversed(entries):  # consumers first
         if {entry.compute.func, entry.store.func} & found:
             found.add(entry.name)
-    return frozenset(found).union(*(_producers(pipeline)[name] for name in found))
+    return frozenset(found).union(*(pipeline.producers[name] for name in found))
 
 
 def unknown_reads(pipeline: Pipeline, entries: tuple[FuncSchedule, ...]) -> frozenset[str]:
@@ -74,20 +74,10 @@ def _readers_of_unknown(
 @lru_cache(maxsize=256)
 def joinable(pipeline: Pipeline, decided: frozenset[str]) -> frozenset[str]:
     """The decided Funcs with which an open one may be computed: neither reads the other."""
-    producers = _producers(pipeline)
+    producers = pipeline.producers
     return frozenset(
         name
         for name in decided
         for open_ in {function.name for function in pipeline.functions} - decided
         if name not in producers[open_] and open_ not in producers[name]
     )
-
-
-@lru_cache(maxsize=64)
-def _producers(pipeline: Pipeline) -> dict[str, frozenset[str]]:
-    """The Funcs and images that each Func reads, directly or through others."""
-    found: dict[str, frozenset[str]] = {image.name: frozenset() for image in pipeline.images}
-    for function in pipeline.functions:
-        callees = frozenset(function.callees)
-        found[function.name] = callees.union(*(found[name] for name in callees))
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from attrs import evolve, field, frozen
@@ -246,6 +246,17 @@ class Pipeline:
     def consumers(self, name: str) -> tuple[str, ...]:
         """Names of the Funcs that read ``name``, producers first."""
         return tuple(f.name for f in self.functions if name in f.callees)
+
+    @cached_property
+    def producers(self) -> Mapping[str, frozenset[str]]:
+        """The Funcs and images that each Func reads, directly or through others; none for images.
+        A Func that reads itself is not among its own.
+        """
+        found: dict[str, frozenset[str]] = {image.name: frozenset() for image in self.images}
+        for function in self.functions:
+            callees = frozenset(function.callees)
+            found[function.name] = callees.union(*(found[name] for name in callees))
+        return found
 
     def estimate(self, buffer: str) -> tuple[tuple[int, int], ...] | None:
         """The estimated (min, extent) of each dimension of ``buffer``, or None."""

@@ -185,22 +185,10 @@ def _in_order(names: Iterable[_T], after: Mapping[_T, Sequence[_T]]) -> tuple[_T
     return tuple(order) if len(order) == len(places) else None
 
 
-def depends(pipeline: Pipeline, reader: str, read: str) -> bool:
-    """Whether a Func reads another, directly or through others."""
-    known, found = {f.name: f for f in pipeline.functions}, set[str]()
-    open_ = [reader]
-    while open_:
-        function = known.get(open_.pop())
-        callees = [] if function is None else [c for c in function.callees if c not in found]
-        found.update(callees)
-        open_ += callees
-    return read in found and reader != read
-
-
 def dependent(pipeline: Pipeline, group: Iterable[str]) -> tuple[str, str] | None:
     """Two Funcs of a group, if one reads another: the reader first. None otherwise."""
-    pairs = permutations(group, 2)
-    return next((pair for pair in pairs if depends(pipeline, *pair)), None)
+    producers, pairs = pipeline.producers, permutations(group, 2)
+    return next((pair for pair in pairs if pair[1] in producers.get(pair[0], ())), None)
 
 
 def in_turn(
