@@ -143,8 +143,8 @@ FUSING = (
     ),
     Mutant(
         "whoever-reads-it-may-be-fused",
-        "depends",
-        "read in found and reader != read",
+        "dependent",
+        "pair[1] in producers.get(pair[0], ())",
         "False",
         "Two Funcs are computed, though one reads the other, in one loop.",
         _TESTS,
