@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 from attrs import define, field
 
@@ -65,6 +65,7 @@ def complete(
     device: Device,
     *,
     options: Options | None = None,
+    sizes: Sequence[Mapping[Any, Any]] = (),
     limit: int | None = None,
     seconds: float = 60.0,
 ) -> Completions:
@@ -76,16 +77,20 @@ def complete(
             :func:`open_funcs` to take Funcs out of a schedule.
         device: the device that the schedules are for.
         options: the choices for open Funcs; by default :meth:`Options.small`, few enough to list.
+        sizes: further sizes, each a mapping as ``pipeline(..., estimates=...)`` takes: completions
+            are legal at them, too.
         limit: the largest number of completions.
         seconds: the time limit.
 
     Raises:
-        ValueError: an entry of ``partial`` does not fit a Func of the pipeline.
-        TypeError: an argument is not a Pipeline, Schedule or Device.
+        ValueError: an entry of ``partial`` does not fit a Func of the pipeline, or ``sizes`` do not
+            fit its outputs.
+        TypeError: an argument is not a Pipeline, Schedule or Device, or ``sizes`` is no list of
+            mappings.
     """
     check_given("complete", pipeline=pipeline, schedule=partial, device=device)
     chosen = Options.small(device) if options is None else options
-    space = ScheduleSpace(derived(pipeline, partial), device, chosen, partial)
+    space = ScheduleSpace(derived(pipeline, partial), device, chosen, partial, sizes=sizes)
     return Completions(space, limit, seconds)
 
 

@@ -19,6 +19,15 @@ def test_complete_prints_schedules_of_open_funcs_and_says_how_it_ended(sched):
     assert len(report["schedules"]) == out.count("# ")
 
 
+def test_complete_keeps_to_further_sizes(sched):
+    path = sched("blur_x.compute_root()")
+    arguments = ("complete", "blur", "--schedule", path, "--limit", "0", "--json")
+    every = json.loads(spaces(*arguments)[0])["schedules"]
+    some = json.loads(spaces(*arguments, "--size", "100x20")[0])["schedules"]
+    assert 0 < len(some) < len(every)
+    assert set(some) < set(every)
+
+
 def test_complete_says_why_there_is_no_completion(sched):
     path = sched("blur_y.gpu_tile(x, y, xi, yi, 64, 32)")
     _, err = spaces("complete", "blur", "--schedule", path, "--device", "sm_80", status=1)

@@ -11,7 +11,8 @@ import spaces
 from spaces import Device, Limits, Options, Schedule, ScheduleSpace, verify
 from spaces.constraints.solver.encode import encode, models
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
-from tests.enumerate.pipelines import blur
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur, row_sums, two_outputs
 
 CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
 BLUR = blur()
@@ -22,6 +23,10 @@ SMALL = {
         root=("blocks",), inner=("threads",), storage="compute", row_tiles=(16, 128), tiles=(1, 32)
     ),
 }
+
+TILES = Options(
+    root=("tiles",), row_tiles=(32, 64), tiles=(16, 32), lanes=(1,), placements=("root",)
+)
 
 
 def at_smaller(pipeline: Pipeline) -> Pipeline:
@@ -50,6 +55,36 @@ def test_every_schedule_is_legal_at_each_size_and_none_is_missing(device: Device
     with pytest.raises(ValueError, match="At the further size blur_y = 100 x 20"):
         space.rank(lost)
     assert all(is_legal_at_both(one, device) for one in space.sample(5))
+
+
+ELSEWHERE = {
+    "an update": (row_sums(64, 32), FOUR_CORES, {"out": [64, 16]}, SMALL[CPU]),
+    "shared memory": (blur(64, 32), GPU, {"blur_y": [40, 12]}, SMALL[GPU]),
+    "two outputs": (two_outputs(64), FOUR_CORES, {"first": [40, 64], "second": [64, 64]}, TILES),
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_several_sizes_against_brute_force(
+    case: tuple[Pipeline, Device, dict[str, list[int]], Options],
+) -> None:
+    pipeline, device, size, options = case
+    whole = list(ScheduleSpace(pipeline, device, options))
+    ranges = {name: tuple((0, extent) for extent in extents) for name, extents in size.items()}
+    smaller = evolve(pipeline, estimates=tuple(Estimate(*one) for one in ranges.items()))
+    wanted = [schedule for schedule in whole if verify(smaller, schedule, device)]
+    space = ScheduleSpace(pipeline, device, options, sizes=[size])
+    assert 0 < len(wanted) < len(whole)
+    assert list(space) == wanted
+    assert space.count() == len(wanted)
+
+
+def test_completions_are_legal_at_each_size() -> None:
+    partial = spaces.parse_partial("blur_x.compute_root()", BLUR)
+    every = list(spaces.complete(BLUR, partial, CPU, options=SMALL[CPU]))
+    found = list(spaces.complete(BLUR, partial, CPU, options=SMALL[CPU], sizes=[SMALLER]))
+    assert found == [one for one in every if is_legal_at_both(one, CPU)]
+    assert 0 < len(found) < len(every)
 
 
 def test_partial_schedules_end_where_a_further_size_breaks_a_rule() -> None:
