@@ -33,7 +33,7 @@ def test_each_fused_loop_has_its_own_alignment() -> None:
 def test_all_alignments_of_two_loops_are_offered() -> None:
     choices = Options(
         root=("loops",), inner=("loops",), splits=0, directives=("compute_with",),
-        alignments=(LoopAlign.AUTO, LoopAlign.ALIGN_START, LoopAlign.ALIGN_END),
+        alignments=tuple(LoopAlign),
     )  # fmt: skip
     space = ScheduleSpace(planes(), FOUR_CORES, choices)
     found = set()
@@ -44,6 +44,6 @@ def test_all_alignments_of_two_loops_are_offered() -> None:
                     found.add(tuple(one.align(loop) for loop in entry.stages[0].names))
     assert found == set(itertools.product(choices.alignments, repeat=2))
     listed = sum(structure.size for structure in space.structures())
-    # Two orders of loops each. Of equal orders, either Func follows the other: at one loop in 3
-    # ways, at two in 9.
-    assert listed == 4 + 2 * 2 * (3 + 9) <= space.candidates
+    # Two orders of loops each. Of equal orders, either Func follows the other: at one loop in 4
+    # ways, at two in 16.
+    assert listed == 4 + 2 * 2 * (4 + 16) <= space.candidates
