@@ -42,18 +42,16 @@ REUSING = (
     Mutant(
         "known-whatever-is-demanded",
         "Bounds._demanded",
-        "(self._surroundings, self._algorithm(name, function), _form(function), "
-        "self.schedule.of(name), site)",
-        "(self._surroundings, self._algorithm(name, function), _form(function), "
-        "self.schedule.of(name), site.path)",
+        "(self._surroundings, algorithm, _form(function), entry, site)",
+        "(self._surroundings, algorithm, _form(function), entry, site.path)",
         "A placement is taken for one whose readers demand another box.",
         _TESTS,
     ),
     Mutant(
         "known-whatever-values-are-coordinates",
         "Bounds._algorithm",
-        "return self.pipeline",
-        "return None",
+        "self.pipeline if depends else None",
+        "None",
         "A placement is taken for one of another pipeline, whose Funcs have other values.",
         _TESTS,
     ),

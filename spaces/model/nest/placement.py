@@ -237,14 +237,9 @@ class Bounds:
 
     def _demanded(self, function: Function, memo: KnownBounds) -> MemoEntry[Placement]:
         """The placement of a Func, from the memo if others demanded the same at its site."""
-        site, name = self._site(function), function.name
-        context = (
-            self._surroundings,
-            self._algorithm(name, function),
-            _form(function),
-            self.schedule.of(name),
-            site,
-        )
+        site, entry = self._site(function), self.schedule.of(function.name)
+        algorithm = self._algorithm_of(function)
+        context = (self._surroundings, algorithm, _form(function), entry, site)
         known = memo.demanded.find(context)
         if known is None:
             return memo.demanded.keep(context, self._place(function, site))
@@ -262,7 +257,7 @@ class Bounds:
         name = function.name
         return (
             self._surroundings,
-            self._algorithm(name, function),
+            self._algorithm(name) or self._algorithm_of(function),
             name in self.pipeline.outputs,
             _form(function),
             self.schedule.of(name),
@@ -289,16 +284,20 @@ class Bounds:
         known = tuple((size, *self.simplify.known(size)) for size in sizes)
         return self.pipeline.promises, self.assumptions, known
 
-    def _algorithm(self, name: str, function: Function | None = None) -> Pipeline | None:
-        """The pipeline if values that its Funcs compute are coordinates: of what a Func or an image
-        is read at, or of the Func itself. Else None: the boxes are the same in all pipelines with
-        these Funcs, such as the parts that half-decided schedules decide.
+    def _algorithm(self, name: str) -> Pipeline | None:
+        """The pipeline if values that its Funcs compute are coordinates at which a Func or an image
+        is read. Else None: its box is the same in all pipelines with these readers, such as the
+        parts that half-decided schedules decide.
         """
         read = (self._windows(name, reader, index) for reader, index in self.levels.uses(name))
         depends = any(w.written.loads for columns in read for c in columns for w in c)
-        if depends or (function is not None and any(map(_reads_values, function.stages))):
-            return self.pipeline
-        return None
+        return self.pipeline if depends else None
+
+    def _algorithm_of(self, function: Function) -> Pipeline | None:
+        """The pipeline if values that its Funcs compute are coordinates or limits of the stages of
+        a Func.
+        """
+        return self.pipeline if any(map(_reads_values, function.stages)) else None
 
     def _windows(self, name: str, reader: str, index: int) -> tuple[tuple[Window, ...], ...]:
         return reads(self.placements[reader].function.stages[index]).windows[name]
