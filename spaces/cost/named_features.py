@@ -27,6 +27,7 @@ from spaces.cost.features import (
     reads_of,
 )
 from spaces.cost.structure_features import StructureFeatures, occupancy_of, parallel_iterations
+from spaces.cost.trend import Trend
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, ExprLike, Variable, as_expr
 from spaces.model.expressions.rewrite import substitute, variables
@@ -65,12 +66,14 @@ class NamedFeature:
         reader: makes the reader for some arguments.
         decided_by: the entries that it depends on.
         device: the kind of device that has it; None for both.
+        later: which way its value over some Funcs may go if more Funcs count.
     """
 
     name: str
     reader: Callable[..., FeatureReader]
     decided_by: DecidedBy
     device: type[Device] | None = None
+    later: Trend = Trend.ANY
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -287,16 +290,17 @@ def _whole(
     decided_by: DecidedBy,
     reader: Callable[[], FeatureReader],
     device: type[Device] | None,
+    later: Trend = Trend.ANY,
 ) -> Expr:
     """A feature without arguments, of the whole schedule or the device."""
-    NAMED_FEATURES[name] = NamedFeature(name, reader, decided_by, device)
+    NAMED_FEATURES[name] = NamedFeature(name, reader, decided_by, device, later)
     return Variable(Int32, name)
 
 
-parallel_tasks = _whole("parallel_tasks", "schedule", _least_tasks, CpuDevice)
+parallel_tasks = _whole("parallel_tasks", "schedule", _least_tasks, CpuDevice, Trend.FALLS)
 """The fewest tasks of any stage of a schedule: the iterations of all parallel loops around it."""
 
-total_bytes = _whole("total_bytes", "schedule", _bytes, None)
+total_bytes = _whole("total_bytes", "schedule", _bytes, None, Trend.RISES)
 """The bytes of one allocation of each Func, added up."""
 
 cores = _whole("cores", "entry", lambda: lambda about: about.device.cores, CpuDevice)  # type: ignore[union-attr]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property, lru_cache
 
-from attrs import define
+from attrs import define, evolve
 
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import Extremes, blocks_per_sm, warps_per_block
@@ -21,11 +21,16 @@ from spaces.model.schedules.schedule import Schedule
 
 @define
 class StructureFeatures:
-    """What named features are read from: one structure on one device."""
+    """What named features are read from: one structure on one device.
+
+    Attributes:
+        only: the Funcs that count; None for all.
+    """
 
     pipeline: Pipeline
     schedule: Schedule
     device: Device
+    only: frozenset[str] | None = None
 
     @cached_property
     def features(self) -> Features:
@@ -37,7 +42,10 @@ class StructureFeatures:
         schedule = self.schedule
         if is_specialized(schedule):
             schedule = followed(schedule, self.pipeline.sizes())
-        return features(self.pipeline, schedule)
+        found = features(self.pipeline, schedule)
+        if self.only is None:
+            return found
+        return evolve(found, funcs=tuple(func for func in found.funcs if func.name in self.only))
 
     def func(self, name: str) -> FuncFeatures | None:
         """The features of one Func; None if it is inlined or absent."""

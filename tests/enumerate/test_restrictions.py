@@ -108,6 +108,38 @@ def test_a_restricted_space_is_the_space_filtered(device: Device, text: str) -> 
 
 
 @pytest.mark.parametrize(
+    "text", ["parallel_tasks >= 16", "total_bytes <= 4096", "parallel_tasks * 512 >= total_bytes"]
+)
+def test_conditions_on_whole_schedules_prune_only_what_breaks_them(text: str) -> None:
+    whole = ScheduleSpace(BLUR, CPU, Options.expert(CPU))
+    space = ScheduleSpace(BLUR, CPU, Options.expert(CPU), where=[parse_restriction(text)])
+    for draw in islice(whole.draws(seed=2), 10):
+        if draw.schedule is not None:
+            *half, complete = space.way_to(draw.schedule)
+            broken = list(space.restricted.broken(complete.schedule))
+            assert broken or all(one.can_satisfy for one in half)
+
+
+@pytest.mark.parametrize(
+    ("text", "ruled_out"),
+    [
+        ("parallel_tasks >= 2 * cores", True),
+        ("parallel_tasks <= 2 * cores", False),
+        ("parallel_tasks - 1 > total_bytes", True),
+        ("total_bytes >= 1 * KiB", False),
+    ],
+)
+def test_a_serial_output_limits_the_tasks_of_all_completions(text: str, ruled_out: bool) -> None:
+    """More Funcs can only have fewer tasks, and more bytes."""
+    options = Options(root=("serial", "strips"), inner=("serial",))
+    space = ScheduleSpace(BLUR, CPU, options, where=[parse_restriction(text)])
+    serial, strips = (space.start().take(option) for option in space.start().options)
+    assert [entry.name for entry in serial.state.entries] == ["blur_y"]
+    assert strips.can_satisfy
+    assert serial.can_satisfy == (not ruled_out)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "bytes_stored(blur_x) <= 64 * KiB",

@@ -26,10 +26,26 @@ RESTRICTING = (
     Mutant(
         "undecided-conditions-prune",
         "_is_decided",
-        "used.feature.decided_by in settled and used.func not in open_",
+        "_is_steady(used, open_, settled)",
         "used.func not in open_",
         "A condition leaves out partial schedules that later Funcs may still mend.",
         _TESTS,
+    ),
+    Mutant(
+        "conditions-that-may-become-true-prune",
+        "_only_falls",
+        "Trend.RISES",
+        "Trend.FALLS",
+        "A condition on whole schedules prunes what open Funcs may still mend.",
+        _TESTS,
+    ),
+    Mutant(
+        "differences-rise-with-what-they-subtract",
+        "trend:trend",
+        "trends[0] | trends[1].reversed",
+        "trends[0] | trends[1]",
+        "The limit of a difference is on the wrong side.",
+        ("test_trend.py",),
     ),
     Mutant(
         "universes-without-restrictions",

@@ -22,6 +22,7 @@ from spaces.enumerate.process.decision import (
 )
 from spaces.enumerate.process.lower_bound import lower_bound
 from spaces.enumerate.process.prospects import may_become_legal
+from spaces.enumerate.process.settled import settled
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.regions import UnboundedError
@@ -139,7 +140,7 @@ class PartialSchedule:
             state.entries,
             state.numbers,
             state.menus,
-            fuses="compute_with" in state.choices.directives,
+            settled(state, state.entries),
         )
 
     def take(self, option: DecisionOption | str) -> PartialSchedule:

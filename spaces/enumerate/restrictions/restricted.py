@@ -15,6 +15,8 @@ from spaces.constraints.rules.findings import Asked, Violation, fails, violation
 from spaces.constraints.rules.rule import RESTRICTION, SpaceRule
 from spaces.constraints.solver.clauses import readers
 from spaces.cost.batch import Columns
+from spaces.cost.named_features import UsedFeature, used_feature
+from spaces.cost.trend import Trend, trend
 from spaces.enumerate.restrictions.restriction import (
     FeatureCondition,
     PartialPredicate,
@@ -113,8 +115,9 @@ class Restricted:
         """
         mask = np.array(legal)
         open_ = _open(self.pipeline, structure)
+        decided = frozenset(entry.name for entry in structure.funcs)
         for condition in self.conditions if mask.any() else ():
-            if _is_decided(condition, open_, fuses=False):
+            if _is_decided(condition, open_, decided):
                 for check in condition.rule(pipeline, self.device).check(structure, pipeline.name):
                     holds = read_all((check.holds,), dict(columns), ARRAYS)[0]
                     mask &= np.asarray(holds, dtype=np.bool_)
@@ -126,29 +129,41 @@ class Restricted:
         entries: tuple[FuncSchedule, ...],
         numbers: Mapping[str, int],
         menus: Mapping[str, tuple[int, ...]],
-        fuses: bool,
+        settled: frozenset[str],
     ) -> bool:
         """Whether some completion of a partial schedule may satisfy the restrictions. False only if
         none does.
+
+        A condition counts if no open decision changes what it reads. It also counts if open
+        decisions can only make it false: more Funcs can only lower ``parallel_tasks``, the minimum
+        over all, and raise ``total_bytes``, the sum over all, so that what the settled Funcs alone
+        have is a limit. The other features that depend on the whole schedule have no such limit
+        here: what an open Func adds to a kernel, or to what its readers load, may go either way.
 
         Args:
             pipeline: the pipeline, as the derivations chosen so far make it.
             entries: the Funcs decided so far; a Func is decided after its consumers.
             numbers: the numbers of some of their factors.
             menus: the numbers that other factors may have.
-            fuses: whether Funcs decided later may share loops with these.
+            settled: the Funcs whose loops and storage no open decision changes.
         """
         decided = bind(Schedule(entries, pipeline.derivations), numbers)
         if not self.allows(decided):
             return False
         unsettled = _open(pipeline, decided)
+        stored = frozenset(e.name for e in entries if not e.compute.is_inline) & settled
         for condition in self.conditions:
-            if not _is_decided(condition, unsettled, fuses):
+            only: frozenset[str] | None = None
+            structure = decided
+            if _is_decided(condition, unsettled, settled):
+                funcs = {used.func for used in condition.features}
+                structure = _about(pipeline, decided, funcs) if unsettled else decided
+            elif stored and _only_falls(condition, unsettled, settled):
+                only, structure = stored, _about(pipeline, decided, set(settled))
+            else:
                 continue
-            funcs = {used.func for used in condition.features}
-            structure = _about(pipeline, decided, funcs) if unsettled else decided
             open_ = tuple((name, menus[name]) for name in parameters(structure))
-            if not _may_hold(condition, self.pipeline, structure, self.device, open_):
+            if not _may_hold(condition, self.pipeline, structure, self.device, open_, only):
                 return False
         return True
 
@@ -159,12 +174,30 @@ def _open(pipeline: Pipeline, decided: Schedule) -> frozenset[str]:
     return frozenset(names - {entry.name for entry in decided.funcs})
 
 
-def _is_decided(condition: FeatureCondition, open_: frozenset[str], fuses: bool) -> bool:
+def _is_decided(
+    condition: FeatureCondition, open_: frozenset[str], settled: frozenset[str]
+) -> bool:
     """Whether no Func that is still open changes what a condition reads."""
-    settled = ("entry",) if fuses else ("entry", "consumers")
-    return not open_ or all(
-        used.feature.decided_by in settled and used.func not in open_ for used in condition.features
-    )
+    return not open_ or all(_is_steady(used, open_, settled) for used in condition.features)
+
+
+def _is_steady(used: UsedFeature, open_: frozenset[str], settled: frozenset[str]) -> bool:
+    """Whether no Func that is still open changes a feature."""
+    if used.feature.decided_by == "entry":
+        return used.func not in open_
+    return used.feature.decided_by == "consumers" and used.func in settled
+
+
+def _only_falls(
+    condition: FeatureCondition, open_: frozenset[str], settled: frozenset[str]
+) -> bool:
+    """Whether a condition that the settled Funcs alone do not satisfy is false for all."""
+
+    def later(name: str) -> Trend:
+        used = used_feature(name)
+        return Trend.STEADY if _is_steady(used, open_, settled) else used.feature.later
+
+    return Trend.RISES not in trend(condition.holds, later)
 
 
 def _about(pipeline: Pipeline, decided: Schedule, funcs: set[str]) -> Schedule:
@@ -191,10 +224,11 @@ def _may_hold(
     structure: Schedule,
     device: Device,
     menus: tuple[tuple[str, tuple[int, ...]], ...],
+    only: frozenset[str] | None,
 ) -> bool:
-    """Whether a condition holds for some numbers of a structure."""
+    """Whether a condition holds for some numbers of a structure, and the Funcs that count."""
     try:
-        (check,) = condition.rule(pipeline, device).check(structure, pipeline.name)
+        (check,) = condition.rule(pipeline, device, only).check(structure, pipeline.name)
     except (LevelError, OrderError, UnboundedError):
         return True  # rules judge such a structure
     open_ = {name: menu for name, menu in menus if name in check.holds.names}

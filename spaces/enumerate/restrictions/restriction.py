@@ -47,11 +47,19 @@ class FeatureCondition:
         """The features that it names."""
         return features_in(self.holds)
 
-    def rule(self, pipeline: Pipeline, device: Device) -> SpaceRule:
-        """The condition as a rule about structures of a pipeline."""
+    def rule(
+        self, pipeline: Pipeline, device: Device, only: frozenset[str] | None = None
+    ) -> SpaceRule:
+        """The condition as a rule about structures of a pipeline.
+
+        Args:
+            pipeline: the pipeline.
+            device: the device.
+            only: the Funcs that count in features of the whole schedule; None for all.
+        """
 
         def check(structure: Schedule, func: str) -> Iterator[Check]:
-            yield self._check(structure_features(pipeline, structure, device), func)
+            yield self._check(structure_features(pipeline, structure, device, only), func)
 
         return SpaceRule(
             f"{RESTRICTION}{self}",
