@@ -297,7 +297,8 @@ class Bounds:
         """The pipeline if values that its Funcs compute are coordinates or limits of the stages of
         a Func.
         """
-        return self.pipeline if any(map(_reads_values, function.stages)) else None
+        depends = any(_reads_values(function.name, stage) for stage in function.stages)
+        return self.pipeline if depends else None
 
     def _windows(self, name: str, reader: str, index: int) -> tuple[tuple[Window, ...], ...]:
         return reads(self.placements[reader].function.stages[index]).windows[name]
@@ -541,10 +542,12 @@ def _form(function: Function) -> Hashable:
 
 
 @lru_cache(maxsize=4096)
-def _reads_values(stage: Stage) -> bool:
-    """Whether the loops of a stage, or where it writes, depend on values that are read."""
+def _reads_values(func: str, stage: Stage) -> bool:
+    """Whether the loops of a stage, or where it writes or reads what it wrote, depend on values
+    that are read.
+    """
     limits = (e for r in stage.rvars for e in (r.min, r.extent))
-    own = (arg for call in stage.calls for arg in call.args)
+    own = (arg for call in stage.calls if call.target == func for arg in call.args)
     return any(e.loads for e in (*stage.args, *limits, *stage.predicates, *own))
 
 
