@@ -48,6 +48,14 @@ RESTRICTING = (
         ("test_trend.py",),
     ),
     Mutant(
+        "restrictions-exclude-what-they-allow",
+        "RestrictedCases._broken",
+        "fails(one, numbers, {})",
+        "True",
+        "An explanation leaves out a rule without which something is legal.",
+        ("solver/test_emptiness.py",),
+    ),
+    Mutant(
         "universes-without-restrictions",
         "universe",
         "Universe(space.pipeline, decisions, structure, space.restricted.rules, further)",

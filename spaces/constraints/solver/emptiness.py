@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 import z3
@@ -12,6 +13,7 @@ from spaces.constraints.rules.catalogue import rule
 from spaces.constraints.rules.rule import RESTRICTION
 from spaces.constraints.solver.clauses import CLOSED
 from spaces.constraints.solver.encode import Encoded, Label, encode
+from spaces.constraints.solver.restricted_cases import RestrictedCases
 from spaces.constraints.solver.universe import Decision, Universe
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.formulas.smt import NO_TIMEOUT, Term
@@ -73,7 +75,8 @@ def explain_empty(universe: Universe, device: Device, *, seconds: float = 10.0) 
     """A minimal set of rules and menus that leaves a universe without a legal schedule.
 
     If there are several such sets, it finds one. Rules about the loop nest judge only structures
-    that all other rules allow, so that both kinds may be among the reasons. ``seconds`` limits the
+    that all other rules allow, so that both kinds may be among the reasons. A restriction stands
+    without the rules that exclude only schedules which it excludes, too. ``seconds`` limits the
     time.
     """
     without = tuple(d for d in universe.decisions if not d.options)
@@ -92,17 +95,54 @@ def explain_empty(universe: Universe, device: Device, *, seconds: float = 10.0) 
         return Emptiness("inhabited" if answer == z3.sat else "unknown")
     core = {str(term) for term in encoded.solver.unsat_core()}
     kept = {name: term for name, term in assumed.items() if name in core}
-    minimal = True
-    for name in tuple(kept):
-        fewer = {other: term for other, term in kept.items() if other != name}
-        answer = _check(encoded, always, fewer, deadline)
-        minimal &= answer != z3.unknown
-        if answer == z3.unsat:
+    restrictions = [one for one in encoded.labels if one.rule.startswith(RESTRICTION)]
+    named = {str(one) for one in restrictions}
+    kept, minimal = _without(encoded, always, kept, named & kept.keys(), deadline)
+    needed = [one for one in restrictions if str(one) in kept]
+    if needed:
+        menus = {str(term): term for term in encoded.menus.values()}
+        others = {str(label) for label in encoded.labels} & kept.keys() - named
+        cases = RestrictedCases(encoded, needed)
+        fewer, is_sure = _without(encoded, always, {**kept, **menus}, others, deadline, cases)
+        minimal &= is_sure
+        if others - fewer.keys():
             kept = fewer
+    kept, is_sure = _without(encoded, always, kept, set(kept) - named, deadline)
+    minimal &= is_sure
     rules = tuple(label for label in encoded.labels if str(label) in kept)
     names = {name for name, term in encoded.menus.items() if str(term) in kept}
     decisions = tuple(d for d in universe.decisions if d.name in names)
     return Emptiness("empty", rules, decisions, minimal)
+
+
+def _without(
+    encoded: Encoded,
+    always: list[Term],
+    kept: dict[str, Term],
+    names: Collection[str],
+    deadline: Deadline,
+    cases: RestrictedCases | None = None,
+) -> tuple[dict[str, Term], bool]:
+    """The assertions without those of some names that are needless one after the other, and whether
+    the time sufficed to ask about each. ``cases`` may exclude further choices.
+    """
+    is_sure = True
+    for name in sorted(names):
+        fewer = {other: term for other, term in kept.items() if other != name}
+        answer = _check(encoded, always, fewer, deadline)
+        while answer == z3.sat and cases is not None:
+            try:
+                with deadline.kept():
+                    if not cases.exclude():
+                        break
+            except OutOfTime:
+                answer = z3.unknown
+                break
+            answer = _check(encoded, always, fewer, deadline)
+        is_sure &= answer != z3.unknown
+        if answer == z3.unsat:
+            kept = fewer
+    return kept, is_sure
 
 
 def _check(

@@ -4,7 +4,7 @@ import attrs
 import pytest
 import z3
 
-from spaces import Options, ScheduleSpace, device, explain_empty, verify
+from spaces import Options, ScheduleSpace, device, explain_empty, parse_restriction, verify
 from spaces.constraints.devices.device import Device
 from spaces.constraints.examples import algorithms
 from spaces.constraints.solver.clauses import CLOSED
@@ -141,3 +141,43 @@ def test_of_a_space_that_decides_loops_one_by_one_the_patterns_are_explained() -
     assert str(found).startswith("No schedule of whole patterns (Options.small) is legal.")
     assert "bounds.smaller-than-tile of f" in str(found)
     assert next(iter(space))
+
+
+TILES = Options(row_tiles=(64, 128), tiles=(8, 32), lanes=(1,))
+
+
+@pytest.mark.parametrize("text", ["parallel_tasks >= 100000", "lanes(blur_x) >= 4096"])
+def test_rules_that_a_restriction_does_not_need_are_not_listed(text: str) -> None:
+    """It excludes the schedules that the rules exclude, too."""
+    space = ScheduleSpace(blur(), CPU, TILES, where=[parse_restriction(text)])
+    found = explain_empty(space, seconds=60)
+    assert found.minimal
+    assert [label.rule for label in found.rules] == [f"where {text}"]
+
+
+@pytest.mark.parametrize(
+    ("on", "options", "text", "rule"),
+    [
+        (CPU, TILES, "allocations(blur_x) == 1 and visits(blur_x) > 1", "race.shared-storage"),
+        (
+            GPU,
+            Options(root=("blocks",), placements=("inline",), row_tiles=(16, 64), tiles=(4, 32)),
+            "threads(blur_y) >= 2000",
+            "gpu.threads-per-block",
+        ),
+    ],
+)
+def test_rules_that_a_restriction_needs_are_listed(
+    on: Device, options: Options, text: str, rule: str
+) -> None:
+    """Without the rule, schedules would satisfy the restriction."""
+    space = ScheduleSpace(blur(), on, options, where=[parse_restriction(text)])
+    found = explain_empty(space, seconds=60)
+    assert found.answer == "empty"
+    assert {label.rule for label in found.rules} == {f"where {parse_restriction(text)}", rule}
+
+
+def test_a_restriction_is_not_blamed_for_what_rules_exclude() -> None:
+    whole = EMPTY["tiles larger than the output"]
+    space = attrs.evolve(whole, where=[parse_restriction("total_bytes >= 0")])
+    assert explain_empty(space, seconds=60).rules == explain_empty(whole, seconds=60).rules
