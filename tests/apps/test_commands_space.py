@@ -129,7 +129,7 @@ def test_estimates_that_no_schedule_can_meet_are_one_sentence(tmp_path, sched, c
 
 
 def test_count_bounds_a_space_that_decides_loop_by_loop():
-    arguments = ("count", "camera_pipe", "--options", "everything", "--seconds", "1")
+    arguments = ("count", "harris", "--options", "everything", "--seconds", "2")
     told = json.loads(spaces(*arguments, "--json")[0], parse_int=len)
     assert told["candidates"] > 6_000
     assert not told["exact"]

@@ -261,8 +261,8 @@ def test_a_structure_in_parts_has_the_same_choices_in_the_same_order() -> None:
 
 def test_a_choice_costs_the_same_in_each_part() -> None:
     space, model = small_space(chain(), FOUR_CORES), cost_model("reuse", FOUR_CORES)
-    structures = (s for s in space.structures() if s.size > 100)
-    for structure in itertools.islice(structures, 20):
+    structures = (s for s in space.structures() if s.size == 800)
+    for structure in itertools.islice(structures, 6):
         batch = Batch.of(space.pipeline, structure.schedule, structure.columns)
         whole = model.cost(batch).ravel()
         parts = [batch.at(part.all_columns) for part in structure.parts(24)]
