@@ -49,7 +49,9 @@ def around(
 
 
 def unknown_reads(pipeline: Pipeline, entries: tuple[FuncSchedule, ...]) -> frozenset[str]:
-    """The decided Funcs with a coordinate or limit that reads a Func which is open or inlined."""
+    """The decided Funcs with a coordinate or limit that reads a Func which is open or inlined, or
+    reads an open one.
+    """
     decided = frozenset(entry.name for entry in entries)
     computed = frozenset(entry.name for entry in entries if not entry.compute.is_inline)
     return _readers_of_unknown(pipeline, decided, computed)
@@ -59,7 +61,10 @@ def unknown_reads(pipeline: Pipeline, entries: tuple[FuncSchedule, ...]) -> froz
 def _readers_of_unknown(
     pipeline: Pipeline, decided: frozenset[str], computed: frozenset[str]
 ) -> frozenset[str]:
-    unknown = {function.name for function in pipeline.functions} - computed
+    names = {function.name for function in pipeline.functions}
+    # The values of a Func have other limits, too, once the Funcs that it reads are decided.
+    unsure = {name for name in names if pipeline.producers[name] & (names - decided)}
+    unknown = (names - computed) | unsure
 
     def reads_unknown(stage: Stage) -> bool:
         limits = [e for r in stage.rvars for e in (r.min, r.extent)]

@@ -115,6 +115,10 @@ UNIVERSES = {
     "an index that reads a Func": (
         shuffled(16), FOUR_CORES, options("loops", "vectorize"),
     ),
+    "an index that reads a wrapper": (
+        shuffled(16), FOUR_CORES,
+        options("loops", "in_", "vectorize", placements=("inline", "root")),
+    ),
     "wrappers": (line(16), FOUR_CORES, options("loops", "in_", "vectorize")),
     "blocks and threads": (
         line(64), GPU,
