@@ -48,7 +48,7 @@ TILE = ".gpu_tile(x, y, xi, yi, 32, 8)"
         ("interpolate", NEGATIVE),
         ("halide/diamond", "a.in(b)" + ".in(b)" * 98 + ";b.vector"),
         # Each mistake replayed the whole chain, or each directive was applied in vain.
-        ("halide/blur", "blur_x.compute_root()" + ".vectorize(x, 4)" * 145),
+        ("halide/blur", "blur_x.compute_root()" + ".vectorize(x, 4)" * 100),
         ("halide/blur", "blur_x" + ".specialize(nan > 3)" * 2500),
         ("halide/blur", "blur_y" + TILE * 2500),
         ("halide/blur", "blur_x" + ".in()" * 300),
