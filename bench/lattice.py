@@ -65,7 +65,7 @@ def _legality(where: str) -> dict[str, float]:
 
     def by_arrays() -> object:
         with mock.patch.object(legality, "MANY", _ALWAYS):
-            return legality._holding(conditions, few, JUDGED_BY_ARRAYS)
+            return legality.holding(conditions, few, JUDGED_BY_ARRAYS)
 
     return _compared(by_arrays, JUDGED_BY_ARRAYS, lambda: all_hold(conditions, many), JUDGED)
 

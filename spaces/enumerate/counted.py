@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-
 from spaces.enumerate.events import Counted
 from spaces.enumerate.structure import Structure
 from spaces.model.deadline import Deadline, OutOfTime
@@ -14,25 +11,25 @@ from spaces.model.deadline import Deadline, OutOfTime
 
 def counted(
     structures: Iterable[Structure],
-    legal: Callable[[Structure], NDArray[np.bool_]],
+    judged: Callable[[Structure], Iterable[tuple[int, int]]],
     seconds: float,
 ) -> Iterator[Counted]:
     """The running totals of some structures; the last ones are exact.
 
     Args:
         structures: lists each once.
-        legal: which choices of a structure are legal, in the shape of its lattice.
+        judged: the number of choices, and of legal ones, of each part of a structure.
         seconds: the time limit.
 
     Raises:
         TimeoutError: the count takes longer.
     """
     deadline = Deadline.after(seconds)
-    parts = ((i, p) for i, s in enumerate(structures, start=1) for p in s.parts())
     totals = Counted()
     try:
-        for number, part, found in deadline.each((i, p, int(legal(p).sum())) for i, p in parts):
-            totals = Counted(number, totals.considered + part.size, totals.legal + found)
+        parts = ((i, *part) for i, s in enumerate(structures, start=1) for part in judged(s))
+        for number, size, legal in deadline.each(parts):
+            totals = Counted(number, totals.considered + size, totals.legal + legal)
             yield totals
     except OutOfTime:
         raise TimeoutError(

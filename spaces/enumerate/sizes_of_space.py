@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.judge import pipeline_faults
-from spaces.constraints.legality.lattice import legal_mask
+from spaces.constraints.legality.lattice import judged_conditions, legal_mask
+from spaces.constraints.legality.legal_count import legal_count
 from spaces.constraints.legality.verdict import Illegal, Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.rules.findings import Violation
@@ -145,6 +147,20 @@ class JudgedSizes:
             at_size = evolve(part, estimates=size)
             mask = mask & legal_mask(at_size, structure, self.device, columns, memo=known)
         return mask
+
+    def count(
+        self, structure: Schedule, menus: Mapping[str, Sequence[int]], memo: NestMemo
+    ) -> int | None:
+        """The number of choices of a structure that are legal at all sizes, one from each menu;
+        None if too many of them depend on each other.
+        """
+        memos = (memo, *self._memos)
+        sized = (evolve(self.pipeline, estimates=size) for size in self.sizes)
+        judged = (
+            judged_conditions(pipeline, structure, self.device, known)
+            for pipeline, known in zip((self.pipeline, *sized), memos, strict=True)
+        )
+        return legal_count(itertools.chain.from_iterable(judged), menus)
 
     def verdict(self, schedule: Schedule, *, exact: bool = False) -> Verdict:
         """The verdict at the estimates if the schedule is legal at all sizes; else the violations

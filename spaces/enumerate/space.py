@@ -457,7 +457,20 @@ class ScheduleSpace:
                 "has."
             )
         limit = seconds_given("count(seconds)", seconds)
-        yield from counted(self.structures(), self.legal, limit)
+        yield from counted(self.structures(), self._judged_parts, limit)
+
+    def _judged_parts(self, structure: Structure) -> Iterator[tuple[int, int]]:
+        """The number of choices, and of those in the space, of each part of a structure: all at
+        once if few of them depend on each other. Restrictions may relate all factors.
+        """
+        if not self.where:
+            memo = self.memo.nests
+            count = self.judged.count(structure.schedule, structure.menus, memo)
+            if count is not None:
+                yield structure.size, count
+                return
+        for part in structure.parts():
+            yield part.size, int(self.legal(part).sum())
 
     def bounds(self, *, seconds: float = 60.0) -> CountBounds:
         """Certain bounds of :meth:`count`: it judges structures until the time ends, and other

@@ -11,6 +11,22 @@ _POSITIONS = ("test_positions.py",)
 
 COUNTS = (
     Mutant(
+        "related-factors-counted-apart",
+        "_components",
+        "found.append(joined)",
+        "found.extend(map(frozenset, joined))",
+        "The numbers of choices that a condition relates multiply.",
+        ("test_lattice.py",),
+    ),
+    Mutant(
+        "conditions-without-factors-not-asked",
+        "legal_count",
+        "(frozenset[str](), *groups)",
+        "groups",
+        "A family that no size allows is counted.",
+        ("test_lattice.py",),
+    ),
+    Mutant(
         "guides-share-no-stages",
         "_guided",
         "None if callee in kids else index",

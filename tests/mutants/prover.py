@@ -169,7 +169,7 @@ READINGS = (
     ),
     Mutant(
         "any-condition-suffices",
-        "_holding",
+        "holding",
         "mask &= np.asarray(read_all((holds,), values, ARRAYS)[0], dtype=np.bool_)",
         "mask = np.asarray(read_all((holds,), values, ARRAYS)[0], dtype=np.bool_)",
         "A tile is legal where the last of its conditions holds.",
@@ -202,7 +202,7 @@ READINGS = (
     Mutant(
         "open-conditions-only",
         "legal_mask",
-        "{**judged.sizes(), **arrays}",
+        "{**sizes, **arrays}",
         "{**arrays}",
         "Conditions that mention an estimated size are left out of the mask.",
         _READINGS,

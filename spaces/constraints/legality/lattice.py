@@ -5,7 +5,7 @@ machine code where the lattice is large.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from spaces.constraints.legality.tail_families import tail_families
 from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import VIOLATED
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.algebra import ARRAYS, read_all
@@ -78,23 +79,32 @@ def legal_mask(
         raise ValueError(f"No values are given for the parameters {', '.join(missing)}.")
     arrays = {name: np.asarray(array, dtype=np.int64) for name, array in values.items()}
     shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
-    if pipeline_faults(pipeline, device):
-        return np.zeros(shape, dtype=np.bool_)
     mask = np.ones(shape, dtype=np.bool_)
-    if is_specialized(structure) and _are_cases_wrong(pipeline, structure, device):
-        return np.zeros(shape, dtype=np.bool_)
-    for case in cases(structure):
-        if case.failure:
-            continue
-        judged = judged_in(pipeline, case)
-        known = {**judged.sizes(), **arrays}
-        checks = (item.check.holds for item in family_checks(judged, case, device, memo))
-        decided = [c for c in dict.fromkeys(checks) if all(name in known for name in c.names)]
-        mask &= _holding(decided, known, shape)
+    for conditions, sizes in judged_conditions(pipeline, structure, device, memo):
+        known = {**sizes, **arrays}
+        decided = [c for c in conditions if all(name in known for name in c.names)]
+        mask &= holding(decided, known, shape)
     return mask
 
 
-def _holding(
+def judged_conditions(
+    pipeline: Pipeline, structure: Schedule, device: Device, memo: NestMemo | None = None
+) -> Iterator[tuple[tuple[Expr, ...], Mapping[str, int]]]:
+    """What holds of the legal members of a family: in each case of its specializations conditions
+    on factors and sizes, and the sizes that are known there. A condition on others decides nothing.
+    """
+    are_wrong = is_specialized(structure) and _are_cases_wrong(pipeline, structure, device)
+    if are_wrong or pipeline_faults(pipeline, device):
+        yield (VIOLATED,), {}
+        return
+    for case in cases(structure):
+        if not case.failure:
+            judged = judged_in(pipeline, case)
+            checks = (item.check.holds for item in family_checks(judged, case, device, memo))
+            yield tuple(dict.fromkeys(checks)), judged.sizes()
+
+
+def holding(
     conditions: Sequence[Expr], values: Mapping[str, Any], shape: tuple[int, ...]
 ) -> NDArray[np.bool_]:
     """Where all ``conditions`` hold, by the faster reading."""

@@ -8,9 +8,11 @@ import pytest
 from spaces import device, legal_mask, parse_schedule, verify
 from spaces.constraints.examples import algorithms
 from spaces.constraints.legality import lattice
+from spaces.constraints.legality.lattice import judged_conditions
+from spaces.constraints.legality.legal_count import legal_count
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
-from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.instructions import NotNativeError
 from spaces.model.formulas.native import all_hold
@@ -119,6 +121,32 @@ def test_mask_is_one_verdict_a_point(name: str):
     assert any(expected)
 
 
+@pytest.mark.parametrize("name", LATTICES)
+def test_the_count_is_that_of_the_mask(name: str):
+    pipeline, directives, on, menus = LATTICES[name]
+    structure = directives.schedule
+    axes = np.ix_(*menus.values())
+    mask = legal_mask(pipeline, structure, device(on), dict(zip(menus, axes, strict=True)))
+    judged = judged_conditions(pipeline, structure, device(on))
+    assert legal_count(judged, menus) == mask.sum()
+
+
+def test_factors_that_no_condition_relates_are_counted_apart(monkeypatch):
+    a, b, c, d, size = (Variable(Int32, name) for name in ("a", "b", "c", "d", "size"))
+    menus = {"a": (1, 2, 3), "b": (1, 2, 3), "c": (5, 6), "d": range(1000)}
+    unknown = Variable(Int32, "unknown")
+    conditions = [
+        ((a + b <= 4, c <= size), {"size": 5}),
+        ((b != 2, constant(2, Int32) <= size, a <= unknown), {"size": 2}),
+    ]
+    pairs = [(1, 1), (1, 3), (2, 1), (3, 1)]
+    assert legal_count(conditions, menus) == len(pairs) * 1 * 1000
+    assert legal_count([*conditions, ((size > 7,), {"size": 7})], menus) == 0
+    assert legal_count([*conditions, ((d >= 990,), {})], menus) == len(pairs) * 10
+    monkeypatch.setattr("spaces.constraints.legality.legal_count.MOST_RELATED", 8)
+    assert legal_count(conditions, {name: menus[name] for name in "abc"}) is None
+
+
 def test_mask_broadcasts():
     mask = legal_mask(
         BLUR, TILES.schedule, device("cpu"), {"tx": [[1], [97]], "ty": np.array([1, 64, 65])}
@@ -161,7 +189,7 @@ def test_numbers_beyond_machine_words_leave_a_large_lattice_to_arrays(monkeypatc
     with pytest.raises(NotNativeError, match="9223372036854775808 has more than 64 bits"):
         all_hold([n * (size * 2) >= size], at)
     monkeypatch.setattr(lattice, "MANY", 0)
-    assert lattice._holding([n * (size * 2) >= size * 5], at, (3,)).tolist() == [False, False, True]
+    assert lattice.holding([n * (size * 2) >= size * 5], at, (3,)).tolist() == [False, False, True]
 
 
 def test_factors_of_specializations_are_numbers_of_the_family_too():
