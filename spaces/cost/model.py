@@ -40,8 +40,8 @@ class BoundedModel(CostModel, Protocol):
         must not fall if a stage has more reads and operations: those that later decisions may
         change are left out of ``features``. Images stand for Funcs that are open.
 
-        The least cost of no Func is the least cost of any schedule, 0 or minus infinity if there
-        is none.
+        The least cost of no Func is a limit of every schedule's cost: 0, or minus infinity if the
+        model knows no limit.
         """
         ...
 

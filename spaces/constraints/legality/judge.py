@@ -28,7 +28,7 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.nest.placement import Bounds
-from spaces.model.schedules.cases import Case, holds
+from spaces.model.schedules.cases import Case, holds, is_specialized
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -179,9 +179,12 @@ def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
 def record_violations(
     pipeline: Pipeline, schedule: Schedule, device: Device
 ) -> tuple[Violation, ...]:
-    """The violations of a schedule without specializations that are found without its loop nest: at
-    the estimates those of the rules about records, or about which entries it has.
+    """The violations of a schedule that are found without its loop nest: at the estimates those of
+    the rules about records, or about which entries it has. A specialized schedule has none here:
+    its cases are judged one by one.
     """
+    if is_specialized(schedule):
+        return ()
     found = judge(ask_matching(pipeline, schedule), {}).violations
     if found:
         return found

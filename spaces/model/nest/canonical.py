@@ -51,7 +51,8 @@ class CanonicalForm:
         parts: for each decision, by its name, what the schedule decides; defaults are left out.
             Values are texts and numbers.
         loops: for each stage and each of its specializations, by ``f``, ``f.update(0)`` or
-            ``f case 0``, its loops, outermost first; each by what it is made from.
+            ``f case 0``, its loops, outermost first. A loop is named after what the schedule makes
+            it from.
         reads: for each Func that reads others than in the pipeline as written, what it reads. It
             depends on the derivations and on their order.
     """

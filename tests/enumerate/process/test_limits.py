@@ -13,7 +13,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import LoopAlign
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur, gated, line, row_sums, two_outputs
+from tests.enumerate.pipelines import blur, copied, gated, line, row_sums, two_outputs
 
 GPU = device("sm_80")
 
@@ -65,7 +65,7 @@ def test_the_limit_of_one_stage_is_its_number(case: tuple[Pipeline, Device, Opti
 
 LIMITED = {
     "storage": (blur(), FOUR_CORES, options("loops", 0, "hoist_storage", "store_in", "vectorize")),
-    "wrappers": (line(), FOUR_CORES, options("loops", 0, "in_", "parallel", "unroll")),
+    "wrappers": (copied(4096), FOUR_CORES, options("loops", 0, "in_", "parallel", "unroll")),
     "wrapped stages": (
         blur(),
         FOUR_CORES,

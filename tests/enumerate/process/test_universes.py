@@ -16,6 +16,7 @@ from spaces.model.schedules.schedule import LoopAlign
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import (
     blur,
+    copied,
     equalized,
     gated,
     line,
@@ -119,7 +120,7 @@ UNIVERSES = {
         shuffled(16), FOUR_CORES,
         options("loops", "in_", "vectorize", placements=("inline", "root")),
     ),
-    "wrappers": (line(16), FOUR_CORES, options("loops", "in_", "vectorize")),
+    "wrappers": (copied(16), FOUR_CORES, options("loops", "in_", "vectorize")),
     "blocks and threads": (
         line(64), GPU,
         options("loops", "split", "gpu_blocks", "gpu_threads", splits=1, largest_factor=32),
