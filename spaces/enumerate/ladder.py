@@ -1,7 +1,7 @@
 """The first schedules of a search: a fixed ladder of simple ones.
 
 A search of any length hands over at least the cheapest legal one of them. Each rung decides all
-Funcs alike from the menus of the space: at root or inlined, with one pattern of loops, and with
+Funcs alike with the options of the space: at root or inlined, with one pattern of loops, and with
 small or medium tiles. So a GPU gets blocks of threads, and a CPU parallel strips of vectors. The
 funnel of a search does not count them.
 """
@@ -16,13 +16,15 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.events import Event, Found
-from spaces.enumerate.frontier import Frontier, ResidualPath
-from spaces.enumerate.menus import FuncMenu, entry_parameters
+from spaces.enumerate.process.decision import DecisionOption
+from spaces.enumerate.process.orders import OrderTopic
+from spaces.enumerate.process.partial import PartialSchedule
+from spaces.enumerate.process.placing import PlaceTopic
 from spaces.enumerate.space import ScheduleSpace
-from spaces.model.deadline import NO_DEADLINE, OutOfTime
+from spaces.model.deadline import NO_DEADLINE, OutOfTime, ask_clock
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.parameters import bind
-from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.schedule import INLINE, ROOT, Schedule
 
 PRICING = 0.2
 """Seconds after the time limit in which to price the first legal schedule."""
@@ -45,18 +47,21 @@ class Rung:
     pattern: int
     place: float
 
-    def entry(self, menu: FuncMenu, path: ResidualPath) -> FuncSchedule:
-        """The schedule of one Func: the first choice of its menu if the space allows no other."""
-        entries = list(menu.entries(path))
-        wanted = [e for e in entries if e.compute.is_inline] if self.inlines else []
-        rooted = [e for e in entries if e.compute.is_root]
-        wanted = wanted or rooted[self.pattern :] or rooted[-1:] or entries
-        return wanted[0]
+    def option(self, partial: PartialSchedule) -> DecisionOption:
+        """The option of the next decision; the first one if the space allows no other."""
+        options = partial.options
+        match partial.state.agenda[0]:
+            case PlaceTopic() as topic:
+                levels = {option.claims.get(topic.name): option for option in options}
+                inlined = levels.get(str(INLINE)) if self.inlines else None
+                return inlined or levels.get(str(ROOT)) or options[0]
+            case OrderTopic() if partial.state.entry.compute.is_root:
+                return options[min(self.pattern, len(options) - 1)]
+        return next((option for option in options if option.is_plain), options[0])
 
-    def numbers(self, menu: FuncMenu, entry: FuncSchedule) -> dict[str, int]:
-        """The factors of one Func."""
-        names = entry_parameters(entry)
-        return {n: menu.factors[n][int(self.place * (len(menu.factors[n]) - 1))] for n in names}
+    def number(self, menu: tuple[int, ...]) -> int:
+        """The number of a menu that a factor has."""
+        return menu[int(self.place * (len(menu) - 1))]
 
 
 RUNGS = tuple(
@@ -68,26 +73,16 @@ RUNGS = tuple(
 """The ladder. The first rung is legal most often and verified soonest."""
 
 
-def filled(
-    space: ScheduleSpace,
-    entries: tuple[FuncSchedule, ...],
-    numbers: Mapping[str, int],
-    rung: Rung,
-) -> Schedule:
-    """A schedule that keeps the entries of the first Funcs (consumers before producers), with their
-    numbers; the rung decides the others.
+def filled(partial: PartialSchedule, numbers: Mapping[str, int], rung: Rung) -> Schedule:
+    """The schedule that follows from a half-decided one with some numbers: the rung decides the
+    other Funcs and numbers.
     """
-    chosen = dict(numbers)
-    decided = {entry.name: entry for entry in entries}
-    frontier = Frontier({})
-    for name, menu in space.menus.items():
-        path = frontier.path(name)
-        if name not in decided:
-            entry = decided[name] = rung.entry(menu, path)
-            chosen |= rung.numbers(menu, entry)
-        frontier = frontier.after(menu.function, decided[name])
-    structure = space.schedule(tuple(decided[name] for name in reversed(space.menus)))
-    return bind(structure, chosen)
+    while not partial.state.has_structure:
+        ask_clock()
+        partial = partial.take(rung.option(partial))
+    menus = partial.state.open_menus
+    chosen = {name: rung.number(menu) for name, menu in menus.items()}
+    return bind(partial.schedule, {**chosen, **numbers})
 
 
 def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
@@ -104,7 +99,7 @@ def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
         limit = board.until(SHARE) if board.has_schedule else NO_DEADLINE
         try:
             with limit.kept():
-                schedule = filled(space, (), {}, rung)
+                schedule = filled(space.start(), {}, rung)
                 if schedule in seen or not space.verdict(schedule):
                     continue
                 seen.add(schedule)

@@ -10,7 +10,7 @@ or at the outermost level where windows slide, and computes nothing inside the l
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 
 import numpy as np
 from attrs import evolve, frozen
@@ -21,10 +21,12 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded, Found
-from spaces.enumerate.frontier import Frontier, ResidualPath, depth_of, store_depths
+from spaces.enumerate.frontier import ResidualPath, depth_of, store_depths
 from spaces.enumerate.ladder import RUNGS, filled, incumbents, priced
-from spaces.enumerate.menus import FuncMenu, entry_parameters
+from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.decided_part import decided_part
+from spaces.enumerate.process.partial import PartialSchedule
+from spaces.enumerate.process.placing import may_be_inlined
 from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
@@ -33,7 +35,7 @@ from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.inlining import inlined_functions
-from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 COMPLETING = 0.125
@@ -42,12 +44,15 @@ COMPLETING = 0.125
 
 @frozen
 class _State:
-    """A half-decided schedule: entries (producers first) with parameters, and their numbers."""
+    """A half-decided schedule, the numbers of its parameters, and its cost."""
 
-    entries: tuple[FuncSchedule, ...]
-    frontier: Frontier
+    partial: PartialSchedule
     numbers: Mapping[str, int]
     cost: float
+
+    def entries(self, decided: Collection[str]) -> tuple[FuncSchedule, ...]:
+        """The entries of some Funcs, producers first, with parameters."""
+        return tuple(one for one in self.partial.state.entries if one.name in decided)
 
 
 @frozen
@@ -99,13 +104,15 @@ class Stagewise:
         space = space.of_patterns
         yield from incumbents(space, model, board)
         task = _Task(space, model, board, self.lattice, board.until(share))
-        states = [_State((), Frontier({}), {}, 0.0)]
-        steps = len(space.menus) + 1
+        start = _underived(space.start())
+        states = [_State(start, {}, 0.0)]
+        names = [function.name for function in reversed(start.state.pipeline.functions)]
+        steps = len(names) + 1
         try:
-            for step, (name, menu) in enumerate(space.menus.items(), start=1):
+            for step, name in enumerate(names, start=1):
                 yield Expanded(step, steps, name)
                 with board.until(share * (1 - COMPLETING)).kept():
-                    states = task.decided(states, menu, max(self.width, board.limits.top))
+                    states = task.decided(states, names[:step], max(self.width, board.limits.top))
                 yield board.scored
         except OutOfTime:
             yield from task.completions(states)
@@ -136,22 +143,21 @@ class _Task:
     lattice: int
     deadline: Deadline
 
-    def decided(self, states: list[_State], menu: FuncMenu, width: int) -> list[_State]:
-        """The ``width`` cheapest legal states after one more Func is decided."""
+    def decided(self, states: list[_State], names: list[str], width: int) -> list[_State]:
+        """The ``width`` cheapest legal states after the last of some Funcs is decided."""
         if not states:
             return []
-        decided = [entry.name for entry in states[0].entries]
-        part = decided_part(self.space.pipeline, frozenset((*decided, menu.function.name)))
-        return self.cheapest(part, list(self.candidates(part, states, menu)), width)
+        part = decided_part(states[0].partial.state.pipeline, frozenset(names))
+        return self.cheapest(part, list(self.candidates(part, states, names)), width)
 
     def completions(self, states: list[_State]) -> Iterator[Event]:
         """Offers half-decided schedules, with the Funcs that are left as the ladder has them."""
         space, board = self.space, self.board
-        for state in states if states and states[0].entries else ():
+        for state in states if states and states[0].partial.state.entries else ():
             for rung in RUNGS:
                 try:
                     with self.deadline.kept():
-                        schedule = filled(space, state.entries, state.numbers, rung)
+                        schedule = filled(state.partial, state.numbers, rung)
                         if not space.verdict(schedule):
                             continue
                         cost = priced(space, self.model, board, schedule)
@@ -161,55 +167,54 @@ class _Task:
 
     def offered(self, state: _State) -> Iterator[Event]:
         """Offers a schedule in which every Func is decided."""
-        schedule = self.space.schedule(state.entries)
-        found = Found(state.cost, bind(schedule, state.numbers))
-        yield from self.board.offer(found)
+        schedule = bind(state.partial.schedule, state.numbers)
+        yield from self.board.offer(Found(state.cost, schedule))
 
     def candidates(
-        self, part: Pipeline, states: list[_State], menu: FuncMenu
+        self, part: Pipeline, states: list[_State], names: list[str]
     ) -> Iterator[_Candidate]:
-        """Every undominated decision about a Func, for each state."""
+        """Every undominated decision about the last of some Funcs, for each state."""
+        *_, name = names
         for state in states:
-            path = state.frontier.path(menu.function.name)
-            for entry in self._entries(state, menu, path):
+            path = state.partial.state.frontier.path(name)
+            for after in state.partial.ways(name, self._wanted(state, names)):
                 self.board.considered += 1
-                after = _State(
-                    (entry, *state.entries),
-                    state.frontier.after(menu.function, entry),
-                    state.numbers,
-                    np.inf,
-                )
-                candidate = self._scored(part, after, self._free(after, entry, path))
+                decided = _State(after, state.numbers, np.inf)
+                candidate = self._scored(part, decided, self._free(decided, names, path))
                 if candidate is not None:
                     yield candidate
 
-    def _entries(self, state: _State, menu: FuncMenu, path: ResidualPath) -> Iterator[FuncSchedule]:
-        """The decisions to try: only inlining, if inlining computes nothing twice; all decisions in
-        a restricted space.
+    def _wanted(self, state: _State, names: list[str]) -> Callable[[FuncSchedule], bool]:
+        """Which entries of the last of some Funcs to try: only the inlined one, if inlining
+        computes nothing twice; all of them in a restricted space.
         """
         if self.space.where:
-            return menu.entries(path)
-        name = menu.function.name
-        decided = frozenset(entry.name for entry in state.entries)
-        part = decided_part(self.space.pipeline, decided)
-        if menu.may_inline and is_read_once(part, Schedule(state.entries), name):
-            return iter((menu.inlined,))
-        return undominated(menu, path)
+            return lambda entry: True
+        *decided, name = names
+        process = state.partial.state
+        if may_be_inlined(process, name):
+            part = decided_part(process.pipeline, frozenset(decided))
+            if is_read_once(part, Schedule(state.entries(decided)), name):
+                return lambda entry: entry.compute.is_inline
+        path = process.frontier.path(name)
+        return lambda entry: is_undominated(entry, path)
 
-    def _free(self, state: _State, entry: FuncSchedule, path: ResidualPath) -> tuple[str, ...]:
-        """The parameters to choose together: those of a new entry and, if they are not too many,
-        those of the loops around it.
+    def _free(self, state: _State, names: list[str], path: ResidualPath) -> tuple[str, ...]:
+        """The parameters to choose together: those of the entry of the last of some Funcs and, if
+        they are not too many, those of the loops around it.
         """
+        entries = {one.name: one for one in state.entries(names)}
+        entry = entries[names[-1]]
         own = entry_parameters(entry)
         around = path[: depth_of(path, entry.compute)]
-        roots = [e for e in state.entries if around and e.name == around[0].func]
-        shared = tuple(n for e in roots for n in entry_parameters(e))
+        shared = entry_parameters(entries[around[0].func]) if around else ()
         both = (*own, *shared)
-        size = self.space.structure(_only(state.entries, both, {})).size
+        size = _structure(state, names, both, {}).size
         return both if size <= self.lattice else own
 
-    def _scored(self, part: Pipeline, state: _State, free: tuple[str, ...]) -> _Candidate | None:
-        structure = self.space.structure(_only(state.entries, free, state.numbers))
+    def _scored(self, part: Pipeline, state: _State, free: Collection[str]) -> _Candidate | None:
+        names = [function.name for function in part.functions]
+        structure = _structure(state, names, free, state.numbers)
         try:
             batch = Batch.of(part, structure.schedule, structure.columns, memo=self.space.memo)
         except UnboundedError:
@@ -252,12 +257,13 @@ class _Task:
 
     def polished(self, state: _State) -> _State:
         """The complete state with the numbers of each Func chosen again, while others are fixed."""
-        for entry in state.entries:
+        pipeline = state.partial.state.pipeline
+        for entry in state.partial.state.entries:
             free = entry_parameters(entry)
             if free:
-                candidate = self._scored(self.space.pipeline, state, free)
+                candidate = self._scored(pipeline, state, free)
                 if candidate is not None:
-                    better = self._legal(self.space.pipeline, candidate).chosen
+                    better = self._legal(pipeline, candidate).chosen
                     state = min(state, better, key=lambda s: s.cost)
         return state
 
@@ -274,16 +280,19 @@ def _drop_unwanted(
         costs.flat[index] = np.inf
 
 
-def undominated(menu: FuncMenu, path: ResidualPath) -> Iterator[FuncSchedule]:
-    """The entries of a Func without those that [S19] shows to be dominated."""
-    for entry in menu.entries(path):
-        compute = depth_of(path, entry.compute)
-        following = path[compute].kind if 0 < compute < len(path) else None
-        if following is LoopKind.VECTORIZED:
-            continue
-        stores = store_depths(path, compute)
-        if compute == 0 or depth_of(path, entry.store) in (*stores[:2], stores[-1]):
-            yield entry
+def is_undominated(entry: FuncSchedule, path: ResidualPath) -> bool:
+    """Whether [S19] does not show the entry of a Func to be dominated.
+
+    Args:
+        entry: the entry, or a part of it.
+        path: the loops around the uses of the Func.
+    """
+    compute = depth_of(path, entry.compute)
+    following = path[compute].kind if 0 < compute < len(path) else None
+    if following is LoopKind.VECTORIZED:
+        return False
+    stores = store_depths(path, compute)
+    return compute == 0 or depth_of(path, entry.store) in (*stores[:2], stores[-1])
 
 
 def is_read_once(pipeline: Pipeline, schedule: Schedule, buffer: str) -> bool:
@@ -305,8 +314,18 @@ def is_read_once(pipeline: Pipeline, schedule: Schedule, buffer: str) -> bool:
     return moving >= set(stage.dimensions)
 
 
-def _only(
-    entries: tuple[FuncSchedule, ...], free: tuple[str, ...], numbers: Mapping[str, int]
-) -> Schedule:
-    """A schedule that leaves only some parameters open."""
-    return bind(Schedule(entries), {n: v for n, v in numbers.items() if n not in free})
+def _structure(
+    state: _State, decided: Collection[str], free: Collection[str], numbers: Mapping[str, int]
+) -> Structure:
+    """The structure of some Funcs that leaves only some parameters open."""
+    whole = state.partial.state
+    schedule = Schedule(state.entries(decided), whole.pipeline.derivations)
+    bound = bind(schedule, {n: v for n, v in numbers.items() if n not in free})
+    return Structure(bound, {name: whole.menus[name] for name in parameters(bound)})
+
+
+def _underived(partial: PartialSchedule) -> PartialSchedule:
+    """The partial schedule that decides against all derivations."""
+    while partial.decision is not None and not partial.decision.func:
+        partial = partial.take(next(one for one in partial.options if one.is_plain))
+    return partial

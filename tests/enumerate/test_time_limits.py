@@ -94,7 +94,7 @@ def test_without_time_to_price_it_a_schedule_has_an_infinite_cost(clock: Clock) 
 
 def test_the_ladder_has_blocks_of_threads_on_a_gpu() -> None:
     space = small_space(chain(), GPU)
-    filling = filled(space, (), {}, RUNGS[0])
+    filling = filled(space.start(), {}, RUNGS[0])
     for entry in filling.funcs:
         kinds = {loop.kind for loop in entry.stages[0].loops}
         assert {LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD} <= kinds
@@ -103,12 +103,12 @@ def test_the_ladder_has_blocks_of_threads_on_a_gpu() -> None:
 def test_the_ladder_keeps_options_and_fixed_entries() -> None:
     inlined = ScheduleSpace(chain(), FOUR_CORES, Options(placements=("inline",)))
     for rung in RUNGS:
-        filling = filled(inlined, (), {}, rung)
+        filling = filled(inlined.start(), {}, rung)
         assert filling.of("a").compute.is_inline
         assert filling in inlined
-    other = filled(small_space(chain(), FOUR_CORES), (), {}, RUNGS[0])
+    other = filled(small_space(chain(), FOUR_CORES).start(), {}, RUNGS[0])
     fixed = Schedule((other.of("b"),))
-    filling = filled(small_space(chain(), FOUR_CORES, fixed=fixed), (), {}, RUNGS[1])
+    filling = filled(small_space(chain(), FOUR_CORES, fixed=fixed).start(), {}, RUNGS[1])
     assert filling.of("b") == other.of("b")
 
 
@@ -127,7 +127,7 @@ def test_a_stagewise_search_completes_what_it_has_decided_when_its_time_ends(clo
 
 
 def _price(space: ScheduleSpace, rung) -> float:
-    filling = filled(space, (), {}, rung)
+    filling = filled(space.start(), {}, rung)
     model = cost_model("reuse", space.device)
     return float(model.cost(Batch.of(space.pipeline, filling)))
 
@@ -155,7 +155,7 @@ def test_beams_keep_the_placements_and_the_storage_of_the_space() -> None:
 
 
 def test_beams_keep_fixed_entries() -> None:
-    other = filled(small_space(chain(), FOUR_CORES), (), {}, RUNGS[0])
+    other = filled(small_space(chain(), FOUR_CORES).start(), {}, RUNGS[0])
     fixed = Schedule((other.of("b"),))
     space = small_space(chain(), FOUR_CORES, fixed=fixed)
     done = best(search(space, "reuse", Beam(depth=2, width=5), Limits(top=3)))

@@ -28,7 +28,7 @@ from spaces.model.deadline import ask_clock
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.parameters import bind
-from spaces.model.schedules.schedule import Schedule
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 Chooser: TypeAlias = Callable[[DecisionPoint], DecisionOption]
 """Chooses an option of each decision."""
@@ -177,6 +177,34 @@ class PartialSchedule:
         schedules have not.
         """
         return self.completed(lambda decision: chosen.choice(decision.options))
+
+    def ways(
+        self, func: str, keeps: Callable[[FuncSchedule], bool] = lambda entry: True
+    ) -> Iterator[PartialSchedule]:
+        """The partial schedules once a Func is decided: one for each way to decide it, lazily, in
+        the order of the options.
+
+        Args:
+            func: the next Func to decide.
+            keeps: whether ways with an entry of the Func are wanted; asked after each decision,
+                so parts of the entry may still be those of the default schedule.
+        """
+        stack: list[Iterator[PartialSchedule]] = [iter((self,))]
+        while stack:
+            ask_clock()
+            partial = next(stack[-1], None)
+            if partial is None:
+                stack.pop()
+                continue
+            state = partial.state
+            entry = next((one for one in state.entries if one.name == func), None)
+            draft = entry or (state.draft if state.draft and state.draft.name == func else None)
+            if draft is not None and not keeps(draft):
+                continue
+            if entry is not None:
+                yield partial
+            else:
+                stack.append(map(partial._after, partial._offered()))
 
     def towards(self, schedule: Schedule) -> Iterator[PartialSchedule]:
         """The partial schedules on the way to ``schedule``, up to names of loops: this one first,

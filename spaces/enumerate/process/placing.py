@@ -58,15 +58,14 @@ class PlaceTopic:
             if entry.name == self.func:
                 yield DecisionOption(f"{self.func} as given", {}, state.with_draft(entry).decided())
                 return
-        function = state.function(self.func)
-        plain = FuncSchedule.default(function, stored=False)
+        plain = FuncSchedule.default(state.function(self.func), stored=False)
         is_output = self.func in state.pipeline.outputs
         placements = state.choices.placements
         is_read = is_output or any(n != self.func for n in state.pipeline.consumers(self.func))
         # Root comes first: inlined pyramids would be so large that iterating finds nothing legal.
         if is_read and ("root" in placements or is_output):
             yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
-        if not is_read or ("inline" in placements and function.is_pure and not is_output):
+        if not is_read or may_be_inlined(state, self.func):
             yield DecisionOption(
                 f"{self.func}.compute_inline()",
                 {self.name: str(INLINE)},
@@ -102,6 +101,13 @@ class PlaceTopic:
             {self.name: part},
             state.with_draft(entry).then(*topics, *hoist, *storage, CloseTopic(self.func)),
         )
+
+
+def may_be_inlined(state: ProcessState, func: str) -> bool:
+    """Whether a Func may be inlined by a decision."""
+    is_given = any(entry.name == func for entry in state.given)
+    is_pure = state.function(func).is_pure and func not in state.pipeline.outputs
+    return "inline" in state.choices.placements and is_pure and not is_given
 
 
 def storage_topics(state: ProcessState, func: str) -> Iterator[Topic]:
