@@ -195,7 +195,7 @@ def _counts(
         return [space.bounds(seconds=deadline.left)]
     if candidates <= EXACT_UP_TO:
         return [_counted(space, deadline)]
-    if not space.decides_loops:
+    if space.only_patterns:
         return [_estimated(space, seed, deadline.left)]
     bounds = space.bounds(seconds=BOUNDING * deadline.left)
     try:

@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 
 from spaces.constraints.solver.universe import Assignment, Decision, Universe
 from spaces.enumerate.menus import FixedMenu, FuncMenu, Orders
+from spaces.enumerate.options import OF_PATTERNS
 from spaces.enumerate.sizes_of_space import shown_size
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import ask_clock
@@ -21,7 +22,16 @@ def universe(space: ScheduleSpace) -> Universe:
     The universe has the same legal schedules as the space. The decisions of a Func are called
     ``F.compute``, ``F.store``, ``F.root`` and ``F.inner``; a decision about a factor has the name
     of the parameter. A choice with a single option is not a decision.
+
+    Raises:
+        ValueError: the space decides more than placements, store levels and whole patterns.
     """
+    if beyond := sorted(OF_PATTERNS.intersection(space.options.directives)):
+        raise ValueError(
+            f"The options of {space.pipeline.name} have the directives {', '.join(beyond)}; a "
+            "universe has placements, store levels and whole patterns only: give Options with "
+            "directives=()."
+        )
     options = {name: _FuncOptions.of(space, name) for name in space.menus}
     decisions = tuple(d for found in options.values() for d in found.decisions)
 

@@ -16,9 +16,9 @@ def explain_empty(space: ScheduleSpace, *, seconds: float = 10.0) -> Emptiness:
 
     The set is minimal: without one of these rules, or with another option for one of these
     decisions, a schedule might be legal. ``seconds`` is the time limit; after it the answer is
-    ``unknown``. Where loops are decided one by one, only the schedules of whole patterns are
-    explained; if none of them is legal, the answer is ``unknown``, too, with the rules and options
-    that exclude them.
+    ``unknown``. Of a space that has more than patterns, only the schedules of whole patterns alone
+    are explained; if none of them is legal, the answer is ``unknown``, too, with the rules and
+    options that exclude them.
 
     Raises:
         ValueError: a restriction names a loop that no pattern has.
@@ -26,9 +26,11 @@ def explain_empty(space: ScheduleSpace, *, seconds: float = 10.0) -> Emptiness:
     deadline = Deadline.after(seconds)
     try:
         with deadline.kept():
-            decisions = universe(space.of_patterns)
+            whole = space.of_patterns
+            bare = evolve(whole, options=evolve(whole.options, directives=()))
+            decisions = universe(bare)
     except OutOfTime:
         return Emptiness("unknown")
     found = explain_universe(decisions, space.device, seconds=deadline.left)
-    is_part = space.decides_loops and found.answer == "empty"
+    is_part = not space.only_patterns and found.answer == "empty"
     return evolve(found, answer="unknown") if is_part else found

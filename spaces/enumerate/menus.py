@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
@@ -13,7 +12,7 @@ from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.counting import features
 from spaces.enumerate.census import CandidateBlock, NestLoops, NestWays
-from spaces.enumerate.frontier import ResidualPath, open_depths, store_depths
+from spaces.enumerate.frontier import ResidualPath, store_depths
 from spaces.enumerate.options import Options
 from spaces.enumerate.path_form import PathForm
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, Maker, Pattern, Shape, made_by
@@ -124,22 +123,6 @@ class FuncMenu:
             for loop, level in zip(order.loops, levels, strict=True)
         )
 
-    def entries(self, path: ResidualPath) -> Iterator[FuncSchedule]:
-        """Every schedule of the Func, given the loops that enclose its uses.
-
-        Does not check whether a schedule is legal.
-        """
-        if self.may_inline:
-            yield self.inlined
-        if self.may_root:
-            yield from (self._entry(orders, ROOT, ROOT) for orders in self.root.values())
-        if self.may_move:
-            for compute in open_depths(path):
-                stores = store_depths(path, compute) if self.stores_outside else [compute]
-                for store, orders in itertools.product(stores, self.inner.values()):
-                    if fits(orders, {step.kind for step in path[:compute]}):
-                        yield self._entry(orders, _level(path, compute), _level(path, store))
-
     @property
     def inlined(self) -> FuncSchedule:
         """The entry of the inlined Func, with the domain order of the default schedule."""
@@ -171,10 +154,6 @@ class FixedMenu(FuncMenu):
             entry=entry,
         )
 
-    def entries(self, path: ResidualPath) -> Iterator[FuncSchedule]:
-        """The given schedule."""
-        yield self.entry
-
     def levels(self, path: PathForm) -> Iterator[PathForm | None]:
         """The given compute level, or root if no loop of the path is it; None if it is inlined."""
         compute = self.entry.compute
@@ -204,7 +183,7 @@ def func_menus(
     menus = {
         function.name: FixedMenu.of(function, given[function.name])
         if function.name in given
-        else _func_menu(pipeline, function, device, options, extents[function.name])
+        else _func_menu(pipeline, function, device, options, extents.get(function.name, {}))
         for function in reversed(pipeline.functions)
     }
     return {name: evolve(menu, named=named) for name, menu in menus.items()}
@@ -303,8 +282,9 @@ def _shape(
 def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
     """The extents of each Func, by Var, at the estimates; empty without estimates."""
     default = Schedule.default(pipeline)
+    used = {n for f in pipeline.functions for n in f.callees if n != f.name} | {*pipeline.outputs}
     everything = default.with_funcs(
-        FuncSchedule(f.name, f.stages, ROOT, ROOT) for f in default.funcs
+        FuncSchedule(f.name, f.stages, ROOT, ROOT) if f.name in used else f for f in default.funcs
     )
     formulas = features(pipeline, everything)
     try:

@@ -43,6 +43,24 @@ OPTIONAL_DIRECTIVES = (
 )
 """Directives that a space may use or leave out."""
 
+OF_PATTERNS = frozenset(
+    (
+        "compute_with",
+        "in_",
+        "clone_in",
+        "rfactor",
+        "hoist_storage",
+        "store_in",
+        "reorder_storage",
+        "fold_storage",
+        "align_storage",
+        "bound_storage",
+        "bound",
+        "align_bounds",
+    )
+)
+"""Those that a space may also use where Funcs have whole patterns of loops."""
+
 
 def _positive(_: object, attribute: Any, values: tuple[int, ...]) -> None:
     if not values or any(v < 1 for v in values) or len(set(values)) != len(values):

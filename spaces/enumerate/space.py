@@ -30,7 +30,7 @@ from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstima
 from spaces.enumerate.events import Counted, Ranked
 from spaces.enumerate.fixed import mistakes_in_fixed
 from spaces.enumerate.menus import FuncMenu, func_menus
-from spaces.enumerate.options import Options, default_options
+from spaces.enumerate.options import OF_PATTERNS, Options, default_options
 from spaces.enumerate.patterns import LOOP_BY_LOOP
 from spaces.enumerate.positions import Positions
 from spaces.enumerate.process.decision import FormParts, parts_of
@@ -137,6 +137,13 @@ class ScheduleSpace:
         """Whether the options decide the loops of Funcs one by one."""
         names = (*self.options.root, *self.options.inner)
         return any(name in LOOP_BY_LOOP for name in names)
+
+    @property
+    def only_patterns(self) -> bool:
+        """Whether the options decide nothing but placements, store levels, whole patterns of loops,
+        and their factors.
+        """
+        return not self.decides_loops and OF_PATTERNS.isdisjoint(self.options.directives)
 
     @cached_property
     def of_patterns(self) -> ScheduleSpace:
@@ -299,11 +306,6 @@ class ScheduleSpace:
     def schedule(self, entries: tuple[FuncSchedule, ...]) -> Schedule:
         """The schedule of the rewritten pipeline with these entries."""
         return Schedule(entries, self.pipeline.derivations)
-
-    def structure(self, schedule: Schedule) -> Structure:
-        """A structure of the space with the menus of its parameters."""
-        factors = {n: m for menu in self.menus.values() for n, m in menu.factors.items()}
-        return Structure(schedule, {name: factors[name] for name in parameters(schedule)})
 
     def legal(self, structure: Structure) -> NDArray[np.bool_]:
         """Which choices of a structure are legal and satisfy the restrictions, in the shape of its
@@ -501,9 +503,7 @@ class ScheduleSpace:
 
         It is exact, and immediate also for an astronomic space.
         """
-        if self.decides_loops:
-            return upper_limit(self._first)
-        return self._census.total
+        return self._census.total if self.only_patterns else upper_limit(self._first)
 
     def candidate(self, index: int) -> Schedule:
         """The candidate of an index below :attr:`candidates`, legal or not.
@@ -518,13 +518,13 @@ class ScheduleSpace:
     def draws(self, seed: int = 0) -> Iterator[Draw]:
         """Random schedules without end, legal and illegal ones, independent of each other.
 
-        Where whole patterns are the options of Funcs, all candidates have the same chance, and so
-        have all legal schedules. Where loops are decided one by one, a Func is decided after the
-        other, and again if it breaks a rule; simple decisions are likelier than others, and the
-        weights make up for that.
+        In a space of patterns alone (:attr:`only_patterns`) all candidates have the same chance,
+        and so have all legal schedules. In other spaces a Func is decided after the other, and
+        again if it breaks a rule; simple decisions are likelier than others, and the weights make
+        up for that.
         """
         chosen = random.Random(seed)
-        start = self.start() if self.decides_loops else None
+        start = None if self.only_patterns else self.start()
         while True:
             yield self._candidate_drawn(chosen) if start is None else self._way_drawn(start, chosen)
 
@@ -545,7 +545,7 @@ class ScheduleSpace:
         self, samples: int = 200, seed: int = 0, *, seconds: float = math.inf
     ) -> CountEstimate | WeightedEstimate:
         """An estimate of :meth:`count` from random schedules: at most ``samples``, fewer if the
-        time ends before. A weighted one where loops are decided one by one.
+        time ends before. A weighted one unless the space has :attr:`only_patterns`.
 
         Raises:
             ValueError: ``samples`` is less than 1.
@@ -569,10 +569,10 @@ class ScheduleSpace:
         try:
             for draw in deadline.each(itertools.islice(self.draws(seed), samples)):
                 drawn, legal, total = drawn + 1, legal + bool(draw.verdict), total + draw.weight
-                if self.decides_loops:
-                    yield WeightedEstimate(self.candidates, drawn, legal, total / drawn)
-                else:
+                if self.only_patterns:
                     yield CountEstimate(self.candidates, drawn, legal)
+                else:
+                    yield WeightedEstimate(self.candidates, drawn, legal, total / drawn)
         except OutOfTime:
             if not drawn:
                 raise TimeoutError(
@@ -583,8 +583,8 @@ class ScheduleSpace:
     def sample(
         self, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
     ) -> list[Schedule]:
-        """Legal schedules, sampled independently, so a schedule may come twice; uniformly, unless
-        loops are decided one by one: see :meth:`draws`, which has their weights.
+        """Legal schedules, sampled independently, so a schedule may come twice; uniformly if the
+        space has :attr:`only_patterns`: see :meth:`draws`, which has the weights of the others.
 
         Args:
             count: the number of schedules.

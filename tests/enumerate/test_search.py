@@ -184,6 +184,18 @@ def test_stage_by_stage_finds_the_minimum_of_small_spaces(make) -> None:
     assert stages.best[0].cost <= everything.best[0].cost * 1.01
 
 
+def test_stage_by_stage_decides_further_directives() -> None:
+    """This model wants bounds of each Func, which no pattern has."""
+
+    def without_bounds(batch: Batch) -> np.ndarray:
+        return np.array(3.0 - sum(bool(entry.bounds) for entry in batch.schedule.funcs))
+
+    options = attrs.evolve(FEW, placements=("root",), directives=("align_bounds", "in_"))
+    done = best(search(ScheduleSpace(blur(), FOUR_CORES, options), without_bounds, "stagewise"))
+    assert done.best[0].cost == 1.0
+    assert all(entry.bounds for entry in done.best[0].schedule.funcs)
+
+
 def test_stage_by_stage_finds_what_people_write() -> None:
     """Strips or tiles in parallel, vectors along rows, and a window that slides line by line."""
     done = best(

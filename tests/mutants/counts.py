@@ -11,6 +11,22 @@ _POSITIONS = ("test_positions.py",)
 
 COUNTS = (
     Mutant(
+        "further-directives-not-counted",
+        "ScheduleSpace.only_patterns",
+        "OF_PATTERNS.isdisjoint(self.options.directives)",
+        "True",
+        "Candidates and draws have only the patterns of a space, without its further directives.",
+        ("process/test_universes.py", "process/test_random_ways.py"),
+    ),
+    Mutant(
+        "stages-only-plain",
+        "PartialSchedule.ways",
+        "map(partial._after, partial._offered())",
+        "map(partial._after, [next(partial._offered())])",
+        "Stagewise takes the first option of each decision.",
+        ("test_search.py",),
+    ),
+    Mutant(
         "related-factors-counted-apart",
         "_components",
         "found.append(joined)",

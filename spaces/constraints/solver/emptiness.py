@@ -43,7 +43,7 @@ class Emptiness:
             return "The space is not empty."
         if self.answer == "unknown" and not self.rules:
             return "Whether the space is empty is unknown: the time was up."
-        which = "" if self.answer == "empty" else " of whole patterns (Options.small)"
+        which = "" if self.answer == "empty" else " of whole patterns alone"
         lines = [f"No schedule{which} is legal. Together, this excludes all of them:"]
         lines += [f"  {_reason(label)}" for label in self.rules]
         lines += [f"  {_menu(decision)}" for decision in self.decisions]

@@ -138,9 +138,20 @@ def test_of_a_space_that_decides_loops_one_by_one_the_patterns_are_explained() -
     space = ScheduleSpace(line(20), CPU)
     found = explain_empty(space)
     assert found.answer == "unknown"
-    assert str(found).startswith("No schedule of whole patterns (Options.small) is legal.")
+    assert str(found).startswith("No schedule of whole patterns alone is legal.")
     assert "bounds.smaller-than-tile of f" in str(found)
     assert next(iter(space))
+
+
+def test_of_a_space_with_further_directives_the_patterns_are_explained() -> None:
+    """Others may help, so the answer is unknown."""
+    inlined = Options(placements=("inline",), root=("strips",), row_tiles=(64,), lanes=(1,))
+    alone = ScheduleSpace(blur(20, 20), CPU, inlined)
+    assert explain_empty(alone).answer == "empty"
+    space = attrs.evolve(alone, options=attrs.evolve(inlined, directives=("align_bounds",)))
+    assert explain_empty(space) == attrs.evolve(explain_empty(alone), answer="unknown")
+    with pytest.raises(ValueError, match="the directives align_bounds; a universe has"):
+        universe(space)
 
 
 TILES = Options(row_tiles=(64, 128), tiles=(8, 32), lanes=(1,))

@@ -17,7 +17,12 @@ from tests.enumerate.process.test_universes import UNIVERSES
 
 @pytest.mark.parametrize(
     ("universe", "draws"),
-    [("tails", 400), ("fuses", 400), ("blocks and threads", 500)],
+    [
+        ("tails", 400),
+        ("fuses", 400),
+        ("blocks and threads", 500),
+        ("whole patterns and storage", 400),
+    ],
 )
 def test_the_mean_weight_is_the_number_of_schedules(universe: str, draws: int) -> None:
     space = ScheduleSpace(*UNIVERSES[universe])

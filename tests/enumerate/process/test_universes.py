@@ -48,6 +48,12 @@ def options(
     )
 
 
+def patterns(*directives: str, **more) -> Options:
+    """Whole patterns and further directives."""
+    few = {"root": ("strips",), "row_tiles": (16,), "tiles": (4, 64), "lanes": (1,)}
+    return Options(directives=directives, **{**few, **more})
+
+
 UNIVERSES = {
     "vectors and unrolled loops of one stage": (
         line(12), FOUR_CORES,
@@ -121,6 +127,19 @@ UNIVERSES = {
         options("loops", "in_", "vectorize", placements=("inline", "root")),
     ),
     "wrappers": (copied(16), FOUR_CORES, options("loops", "in_", "vectorize")),
+    "whole patterns and storage": (
+        blur(64, 8), FOUR_CORES, patterns("hoist_storage", "store_in"),
+    ),
+    "whole patterns and bounds": (
+        line(48), FOUR_CORES, patterns("bound", "align_bounds", row_tiles=(16, 64)),
+    ),
+    "whole patterns and wrappers": (
+        copied(64), FOUR_CORES, patterns("in_", row_tiles=(64, 128)),
+    ),
+    "whole patterns and clones": (
+        two_outputs(16), FOUR_CORES,
+        patterns("clone_in", placements=("root", "at"), storage="compute"),
+    ),
     "blocks and threads": (
         line(64), GPU,
         options("loops", "split", "gpu_blocks", "gpu_threads", splits=1, largest_factor=32),
