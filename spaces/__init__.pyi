@@ -343,10 +343,6 @@ from spaces.cost.registry import (
     register_cost_model as register_cost_model,
     UnknownModelError as UnknownModelError,
 )
-from spaces.cost.measurer import (
-    Measurer as Measurer,
-    Measurement as Measurement,
-)
 
 # Spaces of schedules
 from spaces.enumerate.space import ScheduleSpace as ScheduleSpace
@@ -454,6 +450,19 @@ from spaces.enumerate.events import (
     Done as Done,
     Found as Found,
 )
+
+# Measuring
+from spaces.cost.measurer import (
+    Measurer as Measurer,
+    Measurement as Measurement,
+    RunOutcome as RunOutcome,
+)
+from backend.measuring.local import (
+    LocalMeasurer as LocalMeasurer,
+    MeasuringError as MeasuringError,
+)
+from backend.measuring.task import MeasuringLimits as MeasuringLimits
+from backend.measuring.rounds import Rungs as Rungs
 
 # Apps
 from apps.catalog import APPS as APPS

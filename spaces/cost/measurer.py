@@ -1,8 +1,12 @@
-"""The protocol of measured costs: the times of compiled schedules."""
+"""Measured costs: what became of compiled schedules, and their times."""
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Sequence
+from enum import StrEnum
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 from attrs import frozen
@@ -11,19 +15,91 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 
 
+class RunOutcome(StrEnum):
+    """What became of a schedule that was to be measured."""
+
+    CORRECT = "correct"
+    """It ran, and its results are those of the trusted schedule."""
+    ILLEGAL = "illegal"
+    """It breaks a rule of the device."""
+    NOT_COMPILED = "not compiled"
+    """The compiler failed, or took too long or too much memory."""
+    REFUSED = "refused"
+    """It does not fit the sizes or the arguments of the run."""
+    CRASHED = "crashed"
+    """The process that ran it ended, for instance by a signal."""
+    HUNG = "hung"
+    """A run took too long."""
+    OUT_OF_MEMORY = "out of memory"
+    """There was not enough memory to run it."""
+    WRONG = "wrong"
+    """Its results differ from those of the trusted schedule."""
+
+
 @frozen
 class Measurement:
-    """The time of one schedule.
+    """What became of one schedule.
+
+    Each run has a run of the reference beside it, so that a moment in which the machine is slow
+    counts for both.
 
     Attributes:
-        schedule: the measured schedule.
-        seconds: the time of one run; None if the run failed.
-        failure: why the run failed, as a sentence; empty if it did not.
+        schedule: the schedule.
+        outcome: what became of it.
+        reason: why it has no times, as a sentence; empty if it is correct.
+        seconds: the time of each run, in order; fewer than of others if it was too slow to go on.
+        reference_seconds: for each of these runs the time of the reference in the same round.
+        compile_seconds: the time to verify and compile it; None if that failed.
     """
 
     schedule: Schedule
-    seconds: float | None
-    failure: str = ""
+    outcome: RunOutcome
+    reason: str = ""
+    seconds: tuple[float, ...] = ()
+    reference_seconds: tuple[float, ...] = ()
+    compile_seconds: float | None = None
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether it ran with the right results."""
+        return self.outcome is RunOutcome.CORRECT
+
+    @cached_property
+    def ratios(self) -> tuple[float, ...]:
+        """Its time divided by that of the reference, round by round."""
+        return tuple(
+            mine / theirs for mine, theirs in zip(self.seconds, self.reference_seconds, strict=True)
+        )
+
+    @property
+    def ratio(self) -> float:
+        """The median of :attr:`ratios`, infinite without times: below 1 it beats the reference."""
+        return statistics.median(self.ratios) if self.ratios else math.inf
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the true median of :attr:`ratios` lies with 95 % confidence."""
+        return interval_of_median(self.ratios) if self.ratios else (math.inf, math.inf)
+
+    @property
+    def median_seconds(self) -> float:
+        """The median time of a run, infinite without times."""
+        return statistics.median(self.seconds) if self.seconds else math.inf
+
+
+def interval_of_median(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
+    """The narrowest interval from one value to another that holds the median of what the values are
+    drawn from with this confidence, whatever its distribution. Of fewer than six values it is the
+    range of all, with less confidence.
+    """
+    ordered = sorted(values)
+    count = len(ordered)
+    outside, below = 0, 0.0  # how many values are left out at each end, and the chance of that
+    while True:
+        below += math.comb(count, outside) / 2**count
+        if below > (1 - confidence) / 2 or 2 * (outside + 1) >= count:
+            return ordered[max(outside - 1, 0)], ordered[min(count - outside, count - 1)]
+        outside += 1
 
 
 @runtime_checkable

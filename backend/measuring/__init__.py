@@ -1,0 +1,1 @@
+"""Times of compiled schedules, measured in processes of their own."""

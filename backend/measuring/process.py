@@ -1,0 +1,132 @@
+"""A worker process and its end: candidates may crash it, hang, or take all memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from multiprocessing.connection import Connection
+from typing import IO, Self
+
+from attrs import define, field
+
+from backend.measuring.task import MeasuringTask, Request, RunAnswer
+from spaces.cost.measurer import RunOutcome
+
+STARTING = 60.0
+"""Seconds in which a worker must be ready."""
+
+
+class WorkerLost(Exception):
+    """The worker did not answer. Its process is gone.
+
+    Attributes:
+        outcome: :attr:`RunOutcome.HUNG` or :attr:`RunOutcome.CRASHED`.
+    """
+
+    def __init__(self, outcome: RunOutcome, reason: str) -> None:
+        """Say what happened, as a sentence."""
+        super().__init__(reason)
+        self.outcome = outcome
+
+
+@define
+class Worker:
+    """A process that builds and runs schedules of one task. A context manager.
+
+    >>> with Worker.started(task) as worker:
+    ...     worker.ask(BuildRequest(0, schedule), seconds=60)
+    """
+
+    _process: subprocess.Popen[bytes]
+    _requests: Connection
+    _errors: IO[bytes] = field(repr=False)
+
+    @staticmethod
+    def started(task: MeasuringTask) -> Worker:
+        """A new process that is ready for requests.
+
+        Raises:
+            WorkerLost: it does not start.
+            NotImplementedError: the system is not Linux or another POSIX system.
+        """
+        if os.name != "posix":
+            raise NotImplementedError(
+                "Measuring in a process of its own needs Linux or another POSIX system: a worker "
+                "inherits a socket."
+            )
+        ours, theirs = socket.socketpair()
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "backend.measuring.worker", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=errors,
+                start_new_session=True,  # Ctrl-C is for the process that measures
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            )
+        worker = Worker(process, Connection(ours.detach()), errors)
+        try:
+            worker._requests.send(task)
+            worker._answered(STARTING, "start")
+        except (OSError, EOFError):
+            raise worker._lost() from None
+        except BaseException:
+            worker.close()
+            raise
+        return worker
+
+    def ask(self, request: Request, seconds: float) -> RunAnswer:
+        """The answer to a request.
+
+        Raises:
+            WorkerLost: the process ended, or did not answer in time and was killed.
+        """
+        try:
+            self._requests.send(request)
+            return self._answered(seconds, "answer")
+        except (OSError, EOFError):
+            raise self._lost() from None
+
+    def _answered(self, seconds: float, what: str) -> RunAnswer:
+        if not self._requests.poll(seconds):
+            self.close()
+            raise WorkerLost(RunOutcome.HUNG, f"It did not {what} within {seconds:g} s.")
+        answer: RunAnswer = self._requests.recv()
+        return answer
+
+    def _lost(self) -> WorkerLost:
+        code = self._process.wait()
+        self._errors.seek(0)
+        told = self._errors.read()[-2000:].decode(errors="replace").strip().splitlines()
+        self.close()
+        said = f" It said: {told[-1]}" if told else ""
+        return WorkerLost(RunOutcome.CRASHED, f"Its process ended with {_ending(code)}.{said}")
+
+    def close(self) -> None:
+        """Ends the process at once."""
+        self._process.kill()
+        self._process.wait()
+        self._requests.close()
+        self._errors.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _ending(code: int) -> str:
+    """How a process ended, in words."""
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"

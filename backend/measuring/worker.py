@@ -1,0 +1,142 @@
+"""The process that runs candidates: it reads requests and writes answers until its pipe ends.
+
+``python -m backend.measuring.worker FD`` takes the number of an inherited socket.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import resource
+import signal
+import sys
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+from attrs import define, field
+
+from backend.arguments import ArgumentError, Array
+from backend.measuring.task import (
+    BuildRequest,
+    CheckRequest,
+    ForgetRequest,
+    MeasuringTask,
+    NotLegalError,
+    Request,
+    RunAnswer,
+    TimedProgram,
+    TimeRequest,
+)
+from spaces.cost.measurer import RunOutcome
+
+INEXACT = 1e-3
+"""How far the floats of schedules that combine them in another order may differ, relative to the
+largest one.
+"""
+
+
+@define
+class Bench:
+    """The programs of a worker, and the results that they must have."""
+
+    task: MeasuringTask
+    programs: dict[int, TimedProgram] = field(factory=dict)
+    expected: dict[str, Array] | None = None
+    is_exact: bool = True
+
+    def answer(self, request: Request) -> RunAnswer:
+        """Does what is asked."""
+        try:
+            match request:
+                case BuildRequest():
+                    return self._built(request)
+                case CheckRequest(key):
+                    return self._checked(self.programs[key])
+                case TimeRequest(key):
+                    return RunAnswer(seconds=self.programs[key].seconds())
+                case ForgetRequest(key):
+                    self.programs.pop(key, None)
+        except MemoryError as error:
+            return RunAnswer(RunOutcome.OUT_OF_MEMORY, str(error) or "There is not enough memory.")
+        except ArgumentError as error:
+            return RunAnswer(RunOutcome.REFUSED, str(error))
+        return RunAnswer()
+
+    def _built(self, request: BuildRequest) -> RunAnswer:
+        start = time.perf_counter()
+        try:
+            self.programs[request.key] = self.task.make(self.task, request.schedule)
+        except NotLegalError as error:
+            return RunAnswer(RunOutcome.ILLEGAL, str(error))
+        except ArgumentError:
+            raise
+        except Exception as error:  # whatever a compiler raises concerns this candidate alone
+            return RunAnswer(RunOutcome.NOT_COMPILED, f"{type(error).__name__}: {error}")
+        return RunAnswer(seconds=time.perf_counter() - start)
+
+    def _checked(self, program: TimedProgram) -> RunAnswer:
+        found = program.run()
+        if self.expected is None:
+            self.expected = {name: array.copy() for name, array in found.items()}
+            self.is_exact = program.is_exact
+        is_exact = self.is_exact and program.is_exact
+        differences = (
+            _difference(name, found[name], wanted, is_exact)
+            for name, wanted in self.expected.items()
+        )
+        wrong = next(filter(None, differences), "")
+        return RunAnswer(RunOutcome.WRONG, wrong) if wrong else RunAnswer()
+
+
+def _difference(name: str, found: Array, wanted: Array, is_exact: bool) -> str:
+    """How an output differs from what it must be; empty if it does not."""
+    differs = ~((found == wanted) | ((found != found) & (wanted != wanted)))
+    if not is_exact and wanted.dtype.kind == "f":
+        finite = wanted[np.isfinite(wanted)]
+        most = float(np.abs(finite).max()) if finite.size else 0.0
+        differs &= ~(np.abs(found - wanted) <= INEXACT * most)
+    count = int(differs.sum())
+    if not count:
+        return ""
+    first = tuple(int(i) for i in np.argwhere(differs)[0])
+    return (
+        f"{count} of {wanted.size} values of {name} differ from those of the trusted schedule: at "
+        f"{list(reversed(first))}, innermost first, {found[first]} instead of {wanted[first]}."
+    )
+
+
+def limit_memory(extra_bytes: int) -> None:
+    """Lets this process have so much memory beside what it has now, where Linux tells how much."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return
+    limit = pages * resource.getpagesize() + extra_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def end_with_parent() -> None:
+    """Asks Linux to kill this process when its parent ends, also in the middle of a run."""
+    if sys.platform == "linux":
+        set_death_signal = 1
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+
+
+def main() -> None:
+    """Answers requests until there are no more."""
+    end_with_parent()
+    requests = Connection(int(sys.argv[1]))
+    try:
+        task: MeasuringTask = requests.recv()
+        limit_memory(task.memory_bytes)
+        bench = Bench(task)
+        requests.send(RunAnswer())
+        while True:
+            requests.send(bench.answer(requests.recv()))
+    except EOFError:
+        return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Candidates that crash, hang or compute wrong values on purpose: the factor of their split says
+how.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+
+import numpy as np
+from attrs import define
+
+from backend.arguments import Array
+from backend.measuring.cpu_program import CpuProgram, cpu_program
+from backend.measuring.task import MeasuringTask
+from spaces.model.schedules.domain_order import Split
+from spaces.model.schedules.schedule import Schedule
+
+CRASHES, HANGS, WRONG, GREEDY, REFUSES, ABORTS, STALLS, CRASHES_LATER, GREEDY_COMPILER = range(
+    2, 11
+)
+"""The factors of the saboteurs."""
+
+
+@define
+class Saboteur:
+    program: CpuProgram
+    factor: int
+    is_exact: bool = True
+    runs: int = 0
+
+    def run(self) -> Mapping[str, Array]:
+        found = dict(self.program.run())
+        if self.factor == CRASHES:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        elif self.factor == HANGS:
+            time.sleep(600)
+        elif self.factor == GREEDY:
+            np.ones(1 << 40, np.uint8)
+        elif self.factor == WRONG:
+            name = next(iter(found))
+            found[name] = found[name].copy()
+            found[name].flat[3] += 1
+        return found
+
+    def seconds(self) -> float:
+        self.runs += 1
+        if self.factor == CRASHES_LATER and self.runs == 2:
+            os._exit(3)
+        return self.program.seconds()
+
+
+def saboteur(task: MeasuringTask, schedule: Schedule) -> Saboteur:
+    """Compiles a schedule, or does not."""
+    records = [r for e in schedule.funcs for o in e.stages for r in o.splits]
+    factors = [r.factor for r in records if isinstance(r, Split)]
+    (factor,) = factors or (0,)
+    assert isinstance(factor, int)
+    if factor == REFUSES:
+        raise RuntimeError("this does not compile")
+    if factor == ABORTS:
+        os.abort()
+    if factor == STALLS:
+        time.sleep(600)
+    if factor == GREEDY_COMPILER:
+        np.ones(1 << 40, np.uint8)
+    return Saboteur(cpu_program(task, schedule), factor)

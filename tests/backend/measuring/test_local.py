@@ -1,0 +1,109 @@
+"""Measuring on this machine: times of good candidates, and what becomes of bad ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backend.measuring.local import LocalMeasurer, MeasuringError
+from backend.measuring.process import Worker
+from backend.measuring.rounds import Rungs
+from backend.measuring.task import MeasuringLimits
+from spaces.constraints.devices.device import device
+from spaces.cost.measurer import Measurer, RunOutcome
+from spaces.model.directives.directives import schedule
+from spaces.model.schedules.schedule import Schedule
+from tests.backend.measuring import saboteurs
+from tests.enumerate.pipelines import blur, copied
+
+FEW = MeasuringLimits(rounds=3, run_seconds=1.0, compile_seconds=5.0, memory_bytes=1 << 30)
+COPIED = copied(960)
+
+
+def split(factor: int) -> Schedule:
+    return schedule(COPIED).func("f").split("x", "x", "xi", factor).schedule
+
+
+def test_each_candidate_has_its_own_fate() -> None:
+    """A bad candidate costs no other one its times."""
+    good = [split(factor) for factor in (16, 32)]
+    bad = {
+        saboteurs.CRASHES: (RunOutcome.CRASHED, "signal SIGSEGV"),
+        saboteurs.HANGS: (RunOutcome.HUNG, "within 1 s"),
+        saboteurs.WRONG: (RunOutcome.WRONG, r"1 of 960 values of f differ .* at \[3\]"),
+        saboteurs.GREEDY: (RunOutcome.OUT_OF_MEMORY, "allocate"),
+        saboteurs.REFUSES: (RunOutcome.NOT_COMPILED, "this does not compile"),
+        saboteurs.ABORTS: (RunOutcome.NOT_COMPILED, "signal SIGABRT"),
+        saboteurs.CRASHES_LATER: (RunOutcome.CRASHED, "exit status 3"),
+        saboteurs.GREEDY_COMPILER: (RunOutcome.NOT_COMPILED, "allocate"),
+    }
+    every_round = Rungs(after=())
+    with LocalMeasurer(limits=FEW, rungs=every_round, make=saboteurs.saboteur) as measurer:
+        found = measurer.measure(COPIED, [good[0], *map(split, bad), good[1]])
+    first, *others, last = found
+    assert [one.schedule for one in found] == [good[0], *map(split, bad), good[1]]
+    for one in (first, last):
+        assert one.is_correct
+        assert len(one.seconds) == len(one.reference_seconds) == 3
+        assert 0 < one.ratio < 1000
+    assert [one.outcome for one in others] == [outcome for outcome, _ in bad.values()]
+    for one, (_, said) in zip(others, bad.values(), strict=True):
+        assert pytest.approx(one.ratio) == float("inf")
+        with pytest.raises(ValueError, match=said):
+            raise ValueError(one.reason)
+
+
+def test_a_compiler_that_stalls_is_stopped() -> None:
+    limits = MeasuringLimits(rounds=1, compile_seconds=0.5)
+    with LocalMeasurer(limits=limits, make=saboteurs.saboteur) as measurer:
+        (found,) = measurer.measure(COPIED, [split(saboteurs.STALLS)])
+    assert found.outcome is RunOutcome.NOT_COMPILED
+    assert found.reason == "It did not answer within 0.5 s."
+
+
+def test_illegal_schedules_and_sizes_that_do_not_fit_are_told() -> None:
+    with LocalMeasurer(limits=FEW, sizes={"f": [40]}) as measurer:
+        large, fine = measurer.measure(COPIED, [split(64), split(8)])
+    assert large.outcome is RunOutcome.REFUSED
+    assert fine.is_correct
+    pipe = blur(64, 64)
+    with LocalMeasurer(limits=FEW) as measurer:
+        wide = schedule(pipe).func("blur_y").vectorize("x", 128).schedule
+        (illegal,) = measurer.measure(pipe, [wide])
+    assert illegal.outcome is RunOutcome.ILLEGAL
+    assert "bounds." in illegal.reason
+
+
+def test_a_worker_serves_several_pipelines() -> None:
+    measurer: Measurer = LocalMeasurer(limits=FEW)
+    assert isinstance(measurer, Measurer)
+    with measurer:
+        for pipe in (COPIED, blur(64, 32), COPIED):
+            (found,) = measurer.measure(pipe, [Schedule.default(pipe)])
+            assert found.is_correct
+            assert found.compile_seconds is not None
+
+
+def test_the_trusted_schedule_must_work() -> None:
+    with (
+        LocalMeasurer(limits=FEW, make=saboteurs.saboteur, reference=split(2)) as measurer,
+        pytest.raises(MeasuringError, match=r"trusted schedule of f.* fails \(crashed\)"),
+    ):
+        measurer.measure(COPIED, [split(16)])
+
+
+def test_inputs_of_the_user_are_used() -> None:
+    image = np.zeros(960, np.uint8)
+    with LocalMeasurer(limits=FEW, inputs={"input": image}, device=device("cpu")) as measurer:
+        assert measurer.measure(COPIED, [split(16)])[0].is_correct
+    with (
+        LocalMeasurer(limits=FEW, inputs={"input": image[:3]}) as measurer,
+        pytest.raises(MeasuringError, match=r"fails \(refused\)"),
+    ):
+        measurer.measure(COPIED, [split(16)])
+
+
+def test_systems_without_sockets_to_inherit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backend.measuring.process.os.name", "nt")
+    with pytest.raises(NotImplementedError, match="needs Linux"):
+        Worker.started(None)  # type: ignore[arg-type]
