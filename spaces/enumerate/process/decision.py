@@ -6,7 +6,8 @@ schedule took an option can be read from its form, whatever its loops are called
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from types import EllipsisType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -30,12 +31,16 @@ class DecisionOption:
     Attributes:
         label: what the option does, as a directive if it adds one. Labels of a decision differ.
         claims: the parts of canonical forms that it decides.
-        after: the state after it is taken.
     """
 
     label: str
     claims: Claims = field(eq=False, repr=False)
-    after: ProcessState = field(eq=False, repr=False)
+    _after: ProcessState | Callable[[], ProcessState] = field(eq=False, repr=False)
+
+    @cached_property
+    def after(self) -> ProcessState:
+        """The state after it is taken. Most options are not: these need not make their state."""
+        return self._after() if callable(self._after) else self._after
 
     @property
     def is_plain(self) -> bool:

@@ -58,11 +58,15 @@ def _option(
 ) -> DecisionOption:
     """The outermost loops of a stage are fused with those of another one."""
     stage = StageOf(follower.name, companion.stage)
-    after = _replaced(state, evolve(follower, companions=(companion,)))
+
+    def after() -> ProcessState:
+        fused = _replaced(state, evolve(follower, companions=(companion,)))
+        return fused.then(*(AlignTopic(stage, place) for place in range(1, depth + 1)))
+
     return DecisionOption(
         f"{stage}.compute_with({companion.other}, {companion.loop})",
         {f"{stage} with": f"{companion.other} {depth}"},
-        after.then(*(AlignTopic(stage, place) for place in range(1, depth + 1))),
+        after,
     )
 
 
@@ -87,8 +91,7 @@ class AlignTopic:
         return f"{self.stage} align {self.place}"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        entries = (state.entry, *state.entries)
-        entry = next(one for one in entries if one.name == self.func)
+        entry = state.entry_of(self.func)
         loop = entry.stages[self.stage.stage].names[self.place - 1]
         (companion,) = entry.companions
         for align in state.choices.alignments:
