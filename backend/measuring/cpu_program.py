@@ -24,7 +24,6 @@ class CpuProgram:
     """A prepared run that is timed."""
 
     prepared: PreparedRun
-    is_exact: bool
 
     def run(self) -> Mapping[str, Array]:
         return self.prepared()
@@ -55,4 +54,4 @@ def cpu_program(task: MeasuringTask, schedule: Schedule) -> CpuProgram:
     if not isinstance(verdict, CheckedSchedule):
         raise NotLegalError(str(verdict))
     compiled = compile_cpu(verdict, threads=task.threads)
-    return CpuProgram(compiled.prepare(task.inputs, task.params, task.sizes), verdict.is_exact)
+    return CpuProgram(compiled.prepare(task.inputs, task.params, task.sizes))

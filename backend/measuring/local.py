@@ -47,8 +47,8 @@ class LocalMeasurer:
 
     Candidates compile and run in a process of their own. One that crashes it, hangs, or takes too
     much memory is reported as such, and the process is replaced for the next one. The results of
-    each must be those of the trusted schedule, bit for bit; floats may differ a little where a
-    schedule combines them in another order. Then all are timed in rounds, each in turn with the
+    each must be those of the trusted schedule: integers bit for bit, floats but for rounding. Then
+    all are timed in rounds, each in turn with the
     trusted schedule, so that a slow moment of the machine counts for all; those far behind the
     fastest are left out early.
 

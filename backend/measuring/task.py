@@ -18,11 +18,6 @@ from spaces.model.schedules.schedule import Schedule
 class TimedProgram(Protocol):
     """A compiled schedule with its arguments."""
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether its floats are combined in the order of the algorithm."""
-        ...
-
     def run(self) -> Mapping[str, Array]:
         """Runs once and returns the outputs."""
         ...

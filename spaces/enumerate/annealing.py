@@ -10,18 +10,14 @@ from attrs import frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.changes import PlacedSchedule
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.exhaustive import cheapest
 from spaces.enumerate.ladder import incumbents, offered
-from spaces.enumerate.menus import entry_parameters
-from spaces.enumerate.process.decision import FormParts
-from spaces.enumerate.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
-from spaces.enumerate.structure import Structure
 from spaces.model.deadline import OutOfTime
-from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule
 
 PART = 50
@@ -32,9 +28,6 @@ OPENING = 0.5
 
 FINDING = 20.0
 """The most seconds to look for a first schedule where no simple one is legal."""
-
-PER_PARAMETER = 8
-"""The most numbers that are tried for one parameter at once."""
 
 
 @frozen(kw_only=True)
@@ -82,7 +75,7 @@ class Annealing:
         current = board.best[0]
         try:
             with board.deadline.kept():
-                place = _Place.of(space, current.schedule)
+                place = PlacedSchedule.of(space, current.schedule)
                 has_choices = len(place.way) > 1  # a space may have a single schedule
                 steps = self.steps if has_choices else 0
                 for step in range(steps):
@@ -98,75 +91,11 @@ class Annealing:
                     yield from board.offer(found)
                     heat = self.heat * (1 - step / steps)
                     if is_taken(current.cost, found.cost, heat, chosen.random()):
-                        current, place = found, _Place.after(change, found.schedule)
+                        current, place = found, PlacedSchedule.after(change, found.schedule)
         except OutOfTime:
             complete = False
         yield board.scored
         yield board.done(space, complete)
-
-
-@frozen
-class _Change:
-    """A structure with another option of one decision, and the decisions on its way.
-
-    Attributes:
-        structure: the choices of numbers to try.
-        way: the partial schedules on the way to one of its choices.
-    """
-
-    structure: Structure
-    way: tuple[PartialSchedule, ...]
-
-
-@frozen
-class _Place:
-    """A schedule of a space with the decisions on its way.
-
-    Attributes:
-        way: the partial schedule before each decision, and the complete one last.
-        form: the parts of the schedule.
-    """
-
-    way: tuple[PartialSchedule, ...]
-    form: FormParts
-
-    @staticmethod
-    def of(space: ScheduleSpace, schedule: Schedule) -> _Place:
-        way = tuple(space.way_to(schedule))
-        return _Place(way, form_of(way[0].state, schedule))
-
-    def changed(self, chosen: random.Random, most: int) -> _Change:
-        """The schedule with another option of one random decision. It has up to ``most`` choices of
-        numbers: those of this place, and random others for some parameters of the Func that the
-        decision is about, or of a random one. So other Funcs mostly stay as they are, and little
-        is placed anew.
-        """
-        number = chosen.randrange(len(self.way) - 1)
-        partial, taken = self.way[number], self.way[number + 1].taken[-1]
-        option = chosen.choice([one for one in partial.options if one.label != taken])
-        func = "" if partial.decision is None else partial.decision.func
-        way = (*self.way[: number + 1], *partial.take(option).along(self.form))
-        state = way[-1].state
-        menus: dict[str, tuple[int, ...]] = {}
-        entries = [e for e in state.entries if e.name == func] or [chosen.choice(state.entries)]
-        own = [name for name in entry_parameters(entries[0]) if name in state.numbers]
-        for name in chosen.sample(own, len(own)):
-            others = [number for number in state.menus[name] if number != state.numbers[name]]
-            size = min(len(others), PER_PARAMETER - 1, most - 1)
-            if size > 0:
-                menus[name] = tuple(sorted((state.numbers[name], *chosen.sample(others, size))))
-                most //= size + 1
-        numbers = {name: number for name, number in state.numbers.items() if name not in menus}
-        structure = Schedule(state.entries, state.pipeline.derivations)
-        return _Change(Structure(bind(structure, numbers), menus), way)
-
-    @staticmethod
-    def after(change: _Change, schedule: Schedule) -> _Place:
-        """The place of a choice of a change. Only numbers differ on its way, which come last."""
-        form = form_of(change.way[0].state, schedule)
-        structural = [one for one in change.way if not one.state.has_structure]
-        first = change.way[len(structural)]
-        return _Place((*structural, *first.along(form)), form)
 
 
 def _has_patterns(space: ScheduleSpace) -> bool:

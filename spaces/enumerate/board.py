@@ -17,7 +17,7 @@ from spaces.enumerate.apart import apart, bare
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Done, Event, Found, Improved, Scored
 from spaces.enumerate.space import ScheduleSpace
-from spaces.model.deadline import Deadline
+from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given, shown_number
 from spaces.model.schedules.schedule import Schedule
 
@@ -37,21 +37,27 @@ class Limits:
         seconds: the search ends after this time with the best so far; None for no limit. With a
             limit, the result depends on the machine; without a limit, a seed always gives the same
             stream.
+        structures: the search ends after so many structures with a cost, with the best so far; None
+            for no limit. Unlike a time limit it gives the same result on every machine.
         seed: the seed of all random choices of a strategy.
 
     Raises:
-        ValueError: ``top`` or ``apart`` is not a positive integer, ``seconds`` is not a time, or
-            ``seed`` is not an integer from 0.
+        ValueError: ``top``, ``apart`` or ``structures`` is not a positive integer, ``seconds`` is
+            not a time, or ``seed`` is not an integer from 0.
     """
 
     top: int = field(default=1)
     apart: int = field(default=1)
     seconds: float | None = field(default=None, converter=_seconds)
+    structures: int | None = field(default=None)
     seed: int = field(default=0)
 
+    @structures.validator
     @top.validator
     @apart.validator
     def _is_count(self, attribute: Attribute[int], count: object) -> None:
+        if count is None and attribute.name == "structures":
+            return
         if not _is_whole(count) or count < 1:
             raise ValueError(
                 f"Limits.{attribute.name} is {shown_number(count)}; it must be an integer of at "
@@ -118,7 +124,10 @@ class Board:
 
         Raises:
             BatchError: the model does not give a number for each choice.
+            OutOfTime: as many structures as the limits allow have a cost.
         """
+        if self.limits.structures is not None and self.structures >= self.limits.structures:
+            raise OutOfTime
         costs = self.price(model, batch)
         self._is_priced |= bool(np.isfinite(costs).any())
         self.structures += 1

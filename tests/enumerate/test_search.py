@@ -110,6 +110,18 @@ def test_the_same_search_tells_the_same(space: ScheduleSpace, strategy) -> None:
     assert first == second
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+def test_limits_of_structures_end_a_search(space: ScheduleSpace, strategy) -> None:
+    """No clock decides, so the result is always the same."""
+    limits = Limits(top=2, structures=5)
+    first, second = (best(search(space, "reuse", strategy, limits)) for _ in range(2))
+    assert first == second
+    assert first.structures == 5
+    assert not first.complete
+    with pytest.raises(ValueError, match="structures is 0"):
+        Limits(structures=0)
+
+
 def test_a_user_s_function_decides(space: ScheduleSpace) -> None:
     """Minus the allocated bytes: the schedule that keeps the most bytes wins."""
 

@@ -6,8 +6,7 @@ schedule took an option can be read from its form, whatever its loops are called
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
 from types import EllipsisType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -31,16 +30,12 @@ class DecisionOption:
     Attributes:
         label: what the option does, as a directive if it adds one. Labels of a decision differ.
         claims: the parts of canonical forms that it decides.
+        after: the state after it is taken.
     """
 
     label: str
     claims: Claims = field(eq=False, repr=False)
-    _after: ProcessState | Callable[[], ProcessState] = field(eq=False, repr=False)
-
-    @cached_property
-    def after(self) -> ProcessState:
-        """The state after it is taken. Most options are not: these need not make their state."""
-        return self._after() if callable(self._after) else self._after
+    after: ProcessState = field(eq=False, repr=False)
 
     @property
     def is_plain(self) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.enumerate.options import Options
@@ -134,13 +134,15 @@ class FactorTopic:
         return f"{self.place} factor {self.split}"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        record = self.place.order(state.entry_of(self.func)).splits[self.split]
+        (entry,) = (entry for entry in state.entries if entry.name == self.func)
+        record = self.place.order(entry).splits[self.split]
         origin = state.origins(self.place).taken[self.split]
         assert isinstance(record, Split)
         assert isinstance(record.factor, str)
         for number in state.menus[record.factor]:
+            numbers = {**state.numbers, record.factor: number}
             yield DecisionOption(
                 f"{record.factor} = {number}",
                 {f"{self.place} factor {origin}": number},
-                partial(state.with_number, record.factor, number),
+                evolve(state, numbers=numbers),
             )

@@ -58,15 +58,11 @@ def _option(
 ) -> DecisionOption:
     """The outermost loops of a stage are fused with those of another one."""
     stage = StageOf(follower.name, companion.stage)
-
-    def after() -> ProcessState:
-        fused = _replaced(state, evolve(follower, companions=(companion,)))
-        return fused.then(*(AlignTopic(stage, place) for place in range(1, depth + 1)))
-
+    after = _replaced(state, evolve(follower, companions=(companion,)))
     return DecisionOption(
         f"{stage}.compute_with({companion.other}, {companion.loop})",
         {f"{stage} with": f"{companion.other} {depth}"},
-        after,
+        after.then(*(AlignTopic(stage, place) for place in range(1, depth + 1))),
     )
 
 
@@ -91,7 +87,8 @@ class AlignTopic:
         return f"{self.stage} align {self.place}"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        entry = state.entry_of(self.func)
+        entries = (state.entry, *state.entries)
+        entry = next(one for one in entries if one.name == self.func)
         loop = entry.stages[self.stage.stage].names[self.place - 1]
         (companion,) = entry.companions
         for align in state.choices.alignments:

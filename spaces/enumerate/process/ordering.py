@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TypeAlias
 
 from attrs import evolve, frozen
@@ -94,21 +93,19 @@ class SplitsTopic:
         parameter = _parameter(self.place, inner)
         open_ = ((outer, levels - 1, dimension), (inner, levels - 1, dimension))
         further = evolve(self, open=(*open_, *others))
-        order = self.place.order(state.entry)
-
-        def split(record: Split) -> ProcessState:
-            menu = factor_menu(state, self.place.stage, dimension)
-            after = state.with_order(self.place, evolve(order, splits=(*order.splits, record)))
-            return after.with_menu(parameter, menu).then(further)
-
+        menu = factor_menu(state, self.place.stage, dimension)
         for tail in split_tails(state, self.place.stage, dimension):
             record = Split(loop, outer, inner, parameter, tail)
+            order = self.place.order(state.entry)
+            after = state.with_order(
+                self.place, evolve(order, splits=(*order.splits, record))
+            ).with_menu(parameter, menu)
             shown = "" if tail is Tail.AUTO else f", {tail.qualified}"
             claimed = None if tail is Tail.AUTO else str(tail)
             yield DecisionOption(
                 f"{self.place}.split({loop}, {outer}, {inner}, {parameter}{shown})",
                 {part: ..., f"{self.place} tail {origin}": claimed},
-                partial(split, record),
+                after.then(further),
             )
 
 
@@ -160,21 +157,16 @@ class FusesTopic:
             dict.fromkeys(parts.values()),
             state.then(self.order(self.place, remaining)),
         )
-        for (outer, inner), part in parts.items():
-            record = Fuse(inner, outer, _unused(state, self.place, f"{outer}_{inner}"))
-            yield DecisionOption(
-                f"{self.place}.fuse({inner}, {outer}, {record.fused})",
-                {part: 1},
-                partial(self._fused, state, record),
-            )
-
-    def _fused(self, state: ProcessState, record: Fuse) -> ProcessState:
-        """The state after one more fuse."""
         order = self.place.order(state.entry)
-        places = self.loops.index(record.outer), self.loops.index(record.inner)
-        kept = ("" if loop in record.taken else loop for loop in self.loops)
-        after = state.with_order(self.place, evolve(order, splits=(*order.splits, record)))
-        return after.then(evolve(self, loops=(*kept, record.fused), latest=places))
+        for (outer, inner), part in parts.items():
+            fused = _unused(state, self.place, f"{outer}_{inner}")
+            places = self.loops.index(outer), self.loops.index(inner)
+            loops = (*("" if n in (outer, inner) else n for n in self.loops), fused)
+            record = Fuse(inner, outer, fused)
+            after = state.with_order(
+                self.place, evolve(order, splits=(*order.splits, record))
+            ).then(evolve(self, loops=loops, latest=places))
+            yield DecisionOption(f"{self.place}.fuse({inner}, {outer}, {fused})", {part: 1}, after)
 
     def _pairs(self, state: ProcessState) -> Iterator[tuple[str, str]]:
         """The pairs, (outer, inner), that may be fused next, in the order in which fuses follow."""
@@ -228,12 +220,11 @@ class LoopsTopic:
     def _next(
         self, state: ProcessState, order: DomainOrder, loops: tuple[OrderedLoop, ...]
     ) -> DecisionOption:
-        def after() -> ProcessState:
-            names = [loop.name for loop in loops]
-            remaining = tuple(n for n in self.remaining if n not in names)
-            further = evolve(order, loops=(*order.loops, *loops))
-            return state.with_order(self.place, further).then(evolve(self, remaining=remaining))
-
+        names = [loop.name for loop in loops]
+        remaining = tuple(n for n in self.remaining if n not in names)
+        after = state.with_order(self.place, evolve(order, loops=(*order.loops, *loops))).then(
+            evolve(self, remaining=remaining)
+        )
         origins = state.origins(self.place)
         claims: dict[str, str] = {}
         for number, loop in enumerate(loops, start=len(order.loops)):

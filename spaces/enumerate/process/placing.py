@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from attrs import evolve, frozen
 
@@ -70,7 +69,7 @@ class PlaceTopic:
             yield DecisionOption(
                 f"{self.func}.compute_inline()",
                 {self.name: str(INLINE)},
-                lambda: state.with_draft(plain).decided(),
+                state.with_draft(plain).decided(),
             )
         if not is_read:
             return  # its clones replace it: nothing says which values to compute
@@ -90,18 +89,18 @@ class PlaceTopic:
         part: str,
         depth: int,
     ) -> DecisionOption:
+        entry = evolve(plain, compute=compute, store=store)
         label = (
             "compute_root()" if compute.is_root else f"compute_at({compute.func}, {compute.loop})"
         )
-
-        def after() -> ProcessState:
-            entry = evolve(plain, compute=compute, store=store)
-            topics = (OrderTopic(self.func), WithTopic(self.func), StoreTopic(self.func, depth))
-            hoist = () if self.func in state.pipeline.outputs else (HoistTopic(self.func, depth),)
-            storage = storage_topics(state, self.func)
-            return state.with_draft(entry).then(*topics, *hoist, *storage, CloseTopic(self.func))
-
-        return DecisionOption(f"{self.func}.{label}", {self.name: part}, after)
+        topics = (OrderTopic(self.func), WithTopic(self.func), StoreTopic(self.func, depth))
+        hoist = () if self.func in state.pipeline.outputs else (HoistTopic(self.func, depth),)
+        storage = storage_topics(state, self.func)
+        return DecisionOption(
+            f"{self.func}.{label}",
+            {self.name: part},
+            state.with_draft(entry).then(*topics, *hoist, *storage, CloseTopic(self.func)),
+        )
 
 
 def may_be_inlined(state: ProcessState, func: str) -> bool:
@@ -162,7 +161,7 @@ class StoreTopic:
             level = path[depth - 1].level if depth else ROOT
             part = state.level_part(path[depth - 1]) if depth else str(ROOT)
             label = "store_root()" if level.is_root else f"store_at({level.func}, {level.loop})"
-            after = partial(state.redrafted, store=level)
+            after = state.with_draft(evolve(state.entry, store=level))
             yield DecisionOption(f"{self.func}.{label}", {self.name: part}, after)
 
 
@@ -187,7 +186,7 @@ class HoistTopic:
             level = path[depth - 1].level if depth else ROOT
             part = state.level_part(path[depth - 1]) if depth else str(ROOT)
             at = f"hoist_storage({level.func}, {level.loop})"
-            after = partial(state.redrafted, hoist=level)
+            after = state.with_draft(evolve(state.entry, hoist=level))
             yield DecisionOption(
                 f"{self.func}.{'hoist_storage_root()' if level.is_root else at}",
                 {self.name: part},
@@ -223,7 +222,7 @@ class BoundTopic:
         if "align_bounds" in directives:
             records += (Alignment(self.dimension, modulus) for modulus in MODULI)
         for record in records:
-            after = partial(state.redrafted, bounds=(*state.entry.bounds, record))
+            after = state.with_draft(evolve(state.entry, bounds=(*state.entry.bounds, record)))
             text = bound_text(record)
             yield DecisionOption(f"{self.func} {self.dimension}: {text}", {part: text}, after)
 

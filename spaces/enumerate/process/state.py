@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -86,19 +85,6 @@ class ProcessState:
             raise ValueError("no Func is being decided")
         return self.draft
 
-    def entry_of(self, func: str) -> FuncSchedule:
-        """The entry of a Func that is decided or being decided.
-
-        Raises:
-            KeyError: the Func is still open.
-        """
-        if self.draft is not None and self.draft.name == func:
-            return self.draft
-        for entry in self.entries:
-            if entry.name == func:
-                return entry
-        raise KeyError(func)
-
     def function(self, name: str) -> Function:
         """A Func of the pipeline."""
         return self.pipeline.function(name)
@@ -109,7 +95,8 @@ class ProcessState:
 
     def origins(self, place: OrderOf) -> Origins:
         """What the loops of an order are made from, decided or being decided."""
-        order = place.order(self.entry_of(place.func))
+        entries = (*self.entries, *(() if self.draft is None else (self.draft,)))
+        (order,) = (place.order(entry) for entry in entries if entry.name == place.func)
         return Origins.of(order, self.stage(place.stage).dimensions)
 
     def level_part(self, loop: ResidualLoop) -> str:
@@ -125,10 +112,6 @@ class ProcessState:
         """The state in which the Func that is being decided has another entry."""
         return evolve(self, draft=draft)
 
-    def redrafted(self, **changes: Any) -> ProcessState:
-        """The state with these changes of the Func that is being decided."""
-        return self.with_draft(evolve(self.entry, **changes))
-
     def with_order(self, place: OrderOf, order: DomainOrder) -> ProcessState:
         """The state in which this Func has another domain order somewhere."""
         return self.with_draft(place.replaced(self.entry, order))
@@ -136,10 +119,6 @@ class ProcessState:
     def with_menu(self, parameter: str, menu: Iterable[int]) -> ProcessState:
         """The state with one more parameter."""
         return evolve(self, menus={**self.menus, parameter: tuple(menu)})
-
-    def with_number(self, parameter: str, number: int) -> ProcessState:
-        """The state in which this parameter has a number."""
-        return evolve(self, numbers={**self.numbers, parameter: number})
 
     def decided(self) -> ProcessState:
         """The state after the Func that is being decided."""

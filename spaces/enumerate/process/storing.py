@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TypeAlias
 
 from attrs import evolve, frozen
@@ -76,11 +75,8 @@ class LayoutTopic:
                 f"{self.func}.{directive}({self.dimension}, {number})",
                 # Only folds have a direction; the process leaves it to the library.
                 {self.name: number, f"{self.name} backward": None},
-                partial(self._laid_out, state, number),
+                state.with_draft(self.layout.added(state.entry, self.dimension, number)),
             )
-
-    def _laid_out(self, state: ProcessState, number: int) -> ProcessState:
-        return state.with_draft(self.layout.added(state.entry, self.dimension, number))
 
 
 @frozen
@@ -100,10 +96,9 @@ class MemoryTopic:
         path = state.frontier.path(self.func)
         around = {step.kind for step in path[: depth_of(path, state.entry.store)]}
         for memory in memory_types(around):
+            after = state.with_draft(evolve(state.entry, memory=memory))
             yield DecisionOption(
-                f"{self.func}.store_in({memory.qualified})",
-                {self.name: str(memory)},
-                partial(state.redrafted, memory=memory),
+                f"{self.func}.store_in({memory.qualified})", {self.name: str(memory)}, after
             )
 
 
@@ -125,8 +120,9 @@ class StorageOrderTopic:
             return
         for order in itertools.permutations(args):
             if order != args:
+                after = state.with_draft(evolve(state.entry, storage_orders=(order,)))
                 yield DecisionOption(
                     f"{self.func}.reorder_storage({', '.join(order)})",
                     {part: " ".join(order)},
-                    partial(state.redrafted, storage_orders=(order,)),
+                    after,
                 )

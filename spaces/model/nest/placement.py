@@ -107,7 +107,8 @@ class Bounds:
     only in some calls, ``assumptions`` hold of their sizes.
 
     With a ``memo``, what it knows is not found again; ``numbers`` are the numbers that it gives to
-    placements. ``given`` is the pipeline before derivations.
+    placements. Where Funcs are computed with others, all are placed anew. ``given`` is the pipeline
+    before derivations.
 
     Raises:
         LevelError: a compute or store level does not enclose the uses of its Func.
@@ -157,7 +158,7 @@ class Bounds:
 
     def _image_box(self, image: Image, readers: list[tuple[str, int]]) -> Box:
         """The box of an image, from the memo if it is known there."""
-        if self.memo is None:
+        if self.memo is None or self.levels.groups:
             return self._read_box(image.name, image.dimensions, readers, 0)
         reading = self._reading(image.name)
         context = (self._surroundings, self._algorithm(image.name), image, reading)
@@ -220,7 +221,7 @@ class Bounds:
 
     def _placed(self, function: Function) -> Placement:
         """The placement of a Func, from the memo if it is known there."""
-        if self.memo is None:
+        if self.memo is None or self.levels.groups:
             return self._place(function, self._site(function))
         context = self._context(function)
         found = self.memo.placements.find(context)
@@ -345,18 +346,6 @@ class Bounds:
                 before = placed[stage.func].stages
                 stages = (*before[: stage.stage], loops, *before[stage.stage + 1 :])
                 placed[stage.func] = evolve(placed[stage.func], stages=stages)
-        if self.memo is not None:
-            self._number(group, self.memo)
-
-    def _number(self, group: tuple[str, ...], memo: KnownBounds) -> None:
-        """New numbers for the placements of Funcs whose loops are fused now: those of all of them
-        before say what the loops are.
-        """
-        before = tuple((name, self.numbers[name]) for name in group)
-        for name in group:
-            known = memo.demanded.find((name, before))
-            known = known or memo.demanded.keep((name, before), self.placements[name])
-            self.numbers[name] = known.number
 
     def turns(self, group: tuple[str, ...]) -> tuple[Fused, ...]:
         """The stages of Funcs that are computed with each other, in the order in which they run."""

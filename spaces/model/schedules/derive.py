@@ -53,7 +53,7 @@ are in the cache already.
 """
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=256)
 def _applied(pipeline: Pipeline, derivations: tuple[Derivation, ...]) -> Derived:
     """The result of the last step on the cached result of the others: directives add Funcs one
     after another.

@@ -28,7 +28,6 @@ CRASHES, HANGS, WRONG, GREEDY, REFUSES, ABORTS, STALLS, CRASHES_LATER, GREEDY_CO
 class Saboteur:
     program: CpuProgram
     factor: int
-    is_exact: bool = True
     runs: int = 0
 
     def run(self) -> Mapping[str, Array]:

@@ -1,0 +1,135 @@
+"""Tuning by changes: what the model likes best, and then changes of what was fastest.
+
+As in the iterated mode of [A21] section 6, a model chooses among many candidates, few of them are
+measured, and the results decide where to look next.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from attrs import frozen
+
+from spaces.cost.batch import Batch
+from spaces.cost.model import CostModel
+from spaces.enumerate.board import Limits
+from spaces.enumerate.changes import PlacedSchedule
+from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stagewise import Stagewise
+from spaces.enumerate.strategies import best
+from spaces.model.deadline import ask_clock
+from spaces.model.formulas.regions import UnboundedError
+from spaces.model.nest.canonical import canonical_form
+from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.trial import Proposal, Trial, fastest
+
+SEARCH = "search"
+"""The source of what the search finds."""
+
+CHANGE = "change"
+"""The source of changed schedules."""
+
+
+@frozen(kw_only=True)
+class Evolving:
+    """First the best schedules of a search by the model. Then, generation after generation, random
+    changes of the fastest schedules so far. The model chooses the most promising changes.
+
+    Attributes:
+        found: how many schedules of the search are measured.
+        structures: how many structures the search scores at most.
+        parents: how many of the fastest schedules are changed.
+        size: how many schedules a generation has.
+        pool: how many changed schedules the model chooses them from.
+        surprises: how many of a generation are taken whatever the model says.
+        numbers: how many choices of factors are tried with a change, at most.
+    """
+
+    found: int = 6
+    structures: int = 2000
+    parents: int = 4
+    size: int = 6
+    pool: int = 18
+    surprises: int = 1
+    numbers: int = 64
+
+    def generation(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
+        if not any(trial.proposal.source == SEARCH for trial in trials):
+            found = list(self._searched(space, model, seed))
+            if found:
+                return found
+        tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
+        parents = [one.schedule for one in fastest(trials)[: self.parents]]
+        chosen = random.Random(f"{seed} {len(trials)}")
+        pool: list[Proposal] = []
+        for changed in self._changed(space, model, parents, chosen):
+            form = canonical_form(space.pipeline, changed.schedule)
+            if form not in tried:
+                tried.add(form)
+                pool.append(changed)
+            if len(pool) == self.pool:
+                break
+        pool.sort(key=_predicted)
+        likely = pool[: self.size - self.surprises]
+        others = pool[len(likely) :]
+        return likely + chosen.sample(others, min(self.surprises, len(others)))
+
+    def _searched(self, space: ScheduleSpace, model: CostModel, seed: int) -> Iterator[Proposal]:
+        """The best schedules by the model, which differ in structure."""
+        limits = Limits(top=self.found, structures=self.structures, seed=seed)
+        try:
+            done = best(Stagewise()(space, model, limits))
+        except (EmptySpaceError, ValueError):  # restrictions may name loops that patterns lack
+            return
+        for one in done.best:
+            yield Proposal(one.schedule, SEARCH, one.cost)
+
+    def _changed(
+        self,
+        space: ScheduleSpace,
+        model: CostModel,
+        parents: Sequence[Schedule],
+        chosen: random.Random,
+    ) -> Iterator[Proposal]:
+        """Changed schedules, each with the numbers that the model likes best; ends when hardly any
+        change is legal.
+        """
+        places = list(_placed(space, parents))
+        for _ in range(20 * self.pool if places else 0):
+            ask_clock()
+            place = places[int(len(places) * chosen.random() ** 2)]  # the fastest most often
+            if len(place.way) < 2:
+                continue
+            structure = place.changed(chosen, self.numbers).structure
+            legal = space.legal(structure)
+            if not legal.any():
+                continue
+            try:
+                batch = Batch.of(
+                    space.pipeline, structure.schedule, structure.columns, memo=space.memo
+                )
+            except UnboundedError:
+                continue
+            costs = np.where(legal, np.broadcast_to(model.cost(batch), structure.shape), np.inf)
+            cheapest = int(np.nanargmin(costs)) if np.isfinite(costs).any() else None
+            if cheapest is not None:
+                cost = float(costs.flat[cheapest])
+                yield Proposal(structure.at(cheapest), CHANGE, cost)
+
+
+def _placed(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[PlacedSchedule]:
+    """The schedules that the space has, with the decisions on their ways."""
+    for schedule in schedules:
+        try:
+            yield PlacedSchedule.of(space, schedule)
+        except ValueError:
+            continue
+
+
+def _predicted(proposal: Proposal) -> float:
+    return np.inf if proposal.predicted is None else proposal.predicted

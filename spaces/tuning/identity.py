@@ -1,0 +1,114 @@
+"""What a result is about: names that mean the same in every process and on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from importlib import metadata
+from pathlib import Path
+
+import llvmlite.binding
+from attrs import asdict, evolve, frozen
+
+from spaces.constraints.devices.device import CpuDevice, GpuDevice
+from spaces.machine_code import host_target
+from spaces.model.algorithm.pipeline import Estimate, Pipeline
+from spaces.model.nest.canonical import canonical_form
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.serialize import to_json
+
+DISTRIBUTION = "schedule-spaces"
+"""The name of this library as a package."""
+
+
+def digest(*texts: str) -> str:
+    """A text of 32 hexadecimal digits: equal for equal texts, the same on every machine."""
+    return hashlib.blake2b(json.dumps(texts).encode(), digest_size=16).hexdigest()
+
+
+def algorithm_of(pipeline: Pipeline) -> Pipeline:
+    """A pipeline without estimates: results at several sizes belong to one algorithm."""
+    return evolve(pipeline, estimates=())
+
+
+def pipeline_digest(pipeline: Pipeline) -> str:
+    """The digest of what a pipeline computes, at any size."""
+    return digest(to_json(algorithm_of(pipeline)))
+
+
+def schedule_digest(pipeline: Pipeline, schedule: Schedule) -> str:
+    """The digest of a schedule up to the names of its loops."""
+    return canonical_form(pipeline, schedule).digest
+
+
+def sizes_text(pipeline: Pipeline) -> str:
+    """The estimates of a pipeline as JSON: for each buffer the (min, extent) of each dimension."""
+    return json.dumps({one.buffer: one.ranges for one in pipeline.estimates})
+
+
+def with_sizes(pipeline: Pipeline, text: str) -> Pipeline:
+    """A pipeline with the estimates of :func:`sizes_text`."""
+    estimates = (
+        Estimate(buffer, tuple((low, extent) for low, extent in ranges))
+        for buffer, ranges in json.loads(text).items()
+    )
+    return evolve(pipeline, estimates=tuple(estimates))
+
+
+@frozen
+class TuningMachine:
+    """The machine on which times are measured. Times of different machines are not compared.
+
+    Attributes:
+        processor: the processor as the system calls it.
+        target: LLVM's name of the processor.
+        flags: a digest of LLVM's feature string.
+        cores: the number of cores that this process may use.
+        gpu: the GPU, if that is what is measured; empty otherwise.
+        llvm: the version of LLVM.
+        library: the version of this library.
+    """
+
+    processor: str
+    target: str
+    flags: str
+    cores: int
+    gpu: str
+    llvm: str
+    library: str
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of all of it."""
+        return digest(self.document)
+
+    @property
+    def document(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+def this_machine(device: CpuDevice | GpuDevice) -> TuningMachine:
+    """The machine of this process, for measurements on a device."""
+    target = host_target()
+    on_cpu = isinstance(device, CpuDevice)
+    return TuningMachine(
+        processor=_processor(),
+        target=target.cpu,
+        flags=digest(target.features),
+        cores=device.cores if isinstance(device, CpuDevice) else 0,
+        gpu="" if on_cpu else device.name,
+        llvm=".".join(map(str, llvmlite.binding.llvm_version_info)),
+        library=metadata.version(DISTRIBUTION),
+    )
+
+
+def _processor() -> str:
+    """The model name of the processor, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())

@@ -1,0 +1,111 @@
+"""The tables of a store, and how older files become files of this version."""
+
+from __future__ import annotations
+
+import sqlite3
+
+MIGRATIONS = (
+    """
+    CREATE TABLE pipelines (
+        digest TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        document TEXT NOT NULL            -- JSON of the pipeline without estimates
+    );
+    CREATE TABLE machines (
+        fingerprint TEXT PRIMARY KEY,
+        document TEXT NOT NULL            -- JSON: processor, flags, cores, versions
+    );
+    CREATE TABLE schedules (
+        pipeline TEXT NOT NULL REFERENCES pipelines,
+        digest TEXT NOT NULL,             -- of the canonical form: names of loops do not count
+        text TEXT NOT NULL,               -- the directives, for people
+        document TEXT NOT NULL,           -- JSON
+        PRIMARY KEY (pipeline, digest)
+    );
+    CREATE TABLE studies (
+        id INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,         -- digest of all that decides what is proposed
+        pipeline TEXT NOT NULL REFERENCES pipelines,
+        machine TEXT NOT NULL REFERENCES machines,
+        device TEXT NOT NULL,
+        sizes TEXT NOT NULL,              -- JSON: (min, extent) of each dimension of each buffer
+        model TEXT NOT NULL,
+        strategy TEXT NOT NULL,
+        seed INTEGER NOT NULL,
+        reference TEXT NOT NULL,          -- digest of the schedule that runs beside all others
+        created TEXT NOT NULL,
+        runner TEXT                       -- the process that tunes it now
+    );
+    CREATE TABLE trials (
+        study INTEGER NOT NULL REFERENCES studies,
+        number INTEGER NOT NULL,
+        schedule TEXT NOT NULL,
+        source TEXT NOT NULL,             -- who proposed it
+        predicted REAL,                   -- the cost by the model
+        outcome TEXT,                     -- NULL as long as the trial is open
+        reason TEXT NOT NULL DEFAULT '',
+        compile_seconds REAL,
+        PRIMARY KEY (study, number),
+        UNIQUE (study, schedule)
+    );
+    CREATE TABLE runs (
+        study INTEGER NOT NULL,
+        trial INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        seconds REAL NOT NULL,
+        reference_seconds REAL NOT NULL,
+        PRIMARY KEY (study, trial, round),
+        FOREIGN KEY (study, trial) REFERENCES trials (study, number)
+    );
+    CREATE INDEX studies_by_pipeline ON studies (pipeline, machine);
+    """,
+)
+"""The text of each version, in order: it makes a file of that version from one of the version
+before. A released text never changes.
+"""
+
+APPLICATION_ID = 0x53504143
+"""Says that an SQLite file is a store."""
+
+
+class StoreError(ValueError):
+    """A file is no store that this library can use; ``str`` gives a sentence."""
+
+
+def migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Brings a file to the newest version, in one transaction a version.
+
+    Raises:
+        StoreError: the file is of a later version, or holds something else.
+    """
+    newest = len(MIGRATIONS)
+    version = _number(connection, "user_version")
+    if version > newest:
+        raise StoreError(
+            f"{path} has version {version} of the store, and this library reads versions up to "
+            f"{newest}: use a newer library."
+        )
+    is_new = not connection.execute("SELECT name FROM sqlite_master").fetchone()
+    if not is_new and _number(connection, "application_id") != APPLICATION_ID:
+        raise StoreError(f"{path} is an SQLite file of another program; give another file.")
+    while version < newest:
+        connection.execute("BEGIN IMMEDIATE")
+        version = _number(connection, "user_version")  # another process may have been faster
+        if version < newest:
+            for statement in _statements(MIGRATIONS[version]):
+                connection.execute(statement)
+            version += 1
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {version}")
+        connection.execute("COMMIT")
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    (number,) = connection.execute(f"PRAGMA {pragma}").fetchone()
+    return int(number)
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script; ``executescript`` would commit in between."""
+    lines = (line.partition("--")[0] for line in script.splitlines())
+    return [one for one in "\n".join(lines).split(";") if one.strip()]

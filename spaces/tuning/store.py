@@ -1,0 +1,376 @@
+"""The store: one SQLite file with everything that was ever measured.
+
+Several processes may use a file at once. A write-ahead log keeps it whole when a process is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from attrs import define, field, frozen
+
+from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.text import format_schedule
+from spaces.tuning.identity import (
+    TuningMachine,
+    algorithm_of,
+    digest,
+    pipeline_digest,
+    schedule_digest,
+    sizes_text,
+    with_sizes,
+)
+from spaces.tuning.runner import Runner
+from spaces.tuning.schema import StoreError, migrate
+from spaces.tuning.trial import Proposal, Trial
+
+WAITING = 30.0
+"""Seconds to wait while another process writes."""
+
+
+@frozen
+class StudyKey:
+    """What a study is about, and what decides its proposals.
+
+    Attributes:
+        pipeline: the pipeline, at the sizes that are measured.
+        machine: the machine that measures.
+        device: the name of the device that schedules are for.
+        space: a text that is equal for equal spaces.
+        model: the name of the cost model.
+        strategy: a text that is equal for equal strategies.
+        seed: the seed of random choices.
+        reference: the schedule that runs beside all others.
+    """
+
+    pipeline: Pipeline
+    machine: TuningMachine
+    device: str
+    space: str
+    model: str
+    strategy: str
+    seed: int
+    reference: Schedule
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal keys."""
+        return digest(
+            pipeline_digest(self.pipeline),
+            sizes_text(self.pipeline),
+            self.machine.fingerprint,
+            self.device,
+            self.space,
+            self.model,
+            self.strategy,
+            str(self.seed),
+            schedule_digest(self.pipeline, self.reference),
+        )
+
+
+@frozen
+class StudySummary:
+    """One line about a study.
+
+    Attributes:
+        id: its number in the store.
+        pipeline: the name of the pipeline.
+        device: the device.
+        machine: the machine.
+        sizes: for each buffer the (min, extent) of each dimension.
+        model: the cost model.
+        strategy: the strategy.
+        seed: the seed.
+        created: when it began, in UTC.
+        trials: the number of its trials.
+        told: how many of them have a result.
+        correct: how many of them have times.
+        best: the best ratio to the reference; None without times.
+    """
+
+    id: int
+    pipeline: str
+    device: str
+    machine: TuningMachine
+    sizes: dict[str, Any]
+    model: str
+    strategy: str
+    seed: int
+    created: str
+    trials: int
+    told: int
+    correct: int
+    best: float | None
+
+
+@define
+class TuningStore:
+    """A file with studies. A context manager, which closes it.
+
+    >>> with TuningStore.open("tuning.sqlite") as store:
+    ...     for study in store.studies():
+    ...         print(study.pipeline, study.best)
+    """
+
+    path: str
+    _connection: sqlite3.Connection = field(repr=False)
+
+    @staticmethod
+    def open(path: str | Path) -> TuningStore:
+        """The store in a file; a new one if there is no such file. ``:memory:`` keeps nothing.
+
+        Raises:
+            StoreError: the file holds something else, or cannot be opened.
+        """
+        name = str(path)
+        if name != ":memory:":
+            Path(name).expanduser().parent.mkdir(parents=True, exist_ok=True)
+            name = str(Path(name).expanduser())
+        try:
+            connection = sqlite3.connect(name, timeout=WAITING, isolation_level=None)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")  # whole after any kill of a process
+            connection.execute("PRAGMA foreign_keys = ON")
+            migrate(connection, name)
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{name} cannot be opened as a store: {error}.") from None
+        return TuningStore(name, connection)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def study(self, key: StudyKey) -> int:
+        """The number of the study with this key, which begins if there is none."""
+        with self._writing():
+            found = self._one("SELECT id FROM studies WHERE key = ?", key.digest)
+            if found is not None:
+                return int(found[0])
+            pipeline = self._keep_pipeline(key.pipeline)
+            self._do(
+                "INSERT OR IGNORE INTO machines VALUES (?, ?)",
+                key.machine.fingerprint,
+                key.machine.document,
+            )
+            made = self._do(
+                "INSERT INTO studies (key, pipeline, machine, device, sizes, model, strategy, seed,"
+                " reference, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                key.digest,
+                pipeline,
+                key.machine.fingerprint,
+                key.device,
+                sizes_text(key.pipeline),
+                key.model,
+                key.strategy,
+                key.seed,
+                self._keep_schedule(key.pipeline, key.reference),
+                datetime.now(UTC).isoformat(timespec="seconds"),
+            )
+            assert made.lastrowid is not None
+            return made.lastrowid
+
+    def propose(self, study: int, pipeline: Pipeline, proposals: Sequence[Proposal]) -> list[Trial]:
+        """Adds trials, all or none, and returns them; leaves out schedules that the study has."""
+        added: list[Trial] = []
+        with self._writing():
+            (count,) = self._some("SELECT count(*) FROM trials WHERE study = ?", study)
+            for proposal in proposals:
+                schedule = self._keep_schedule(pipeline, proposal.schedule)
+                number = count + len(added)
+                made = self._do(
+                    "INSERT OR IGNORE INTO trials (study, number, schedule, source, predicted) "
+                    "VALUES (?, ?, ?, ?, ?)",
+                    study,
+                    number,
+                    schedule,
+                    proposal.source,
+                    proposal.predicted,
+                )
+                if made.rowcount:
+                    added.append(Trial(number, proposal))
+        return added
+
+    def tell(self, study: int, number: int, result: Measurement) -> None:
+        """Keeps what became of a trial.
+
+        Raises:
+            StoreError: the study has no such trial, or its result is known.
+        """
+        with self._writing():
+            found = self._one(
+                "SELECT outcome FROM trials WHERE study = ? AND number = ?", study, number
+            )
+            if found is None:
+                raise StoreError(f"Study {study} of {self.path} has no trial {number}.")
+            if found[0] is not None:
+                raise StoreError(
+                    f"The result of trial {number} of study {study} is known: it is {found[0]}."
+                )
+            self._do(
+                "UPDATE trials SET outcome = ?, reason = ?, compile_seconds = ? "
+                "WHERE study = ? AND number = ?",
+                str(result.outcome),
+                result.reason,
+                result.compile_seconds,
+                study,
+                number,
+            )
+            pairs = zip(result.seconds, result.reference_seconds, strict=True)
+            self._connection.executemany(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
+                [(study, number, place, *pair) for place, pair in enumerate(pairs)],
+            )
+
+    def trials(self, study: int) -> list[Trial]:
+        """All trials of a study, in order."""
+        runs: dict[int, list[tuple[float, float]]] = {}
+        for number, *pair in self._connection.execute(
+            "SELECT trial, seconds, reference_seconds FROM runs WHERE study = ? "
+            "ORDER BY trial, round",
+            (study,),
+        ):
+            runs.setdefault(number, []).append((pair[0], pair[1]))
+        rows = self._connection.execute(
+            "SELECT number, document, source, predicted, outcome, reason, compile_seconds "
+            "FROM trials JOIN studies ON studies.id = study JOIN schedules "
+            "ON schedules.digest = schedule AND schedules.pipeline = studies.pipeline "
+            "WHERE study = ? ORDER BY number",
+            (study,),
+        )
+        return [_trial(row, runs.get(row[0], [])) for row in rows]
+
+    def studies(self) -> list[StudySummary]:
+        """A line about each study, the oldest first."""
+        rows = self._connection.execute(
+            "SELECT studies.id, pipelines.name, device, machines.document, sizes, model, strategy, "
+            "seed, created FROM studies JOIN pipelines ON pipelines.digest = pipeline "
+            "JOIN machines ON fingerprint = machine ORDER BY studies.id"
+        ).fetchall()
+        return [self._summary(row) for row in rows]
+
+    def _summary(self, row: tuple[Any, ...]) -> StudySummary:
+        id, name, device, machine, sizes, model, strategy, seed, created = row
+        trials = self.trials(id)
+        timed = [one.ratio for one in trials if one.result and one.result.is_correct]
+        return StudySummary(
+            id=id,
+            pipeline=name,
+            device=device,
+            machine=TuningMachine(**json.loads(machine)),
+            sizes=json.loads(sizes),
+            model=model,
+            strategy=strategy,
+            seed=seed,
+            created=created,
+            trials=len(trials),
+            told=sum(one.result is not None for one in trials),
+            correct=len(timed),
+            best=min(timed, default=None),
+        )
+
+    def alike(self, pipeline: Pipeline) -> list[int]:
+        """The numbers of all studies of what a pipeline computes, at any size and on any machine,
+        the newest first.
+        """
+        rows = self._connection.execute(
+            "SELECT id FROM studies WHERE pipeline = ? ORDER BY id DESC",
+            (pipeline_digest(pipeline),),
+        )
+        return [id for (id,) in rows]
+
+    def pipeline_of(self, study: int) -> Pipeline:
+        """The pipeline of a study, with its sizes as estimates.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        row = self._one(
+            "SELECT document, sizes FROM studies JOIN pipelines ON pipelines.digest = pipeline "
+            "WHERE id = ?",
+            study,
+        )
+        if row is None:
+            raise StoreError(f"{self.path} has no study {study}.")
+        return with_sizes(from_json(row[0], Pipeline), row[1])
+
+    def taken(self, study: int) -> Runner | None:
+        """Makes this process the one that tunes a study. If another one does, returns that."""
+        me = Runner.this_process()
+        with self._writing():
+            (text,) = self._some("SELECT runner FROM studies WHERE id = ?", study)
+            other = None if text is None else Runner.from_text(text)
+            if other is not None and other != me and other.is_running:
+                return other
+            self._do("UPDATE studies SET runner = ? WHERE id = ?", me.text, study)
+        return None
+
+    def released(self, study: int) -> None:
+        """Lets other processes tune a study."""
+        self._do("UPDATE studies SET runner = NULL WHERE id = ?", study)
+
+    def _keep_pipeline(self, pipeline: Pipeline) -> str:
+        name = pipeline_digest(pipeline)
+        document = to_json(algorithm_of(pipeline))
+        self._do("INSERT OR IGNORE INTO pipelines VALUES (?, ?, ?)", name, pipeline.name, document)
+        return name
+
+    def _keep_schedule(self, pipeline: Pipeline, schedule: Schedule) -> str:
+        name = schedule_digest(pipeline, schedule)
+        self._do(
+            "INSERT OR IGNORE INTO schedules VALUES (?, ?, ?, ?)",
+            pipeline_digest(pipeline),
+            name,
+            format_schedule(schedule, pipeline),
+            to_json(schedule),
+        )
+        return name
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A transaction: all of it is kept, or nothing."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def _do(self, statement: str, *values: object) -> sqlite3.Cursor:
+        return self._connection.execute(statement, values)
+
+    def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
+        found: tuple[Any, ...] | None = self._do(statement, *values).fetchone()
+        return found
+
+    def _some(self, statement: str, *values: object) -> tuple[Any, ...]:
+        found = self._one(statement, *values)
+        if found is None:
+            raise StoreError(f"{self.path} lacks a row that another one needs: {statement}.")
+        return found
+
+
+def _trial(row: tuple[Any, ...], runs: list[tuple[float, float]]) -> Trial:
+    number, document, source, predicted, outcome, reason, compile_seconds = row
+    schedule = from_json(document, Schedule)
+    proposal = Proposal(schedule, source, predicted)
+    if outcome is None:
+        return Trial(number, proposal)
+    mine, beside = tuple(a for a, _ in runs), tuple(b for _, b in runs)
+    result = Measurement(schedule, RunOutcome(outcome), reason, mine, beside, compile_seconds)
+    return Trial(number, proposal, result)

@@ -1,0 +1,270 @@
+"""Studies: ask for schedules to measure, tell what became of them, stop and resume at any time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Self, TypeAlias
+
+from attrs import define, evolve, field
+
+from spaces.cost.measurer import Measurement, Measurer
+from spaces.cost.model import CostModel
+from spaces.cost.registry import cost_model
+from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.enumerate.ladder import RUNGS, filled
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.expressions.numbers import seconds_given
+from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.evolving import Evolving
+from spaces.tuning.identity import this_machine
+from spaces.tuning.store import StudyKey, TuningStore
+from spaces.tuning.strategy import TuningStrategy
+from spaces.tuning.trial import Proposal, Trial, fastest
+
+Callback: TypeAlias = Callable[["Study", Trial], None]
+"""Called after each result."""
+
+REFERENCE = "reference"
+"""The source of the schedule that runs beside all others."""
+
+START = "start"
+"""The source of schedules that the user gives."""
+
+KEPT = "kept"
+"""The source of schedules that were fast elsewhere."""
+
+WARM = 4
+"""How many schedules of earlier studies a new one begins with."""
+
+
+class BusyStudyError(RuntimeError):
+    """Another process tunes the study; ``str`` gives a sentence."""
+
+
+@define
+class Study:
+    """The tuning of one pipeline at one size on one machine. A context manager.
+
+    Every trial is in the store before it is measured, and its result right after. So a study may
+    be stopped or killed at any moment: opened again, it goes on with the trials that have no
+    result, and measures nothing twice.
+
+    Attributes:
+        space: the space of schedules.
+        store: the store.
+        id: the number of the study in the store.
+        reference: the trusted schedule that runs beside all others.
+        model: the cost model.
+        strategy: what proposes schedules.
+        seed: the seed of random choices.
+
+    >>> with Study.open(TuningStore.open("tuning.sqlite"), space) as study:
+    ...     study.run(LocalMeasurer(reference=study.reference), seconds=600)
+    ...     print(study.best)
+    """
+
+    space: ScheduleSpace
+    store: TuningStore
+    id: int
+    reference: Schedule
+    model: CostModel = field(repr=False)
+    strategy: TuningStrategy
+    seed: int
+    _trials: list[Trial] = field(repr=False)
+
+    @staticmethod
+    def open(
+        store: TuningStore,
+        space: ScheduleSpace,
+        *,
+        model: str = "reuse",
+        strategy: TuningStrategy | None = None,
+        start: Sequence[Schedule] = (),
+        seed: int = 0,
+    ) -> Study:
+        """The study of a space, as the store has it; a new one if it has none.
+
+        A new study begins with the reference, the schedules of ``start``, such as one by hand, and
+        the fastest ones of earlier studies of the same pipeline at other sizes or on other
+        machines.
+
+        Args:
+            store: the store.
+            space: the space.
+            model: the name of a cost model.
+            strategy: what proposes schedules; by default :class:`Evolving`.
+            start: legal schedules to measure first.
+            seed: the seed of random choices.
+
+        Raises:
+            BusyStudyError: another process tunes this study.
+            ValueError: a schedule of ``start`` is illegal, or the space has a Python restriction.
+            EmptySpaceError: no simple schedule of the space is legal.
+        """
+        chosen = strategy or Evolving()
+        reference = trusted(space)
+        key = StudyKey(
+            space.pipeline,
+            this_machine(space.device),
+            space.device.name,
+            space.fingerprint,
+            model,
+            repr(chosen),
+            seed,
+            reference,
+        )
+        id = store.study(key)
+        other = store.taken(id)
+        if other is not None:
+            raise BusyStudyError(
+                f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
+            )
+        made = cost_model(model, space.device)
+        study = Study(space, store, id, reference, made, chosen, seed, store.trials(id))
+        if not study._trials:
+            study._begin(start)
+        return study
+
+    def _begin(self, start: Sequence[Schedule]) -> None:
+        first = [Proposal(self.reference, REFERENCE)]
+        for schedule in start:
+            verdict = self.space.verdict(schedule)
+            if not verdict:
+                raise ValueError(f"A schedule to start with is illegal.\n{verdict}")
+            first.append(Proposal(schedule, START))
+        kept = (Proposal(schedule, KEPT) for schedule in self._kept_elsewhere())
+        self._propose([*first, *kept])
+
+    def _kept_elsewhere(self) -> Iterator[Schedule]:
+        """The fastest schedules of other studies of this pipeline that are legal here."""
+        count = 0
+        for other in self.store.alike(self.space.pipeline):
+            if other != self.id:
+                for trial in fastest(self.store.trials(other))[:WARM]:
+                    if count < WARM and self.space.verdict(trial.schedule):
+                        count += 1
+                        yield trial.schedule
+
+    def _propose(self, proposals: Sequence[Proposal]) -> None:
+        self._trials += self.store.propose(self.id, self.space.pipeline, proposals)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials so far, in order."""
+        return tuple(self._trials)
+
+    def __iter__(self) -> Iterator[Trial]:
+        """The trials so far, in order."""
+        return iter(self.trials)
+
+    @property
+    def open_trials(self) -> tuple[Trial, ...]:
+        """The trials without a result."""
+        return tuple(trial for trial in self._trials if trial.result is None)
+
+    @property
+    def best(self) -> Trial | None:
+        """The fastest trial; None as long as none has times."""
+        return next(iter(fastest(self._trials)), None)
+
+    def ask(self, count: int = 1) -> list[Trial]:
+        """Trials to measure: first those that have no result yet. A new generation is proposed only
+        after all results of the last one, so fewer than ``count`` may come; none if they
+        are being measured, or if the strategy has no more ideas.
+        """
+        waiting = self.open_trials
+        if not waiting:
+            self._propose(self.strategy.generation(self.space, self.model, self.trials, self.seed))
+            waiting = self.open_trials
+        return list(waiting[:count])
+
+    def tell(self, trial: Trial, result: Measurement) -> Trial:
+        """Keeps what became of a trial, and returns it with its result.
+
+        Raises:
+            StoreError: the study has no such trial, or its result is known.
+        """
+        self.store.tell(self.id, trial.number, result)
+        told = evolve(trial, result=result)
+        self._trials[trial.number] = told
+        return told
+
+    def run(
+        self,
+        measurer: Measurer,
+        *,
+        seconds: float | None = None,
+        trials: int | None = None,
+        batch: int = 6,
+        callbacks: Iterable[Callback] = (),
+    ) -> Trial | None:
+        """Asks, measures and tells until the time is over or the study has so many results.
+
+        Args:
+            measurer: what measures; its trusted schedule should be :attr:`reference`.
+            seconds: the time limit; None for none. A batch that is being measured is finished,
+                and is made as small as fits.
+            trials: the number of results at which to stop; None for no limit.
+            batch: how many schedules are measured together.
+            callbacks: functions of the study and a trial, called after each result.
+
+        Returns:
+            The fastest trial; None if none has times.
+        """
+        listeners = tuple(callbacks)
+        deadline = Deadline.after(
+            None if seconds is None else seconds_given("run(seconds)", seconds)
+        )
+        pace = 0.0  # seconds that measuring one schedule took
+        while True:
+            told = sum(trial.result is not None for trial in self._trials)
+            wanted = batch if trials is None else min(batch, trials - told)
+            if pace and deadline.left < math.inf:
+                wanted = min(wanted, int(deadline.left / pace))
+            if wanted < 1 or deadline.is_past:
+                break
+            try:
+                with deadline.kept():
+                    asked = self.ask(wanted)
+            except OutOfTime:
+                break
+            if not asked:
+                break
+            begun = time.monotonic()
+            results = measurer.measure(self.space.pipeline, [one.schedule for one in asked])
+            pace = (time.monotonic() - begun) / len(asked)
+            for trial, result in zip(asked, results, strict=True):
+                known = self.tell(trial, result)
+                for call in listeners:
+                    call(self, known)
+        return self.best
+
+    def close(self) -> None:
+        """Lets other processes tune the study."""
+        self.store.released(self.id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def trusted(space: ScheduleSpace) -> Schedule:
+    """The first legal one of a fixed ladder of simple schedules: what runs beside all others, and
+    gives the results that they must have.
+
+    Raises:
+        EmptySpaceError: none is legal.
+    """
+    for rung in RUNGS:
+        schedule = filled(space.of_patterns.start(), {}, rung)
+        if space.verdict(schedule):
+            return schedule
+    raise EmptySpaceError(
+        f"No simple schedule of {space.pipeline.name} is legal on {space.device.name}, so there is "
+        "none to compare others with; give the study a reference."
+    )

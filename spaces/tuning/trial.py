@@ -1,0 +1,61 @@
+"""Trials: schedules that a study proposes, with what became of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from spaces.cost.measurer import Measurement
+from spaces.model.schedules.schedule import Schedule
+
+
+@frozen
+class Proposal:
+    """A schedule to measure.
+
+    Attributes:
+        schedule: a legal schedule.
+        source: who proposes it, such as ``search`` or ``change``.
+        predicted: its cost by the model; None if nobody asked.
+    """
+
+    schedule: Schedule
+    source: str
+    predicted: float | None = None
+
+
+@frozen
+class Trial:
+    """A proposal of a study.
+
+    Attributes:
+        number: its place in the study, from 0.
+        proposal: the schedule, and where it comes from.
+        result: what became of it; None as long as it is open.
+    """
+
+    number: int
+    proposal: Proposal
+    result: Measurement | None = None
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule."""
+        return self.proposal.schedule
+
+    @property
+    def ratio(self) -> float:
+        """The median time divided by that of the reference in the same round; infinite if it is
+        open or failed.
+        """
+        return math.inf if self.result is None else self.result.ratio
+
+
+def fastest(trials: Iterable[Trial]) -> list[Trial]:
+    """The trials with times, first those that are most surely fast: by the upper end of the
+    interval of their ratio, so that few lucky runs do not win. Of equal ones the first.
+    """
+    timed = ((one.result.interval[1], one) for one in trials if one.result and one.result.seconds)
+    return [one for _, one in sorted(timed, key=lambda pair: (pair[0], pair[1].number))]

@@ -1,0 +1,207 @@
+"""Studies: what is asked and told, kept, resumed after any end, and used by later ones."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.algorithm.pipeline import Estimate
+from spaces.model.writing.text import parse_schedule
+from spaces.tuning.evolving import CHANGE, SEARCH
+from spaces.tuning.schema import StoreError
+from spaces.tuning.store import TuningStore
+from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study
+from spaces.tuning.trial import Trial
+from tests.tuning.fakes import QUICK, SPACE, FakeMeasurer
+
+
+def opened(store: TuningStore, **more: object) -> Study:
+    return Study.open(store, SPACE, **{"strategy": QUICK, **more})  # type: ignore[arg-type]
+
+
+def told(study: Study) -> list[object]:
+    """What a study says of each trial, without the records of schedules."""
+    return [
+        (t.number, t.proposal.source, t.proposal.predicted, t.schedule, t.result)
+        for t in study
+        if t.result is not None
+    ]
+
+
+def test_a_study_runs_and_its_store_has_everything(tmp_path: Path) -> None:
+    heard: list[Trial] = []
+    with TuningStore.open(tmp_path / "one.sqlite") as store, opened(store) as study:
+        best = study.run(
+            FakeMeasurer(), trials=20, batch=3, callbacks=[lambda _, trial: heard.append(trial)]
+        )
+        assert [trial.number for trial in heard] == list(range(20))
+        assert tuple(heard) == study.trials[:20]
+        assert best is not None
+        assert best.result is not None
+        assert best.ratio == min(trial.ratio for trial in study)
+        sources = [trial.proposal.source for trial in study]
+        assert sources[0] == REFERENCE
+        assert set(sources) == {REFERENCE, SEARCH, CHANGE}
+        assert all(SPACE.verdict(trial.schedule) for trial in study)
+        assert {trial.result.outcome for trial in heard if trial.result} == {
+            RunOutcome.CORRECT, RunOutcome.CRASHED,
+        }  # fmt: skip
+        kept = told(study)
+    with TuningStore.open(tmp_path / "one.sqlite") as store:
+        with opened(store) as study:
+            assert told(study) == kept
+        (line,) = store.studies()
+        assert (line.pipeline, line.told) == (SPACE.pipeline.name, 20)
+        assert line.best == best.ratio
+        assert store.pipeline_of(line.id) == SPACE.pipeline
+
+
+def test_no_schedule_comes_twice() -> None:
+    measurer = FakeMeasurer()
+    with TuningStore.open(":memory:") as store, opened(store) as study:
+        study.run(measurer, trials=30)
+    assert len(set(measurer.measured)) == len(measurer.measured) == 30
+
+
+def test_batches_and_pauses_change_nothing() -> None:
+    """What is proposed depends on the seed and on results alone."""
+    found = []
+    for batch, stops in (3, (7, 11, 20)), (6, (20,)), (1, (20,)):
+        with TuningStore.open(":memory:") as store:
+            for stop in stops:
+                with opened(store) as study:
+                    study.run(FakeMeasurer(), trials=stop, batch=batch)
+            found.append(told(study))
+    assert found[0] == found[1] == found[2]
+
+
+def test_seeds_differ() -> None:
+    with TuningStore.open(":memory:") as store:
+        for seed in (1, 2):
+            with opened(store, seed=seed) as study:
+                study.run(FakeMeasurer(), trials=20)
+        first, second = (store.trials(number) for number in (1, 2))
+    assert [t.schedule for t in first] != [t.schedule for t in second]
+
+
+def _run_in_child(path: str, trials: int) -> None:
+    with TuningStore.open(path) as store, opened(store) as study:
+        study.run(FakeMeasurer(pause=0.004), trials=trials, batch=3)
+
+
+def test_a_study_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """At twenty random moments; then it is as if nothing had happened."""
+    path = str(tmp_path / "killed.sqlite")
+    chosen = random.Random(5)
+    fork = multiprocessing.get_context("fork")
+    killed = 0
+    for _ in range(20):
+        child = fork.Process(target=_run_in_child, args=(path, 24))
+        child.start()
+        time.sleep(chosen.uniform(0.0, 0.2))
+        os.kill(child.pid or 0, signal.SIGKILL)
+        child.join()
+        killed += child.exitcode == -signal.SIGKILL
+    assert killed > 10
+    with sqlite3.connect(path) as plain:
+        assert plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    with TuningStore.open(path) as store:
+        with opened(store) as study:
+            study.run(FakeMeasurer(), trials=24, batch=3)
+        assert len(store.studies()) == 1
+    with TuningStore.open(":memory:") as store, opened(store) as whole:
+        whole.run(FakeMeasurer(), trials=24, batch=3)
+    assert told(study) == told(whole)
+
+
+def test_one_process_tunes_a_study(tmp_path: Path) -> None:
+    path = str(tmp_path / "busy.sqlite")
+    fork = multiprocessing.get_context("fork")
+    child = fork.Process(target=_run_in_child, args=(path, 10_000))
+    child.start()
+    try:
+        with TuningStore.open(path) as store:
+            end = time.monotonic() + 20
+            while not any(line.told for line in store.studies()) and time.monotonic() < end:
+                time.sleep(0.01)
+            with pytest.raises(BusyStudyError, match=f"process {child.pid} on .* tunes study 1"):
+                opened(store)
+            with opened(store, seed=3) as other:  # another study of the same file
+                other.run(FakeMeasurer(), trials=8)
+    finally:
+        child.kill()
+        child.join()
+    with TuningStore.open(path) as store, opened(store) as study:
+        assert len(study.trials) > 1
+
+
+def test_the_user_may_ask_and_tell() -> None:
+    with TuningStore.open(":memory:") as store, opened(store) as study:
+        (first,) = study.ask()
+        assert study.ask() == [first]  # it is still open
+        assert study.best is None
+        result = Measurement(first.schedule, RunOutcome.CORRECT, "", (2.0,), (1.0,))
+        assert study.tell(first, result).ratio == 2.0
+        assert study.best is not None
+        with pytest.raises(StoreError, match=r"trial 0 of study 1 is known: it is correct\."):
+            study.tell(first, result)
+        with pytest.raises(StoreError, match="has no trial 77"):
+            study.tell(evolve(first, number=77), result)
+        assert len(study.ask(100)) > 1
+
+
+def test_a_study_begins_with_what_the_user_gives() -> None:
+    legal = next(iter(SPACE))
+    with TuningStore.open(":memory:") as store:
+        with opened(store, start=[legal]) as study:
+            assert [t.proposal.source for t in study.ask(9)] == [REFERENCE, START]
+        illegal = parse_schedule("blur_y.vectorize(x, 1024)", SPACE.pipeline)
+        with pytest.raises(ValueError, match="to start with is illegal"):
+            opened(store, start=[illegal], seed=9)
+
+
+def test_results_at_another_size_warm_a_study() -> None:
+    wider = evolve(
+        SPACE.pipeline,
+        estimates=(
+            Estimate("blur_y", ((0, 768), (0, 128))),
+            Estimate("input", ((-1, 770), (-1, 130))),
+        ),
+    )
+    with TuningStore.open(":memory:") as store:
+        with opened(store) as study:
+            study.run(FakeMeasurer(), trials=12)
+            best = study.best
+        with Study.open(store, evolve(SPACE, pipeline=wider), strategy=QUICK) as other:
+            first = other.ask(9)
+    assert [trial.proposal.source for trial in first][:2] == [REFERENCE, KEPT]
+    assert best is not None
+    assert best.schedule in [trial.schedule for trial in first]
+
+
+def test_a_study_stops_when_its_time_is_over() -> None:
+    begun = time.monotonic()
+    with TuningStore.open(":memory:") as store, opened(store) as study:
+        study.run(FakeMeasurer(pause=0.05), seconds=1.0)
+        some = sum(trial.result is not None for trial in study)
+    assert 0 < some
+    assert time.monotonic() - begun < 3.0
+
+
+def test_spaces_with_functions_have_no_study() -> None:
+    space: ScheduleSpace = evolve(SPACE, where=(lambda partial: True,))
+    with (
+        TuningStore.open(":memory:") as store,
+        pytest.raises(ValueError, match="has no fingerprint"),
+    ):
+        Study.open(store, space)
