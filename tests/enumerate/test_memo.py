@@ -66,6 +66,34 @@ def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Devic
         assert _features(algorithm, schedule, small) == fresh(schedule)
 
 
+def test_a_memo_tells_fused_loops_from_the_same_loops_alone():
+    """``across`` is longer than ``down``, so ``down`` in its loops has other features than alone,
+    and so has ``source`` inside them.
+    """
+    x, y = Var("x"), Var("y")
+    source, across, down, out = Func("source"), Func("across"), Func("down"), Func("out")
+    source[x, y] = x * y
+    across[x, y] = source[x, y] + source[x, y + 8]
+    down[x, y] = source[x, y] + source[x, y + 1]
+    out[x, y] = across[x, y] + across[x, y + 5] + down[x, y]
+    algorithm = pipeline(out, estimates={out: [(0, 64), (0, 64)]})
+    memo = FeatureMemo()
+    ends = ("", ".compute_with(down, y)", ".compute_with(down, y, LoopAlignStrategy::AlignEnd)")
+    texts = [
+        f"down.compute_root(){order}; across.compute_root(){end}; source.{level};"
+        for level in ("compute_at(down, y)", "compute_root()")
+        for order in ("", ".parallel(y)")
+        for end in ends
+    ]
+    seen = set()
+    for text in (*texts, *texts[::-1]):
+        schedule = parse_schedule(text, algorithm)
+        found = _features(algorithm, schedule, memo)
+        assert found == _features(algorithm, schedule, None)
+        seen.add(str(found))
+    assert len(seen) > 6
+
+
 @pytest.mark.parametrize("target", [CPU, GPU], ids=["cpu", "gpu"])
 @pytest.mark.parametrize("name", ["unsharp", "hist"])
 def test_masks_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device):

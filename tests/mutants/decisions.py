@@ -139,6 +139,14 @@ DECISIONS = (
         ("enumerate/process/test_random_ways.py",),
     ),
     Mutant(
+        "reluctance-has-no-weight",
+        "_accepted",
+        "0 if chosen.randrange(RELUCTANCE) else RELUCTANCE",
+        "0 if chosen.randrange(RELUCTANCE) else 1",
+        "Random ways that are seldom accepted weigh as little as those that always are.",
+        ("enumerate/process/test_random_ways.py",),
+    ),
+    Mutant(
         "plain-options-have-the-chance-of-others",
         "_random_option",
         "chosen.choice(others), Fraction(PLAINNESS * len(others))",

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
-from spaces.constraints.dependences.hazards import ordering
+from spaces.constraints.dependences.hazards import ordering, racing_dimensions
 from spaces.constraints.dependences.orders import trace
-from spaces.enumerate.process.ordering import LoopsTopic, may_be_atomic
+from spaces.enumerate.process.ordering import LoopsTopic
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.expressions.expr import Const
-from spaces.model.schedules.domain_order import LoopKind, OrderedLoop, Split
-from spaces.model.schedules.extents import reduction_loops
+from spaces.model.schedules.domain_order import LoopKind, OrderedLoop, Split, made_from
 
 _OUTSIDE = {
     LoopKind.PARALLEL: (LoopKind.SERIAL, LoopKind.PARALLEL),
@@ -36,8 +35,8 @@ class NestsTopic(LoopsTopic):
     The loop over tiles stands outside the loop inside tiles. Only serial and parallel loops stand
     outside parallel ones, and only serial loops, blocks and threads outside threads. Iterations of
     an update that depend on each other keep their order. A loop at root is vectorized or unrolled
-    only if its extent is constant, or short at the estimates. At most one loop is vectorized. Loops
-    over RVars run in parallel only if the update may be atomic.
+    only if its extent is constant, or short at the estimates. At most one loop is vectorized.
+    Iterations of an update that may touch the same element run at once only if it is atomic.
     """
 
     def allowed(self, state: ProcessState) -> Callable[[OrderedLoop], bool]:
@@ -45,8 +44,10 @@ class NestsTopic(LoopsTopic):
         order = self.place.order(state.entry)
         outside = [one.kind for one in order.loops]
         waiting, short = self._waiting(state), self._short(state)
-        is_atomic = may_be_atomic(state, self.place.stage)
-        racing = () if is_atomic else reduction_loops(state.stage(self.place.stage), order)
+        stage = self.place.stage.stage
+        is_atomic = stage in state.entry.atomic
+        racing = () if is_atomic else racing_dimensions(state.function(self.func), stage)
+        serial = made_from(racing, order.splits)
 
         def allows(loop: OrderedLoop) -> bool:
             if loop.name in waiting:
@@ -54,10 +55,12 @@ class NestsTopic(LoopsTopic):
             match loop.kind:
                 case LoopKind.SERIAL:
                     return True
-                case LoopKind.VECTORIZED | LoopKind.UNROLLED:
-                    return loop.name in short and may_follow(loop.kind, outside)
+                case LoopKind.UNROLLED:
+                    return loop.name in short
+                case LoopKind.VECTORIZED if loop.name not in short:
+                    return False
                 case _:
-                    return loop.name not in racing and may_follow(loop.kind, outside)
+                    return loop.name not in serial and may_follow(loop.kind, outside)
 
         return allows
 

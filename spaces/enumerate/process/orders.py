@@ -63,8 +63,8 @@ class OrderTopic:
 
 def _loop_by_loop(stage: StageOf, order: LoopsMaker) -> Iterator[Topic]:
     """What is decided about the loops of one stage."""
-    yield SplitsTopic(OrderOf(stage), order)
     yield AtomicTopic(stage)
+    yield SplitsTopic(OrderOf(stage), order)
     yield CaseTopic(stage, order)
 
 

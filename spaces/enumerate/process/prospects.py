@@ -29,8 +29,7 @@ from attrs import evolve
 
 from spaces.constraints.legality.judge import ask_nest, ask_records, bounds_of, judged_in
 from spaces.constraints.rules.bounds import image_overrun, smaller_than_tile, unbounded
-from spaces.constraints.rules.findings import Asked, failing, fails
-from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.findings import Asked, failing
 from spaces.constraints.rules.records import Records
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.settled import around, joinable, unknown_reads
@@ -40,9 +39,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.cases import MOST_CASES, cases, is_specialized
 from spaces.model.schedules.conditions import tells_limits
-from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.parameters import bind, parameters
-from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.schedule import Schedule
 
 _CURED_BY_LONGER_LOOPS = (smaller_than_tile, unbounded)
 """The rules that a fused loop may satisfy though one of its stages alone does not: it runs over the
@@ -117,27 +115,3 @@ def _stays(state: ProcessState, decided: frozenset[str], failed: Asked) -> bool:
     if "compute_with" in state.choices.directives and failed.rule in _CURED_BY_LONGER_LOOPS:
         changing |= joinable(state.pipeline, decided)
     return about not in around(state.pipeline, state.entries, changing)
-
-
-def images_suffice(state: ProcessState) -> bool:
-    """Whether the decided Funcs, with numbers, need no value outside an image if all open Funcs are
-    computed at root as written. Tiles that are rounded up need more values, and the images may not
-    have them.
-    """
-    pipeline = state.pipeline
-    decided = {entry.name: entry for entry in bind(Schedule(state.entries), state.numbers).funcs}
-    plain = (FuncSchedule.default(f, stored=f.name in _read(pipeline)) for f in pipeline.functions)
-    entries = tuple(decided.get(entry.name, entry) for entry in plain)
-    try:
-        bounds = bounds_of(pipeline, Schedule(entries, pipeline.derivations), memo=state.memo.nests)
-    except LevelError:  # an open Func reads one stage of fused loops, and another stage reads it
-        return False
-    if isinstance(bounds, Asked):
-        return False
-    checks = image_overrun.check(NestView.of(bounds, state.device), pipeline.outputs[0])
-    return not any(fails(check, pipeline.sizes(), {}) for check in checks)
-
-
-def _read(pipeline: Pipeline) -> set[str]:
-    """The outputs, and the Funcs that others read."""
-    return {*pipeline.outputs}.union(*(function.callees for function in pipeline.functions))

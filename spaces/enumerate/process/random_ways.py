@@ -16,20 +16,18 @@ from attrs import evolve
 
 from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.partial import PartialSchedule
-from spaces.enumerate.process.prospects import images_suffice
+from spaces.enumerate.process.plain_rest import suits_plain_rest
 from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import Schedule
 
-TRIES = 60
+TRIES = 120
 """How often a Func is decided again, at most."""
 
 PLAINNESS = 6
 """How seldom a decision adds something to the schedule: once in so many times."""
 
-RELUCTANCE = 50
-"""Of the ways that read beyond an image unless a later decision mends it, one in so many is
-accepted.
-"""
+RELUCTANCE = 200
+"""Of the ways that the plainest rest makes illegal, one in so many is accepted."""
 
 
 def random_way(start: PartialSchedule, chosen: random.Random) -> tuple[Schedule, Fraction] | None:
@@ -72,7 +70,7 @@ def _accepted(partial: PartialSchedule, chosen: random.Random) -> int:
     """One over the chance that a way is accepted; 0 if it is not."""
     if not partial.can_be_legal:
         return 0
-    if images_suffice(partial.state):
+    if suits_plain_rest(partial.state):
         return 1
     return 0 if chosen.randrange(RELUCTANCE) else RELUCTANCE
 

@@ -90,7 +90,7 @@ class DemandSite:
 @frozen
 class KnownBounds:
     """What recent nests have found: placements of Funcs, by their readers and by what these demand;
-    and what is read of images.
+    what is read of images; and what is allocated, by the numbers of placements.
 
     Different readers often demand the same, so that what is placed below them is the same, too.
     """
@@ -98,6 +98,7 @@ class KnownBounds:
     placements: Memo[MemoEntry[Placement]] = field(factory=lambda: Memo(4096))
     demanded: Memo[Placement] = field(factory=lambda: Memo(4096))
     images: Memo[Box] = field(factory=lambda: Memo[Box](4096))
+    allocations: Memo[Allocation] = field(factory=lambda: Memo[Allocation](4096))
 
 
 @define
@@ -107,8 +108,7 @@ class Bounds:
     only in some calls, ``assumptions`` hold of their sizes.
 
     With a ``memo``, what it knows is not found again; ``numbers`` are the numbers that it gives to
-    placements. Where Funcs are computed with others, all are placed anew. ``given`` is the pipeline
-    before derivations.
+    placements. ``given`` is the pipeline before derivations.
 
     Raises:
         LevelError: a compute or store level does not enclose the uses of its Func.
@@ -158,7 +158,7 @@ class Bounds:
 
     def _image_box(self, image: Image, readers: list[tuple[str, int]]) -> Box:
         """The box of an image, from the memo if it is known there."""
-        if self.memo is None or self.levels.groups:
+        if self.memo is None:
             return self._read_box(image.name, image.dimensions, readers, 0)
         reading = self._reading(image.name)
         context = (self._surroundings, self._algorithm(image.name), image, reading)
@@ -193,11 +193,19 @@ class Bounds:
     @cached_property
     def allocations(self) -> dict[str, Allocation]:
         """What is allocated for each Func that is computed and no output."""
-        return {
-            name: allocated(placed.function, self.schedule.of(name), placed.storage, self.simplify)
-            for name, placed in self.placements.items()
-            if name not in self.pipeline.outputs
-        }
+        names = (name for name in self.placements if name not in self.pipeline.outputs)
+        return {name: self._allocation(name) for name in names}
+
+    def _allocation(self, name: str) -> Allocation:
+        """What is allocated for a Func, from the memo if it is known there."""
+        number = None if self.memo is None else self.numbers[name]
+        known = None if self.memo is None else self.memo.allocations.find(number)
+        if known is not None:
+            return known.value
+        placed = self.placements[name]
+        entry = self.schedule.of(name)
+        found = allocated(placed.function, entry, placed.storage, self.simplify)
+        return found if self.memo is None else self.memo.allocations.keep(number, found).value
 
     def _assume_factors(self) -> None:
         """Every factor that is a parameter is at least 1."""
@@ -221,7 +229,7 @@ class Bounds:
 
     def _placed(self, function: Function) -> Placement:
         """The placement of a Func, from the memo if it is known there."""
-        if self.memo is None or self.levels.groups:
+        if self.memo is None:
             return self._place(function, self._site(function))
         context = self._context(function)
         found = self.memo.placements.find(context)
@@ -346,6 +354,18 @@ class Bounds:
                 before = placed[stage.func].stages
                 stages = (*before[: stage.stage], loops, *before[stage.stage + 1 :])
                 placed[stage.func] = evolve(placed[stage.func], stages=stages)
+        if self.memo is not None:
+            self._number(group, self.memo)
+
+    def _number(self, group: tuple[str, ...], memo: KnownBounds) -> None:
+        """New numbers for the placements of Funcs whose loops are fused now: those of all of them
+        before say what the loops are.
+        """
+        before = tuple((name, self.numbers[name]) for name in group)
+        for name in group:
+            known = memo.demanded.find((name, before))
+            known = known or memo.demanded.keep((name, before), self.placements[name])
+            self.numbers[name] = known.number
 
     def turns(self, group: tuple[str, ...]) -> tuple[Fused, ...]:
         """The stages of Funcs that are computed with each other, in the order in which they run."""

@@ -11,8 +11,10 @@ import pytest
 import spaces
 from spaces import Options, ScheduleSpace
 from spaces.enumerate.estimate import WeightedEstimate
+from spaces.enumerate.process import random_ways
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
-from tests.enumerate.process.test_universes import UNIVERSES
+from tests.enumerate.process.test_universes import UNIVERSES, options
 
 
 @pytest.mark.parametrize(
@@ -25,7 +27,23 @@ from tests.enumerate.process.test_universes import UNIVERSES
     ],
 )
 def test_the_mean_weight_is_the_number_of_schedules(universe: str, draws: int) -> None:
-    space = ScheduleSpace(*UNIVERSES[universe])
+    assert_unbiased(ScheduleSpace(*UNIVERSES[universe]), draws)
+
+
+def test_ways_that_the_plainest_rest_forbids_keep_their_weight(monkeypatch) -> None:
+    """``table`` has limits only if ``index`` is inlined: at root, any number may be read of it."""
+    monkeypatch.setattr(random_ways, "RELUCTANCE", 3)
+    x = spaces.Var("x")
+    index, table, out = spaces.Func("index"), spaces.Func("table"), spaces.Func("out")
+    index[x] = 2 * x
+    table[x] = x * x
+    out[x] = table[index[x]] + 1
+    algorithm = spaces.pipeline(out, estimates={out: [(0, 16)]})
+    assert_unbiased(ScheduleSpace(algorithm, FOUR_CORES, options("nests", "parallel")), 200)
+
+
+def assert_unbiased(space: ScheduleSpace, draws: int) -> None:
+    """The mean weight of some draws is near the number of schedules."""
     weights = [float(draw.weight) for draw in itertools.islice(space.draws(seed=1), draws)]
     mean = sum(weights) / draws
     deviation = math.sqrt(sum((w - mean) ** 2 for w in weights) / (draws - 1) / draws)
@@ -43,7 +61,8 @@ def test_expert_spaces_are_sampled(target: str) -> None:
     assert drawn == space.sample(4, seed=2)
 
 
-def test_draws_have_no_weight_unless_they_are_legal() -> None:
+def test_draws_have_no_weight_unless_they_are_legal(monkeypatch) -> None:
+    monkeypatch.setattr(random_ways, "RELUCTANCE", 3)
     space = ScheduleSpace(*UNIVERSES["an index that reads a Func"])
     draws = list(itertools.islice(space.draws(), 30))
     assert {draw.weight > 0 for draw in draws} == {True, False}
