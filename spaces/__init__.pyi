@@ -464,6 +464,35 @@ from backend.measuring.local import (
 from backend.measuring.task import MeasuringLimits as MeasuringLimits
 from backend.measuring.rounds import Rungs as Rungs
 
+# Tuning
+from spaces.tuning.tune import (
+    tune as tune,
+    compile_best as compile_best,
+    best_known as best_known,
+)
+from spaces.tuning.study import (
+    Study as Study,
+    BusyStudyError as BusyStudyError,
+)
+from spaces.tuning.trial import (
+    Trial as Trial,
+    Proposal as Proposal,
+)
+from spaces.tuning.strategy import TuningStrategy as TuningStrategy
+from spaces.tuning.evolving import Evolving as Evolving
+from spaces.tuning.store import (
+    TuningStore as TuningStore,
+    StudySummary as StudySummary,
+    default_store as default_store,
+)
+from spaces.tuning.schema import StoreError as StoreError
+from spaces.tuning.identity import TuningMachine as TuningMachine
+from spaces.tuning.exporting import (
+    t4_text as t4_text,
+    trials_from_t4 as trials_from_t4,
+    csv_text as csv_text,
+)
+
 # Apps
 from apps.catalog import APPS as APPS
 from apps.app import App as App

@@ -1,4 +1,4 @@
-"""The page about spaces prints what it shows."""
+"""The pages about spaces and about tuning print what they show."""
 
 import os
 import re
@@ -6,15 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs/spaces.md").read_text("utf-8")
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 MARK = "--- the next block ---"
 
 
-def test_each_block_prints_what_is_shown(tmp_path):
-    session = f"print({MARK!r})\n".join(text for kind, text in BLOCKS if kind == "python")
-    shown = [text for kind, text in BLOCKS if kind == "text"]
+@pytest.mark.parametrize("page", ["spaces.md", "tuning.md"])
+def test_each_block_prints_what_is_shown(page, tmp_path):
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    blocks = re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
+    session = f"print({MARK!r})\n".join(text for kind, text in blocks if kind == "python")
+    shown = [text for kind, text in blocks if kind == "text"]
     done = subprocess.run(
         [sys.executable, "-c", session],
         cwd=tmp_path,

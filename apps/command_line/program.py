@@ -29,6 +29,10 @@ _MODULES = {
     "rank": "listing",
     "complete": "complete",
     "search": "space",
+    "tune": "tune",
+    "best": "studies",
+    "studies": "studies",
+    "export": "studies",
     "compile": "compile",
     "run": "run",
 }

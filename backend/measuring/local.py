@@ -29,6 +29,7 @@ from backend.measuring.task import (
 from spaces.constraints.devices.device import CpuDevice, GpuDevice, device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import time_left
 from spaces.model.schedules.schedule import Schedule
 
 log = logging.getLogger("spaces.measuring")
@@ -51,6 +52,8 @@ class LocalMeasurer:
     all are timed in rounds, each in turn with the
     trusted schedule, so that a slow moment of the machine counts for all; those far behind the
     fastest are left out early.
+
+    After the time limit of the caller no candidate is timed more than three times.
 
     Nothing is compiled while something is timed: on machines of few cores that disturbs.
 
@@ -169,7 +172,7 @@ class MeasuringSession:
             time_of,
             [key for key, one in enumerate(built) if one.is_correct],
             self.limits.rounds,
-            lambda: time.monotonic() - start > self.limits.seconds,
+            lambda: time.monotonic() - start > self.limits.seconds or time_left() <= 0,
             rungs,
         )
         for key, seconds in times.seconds.items():

@@ -6,6 +6,7 @@ Several processes may use a file at once. A write-ahead log keeps it whole when 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,7 @@ from spaces.tuning.identity import (
 )
 from spaces.tuning.runner import Runner
 from spaces.tuning.schema import StoreError, migrate
-from spaces.tuning.trial import Proposal, Trial
+from spaces.tuning.trial import Proposal, Trial, fastest
 
 WAITING = 30.0
 """Seconds to wait while another process writes."""
@@ -94,7 +95,7 @@ class StudySummary:
         trials: the number of its trials.
         told: how many of them have a result.
         correct: how many of them have times.
-        best: the best ratio to the reference; None without times.
+        best: the ratio to the reference of the fastest trial; None without times.
     """
 
     id: int
@@ -266,7 +267,7 @@ class TuningStore:
     def _summary(self, row: tuple[Any, ...]) -> StudySummary:
         id, name, device, machine, sizes, model, strategy, seed, created = row
         trials = self.trials(id)
-        timed = [one.ratio for one in trials if one.result and one.result.is_correct]
+        ranked = fastest(trials)
         return StudySummary(
             id=id,
             pipeline=name,
@@ -279,8 +280,8 @@ class TuningStore:
             created=created,
             trials=len(trials),
             told=sum(one.result is not None for one in trials),
-            correct=len(timed),
-            best=min(timed, default=None),
+            correct=sum(bool(one.result and one.result.is_correct) for one in trials),
+            best=ranked[0].ratio if ranked else None,
         )
 
     def alike(self, pipeline: Pipeline) -> list[int]:
@@ -374,3 +375,11 @@ def _trial(row: tuple[Any, ...], runs: list[tuple[float, float]]) -> Trial:
     mine, beside = tuple(a for a, _ in runs), tuple(b for _, b in runs)
     result = Measurement(schedule, RunOutcome(outcome), reason, mine, beside, compile_seconds)
     return Trial(number, proposal, result)
+
+
+def default_store() -> Path:
+    """The file that keeps studies if the user names none: ``tuning.sqlite`` in the user's data
+    folder for this library (``$XDG_DATA_HOME/spaces``, or ``~/.local/share/spaces``).
+    """
+    folder = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(folder) / "spaces" / "tuning.sqlite"

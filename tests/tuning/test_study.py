@@ -48,7 +48,7 @@ def test_a_study_runs_and_its_store_has_everything(tmp_path: Path) -> None:
         assert tuple(heard) == study.trials[:20]
         assert best is not None
         assert best.result is not None
-        assert best.ratio == min(trial.ratio for trial in study)
+        assert best.ratio == min(trial.ratio for trial in heard)
         sources = [trial.proposal.source for trial in study]
         assert sources[0] == REFERENCE
         assert set(sources) == {REFERENCE, SEARCH, CHANGE}

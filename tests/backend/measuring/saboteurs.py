@@ -66,3 +66,11 @@ def saboteur(task: MeasuringTask, schedule: Schedule) -> Saboteur:
     if factor == GREEDY_COMPILER:
         np.ones(1 << 40, np.uint8)
     return Saboteur(cpu_program(task, schedule), factor)
+
+
+def on_split(task: MeasuringTask, schedule: Schedule) -> Saboteur:
+    """As :func:`saboteur`, but schedules with other splits than one are compiled as they are."""
+    records = [r for e in schedule.funcs for o in e.stages for r in o.splits]
+    return (
+        saboteur(task, schedule) if len(records) == 1 else Saboteur(cpu_program(task, schedule), 0)
+    )

@@ -1,0 +1,153 @@
+"""``spaces studies``, ``best`` and ``export``: what the store has."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from attrs import asdict
+
+from apps.catalog import find
+from apps.command_line.console import line, table
+from apps.command_line.options import AppName, DeviceName, find_device
+from apps.command_line.program import AsJson, command
+from apps.command_line.tune import StoreFile, opened_store
+from apps.command_line.tuning_view import shown_ratio
+from apps.errors import CommandError
+from apps.files import write_text
+from backend.halide.source import halide_source
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.serialize import to_json
+from spaces.model.writing.text import format_schedule
+from spaces.tuning.exporting import csv_text, t4_text
+from spaces.tuning.schema import StoreError
+from spaces.tuning.trial import Trial, fastest
+from spaces.tuning.tune import best_known
+
+
+class ExportFormat(StrEnum):
+    """What ``spaces export`` writes."""
+
+    SCHED = "sched"
+    JSON = "json"
+    HALIDE = "halide"
+    T4 = "t4"
+    CSV = "csv"
+
+
+StudyNumber = Annotated[
+    int, typer.Argument(metavar="STUDY", help="The number of a study, as spaces studies lists it.")
+]
+WrittenFormat = Annotated[
+    ExportFormat,
+    typer.Option(
+        "--format",
+        help="The fastest schedule as directives (sched), JSON or Halide C++ source, or all "
+        "results as T4 or CSV.",
+    ),
+]
+OutputFile = Annotated[
+    str,
+    typer.Option("-o", "--output", help="The file to write.", show_default="standard output"),
+]
+
+
+@command("studies", "List the studies of a store.", "studies", "studies --store blur.sqlite")
+def studies(store: StoreFile = "", as_json: AsJson = False) -> None:
+    """List the studies of a store."""
+    with opened_store(store) as opened:
+        found = opened.studies()
+        if as_json:
+            line(json.dumps([asdict(one) for one in found], indent=2))
+            return
+        rows = [
+            (
+                one.id, one.pipeline, one.device, one.machine.gpu or one.machine.processor,
+                one.model, one.told, "" if one.best is None else f"{one.best:.2f}", one.created,
+            )
+            for one in found
+        ]  # fmt: skip
+        columns = ("study", "pipeline", "device", "machine", "model", "results", "best", "created")
+        table(columns, rows)
+        line(f"{len(rows)} studies in {opened.path}.")
+
+
+@command("best", "Show the fastest schedule that the store has.", "best blur", "best harris --json")
+def best(
+    app: AppName, device: DeviceName = "cpu", store: StoreFile = "", as_json: AsJson = False
+) -> None:
+    """Show the fastest schedule that the store has and that is legal here. Times of this machine
+    come first.
+    """
+    pipeline, target = find(app).pipeline(), find_device(device)
+    with opened_store(store) as opened:
+        known = best_known(opened, pipeline, target)
+        path = opened.path
+    if known is None:
+        raise CommandError(
+            f"{path} has no schedule of {pipeline.name} that is legal on {target.name}; "
+            f"spaces tune {app} measures some."
+        )
+    study, trial = known
+    text = format_schedule(trial.schedule, pipeline)
+    if as_json:
+        report: dict[str, Any] = {"app": app, "study": study, "trial": trial.number}
+        line(json.dumps(report | {"ratio": trial.ratio, "schedule": text}, indent=2))
+        return
+    line(text)
+    line(f"Trial {trial.number} of study {study}: {shown_ratio(trial)}.")
+
+
+@command(
+    "export",
+    "Write the best schedule of a study, or all its results.",
+    "export 1",
+    "export 1 --format halide -o blur.cpp",
+    "export 1 --format t4 -o results.json --store blur.sqlite",
+)
+def export(
+    study: StudyNumber,
+    format: WrittenFormat = ExportFormat.SCHED,
+    output: OutputFile = "",
+    store: StoreFile = "",
+    as_json: AsJson = False,
+) -> None:
+    """Write the best schedule of a study, or all its results."""
+    with opened_store(store) as opened:
+        try:
+            pipeline = opened.pipeline_of(study)
+        except StoreError as error:
+            raise CommandError(f"{error} spaces studies lists what there is.") from None
+        trials = opened.trials(study)
+    text = _written(format, trials, pipeline, study)
+    if output:
+        write_text(Path(output), text)
+    if as_json:
+        report: dict[str, Any] = {"study": study, "format": str(format)}
+        line(json.dumps(report | ({"file": output} if output else {"text": text}), indent=2))
+    elif output:
+        line(f"Wrote {output}.")
+    else:
+        line(text.rstrip("\n"))
+
+
+def _written(format: ExportFormat, trials: list[Trial], pipeline: Pipeline, study: int) -> str:
+    if format is ExportFormat.T4:
+        return t4_text(trials, pipeline)
+    if format is ExportFormat.CSV:
+        return csv_text(trials, pipeline)
+    ranked = fastest(trials)
+    if not ranked:
+        raise CommandError(f"Study {study} has no schedule with times yet.")
+    schedule: Schedule = ranked[0].schedule
+    match format:
+        case ExportFormat.SCHED:
+            return format_schedule(schedule, pipeline) + "\n"
+        case ExportFormat.JSON:
+            return to_json(schedule) + "\n"
+        case _:
+            return halide_source(pipeline, schedule)

@@ -1,0 +1,181 @@
+"""``spaces tune``: measures schedules, and keeps every result."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from apps.app import App
+from apps.catalog import APPS, find
+from apps.command_line.console import line, table
+from apps.command_line.options import AppName, DeviceName, Seed, given_schedule
+from apps.command_line.program import AsJson, command
+from apps.command_line.space import Cost, OptionsName, Preset, Where, space_of
+from apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
+from apps.errors import CommandError, Interrupted, WrongUsage
+from apps.photographs import photograph
+from backend.arguments import Array
+from backend.measuring.local import MeasuringError
+from spaces.constraints.devices.device import GpuDevice
+from spaces.cost.registry import UnknownModelError
+from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule
+from spaces.tuning.schema import StoreError
+from spaces.tuning.store import TuningStore, default_store
+from spaces.tuning.study import BusyStudyError, Study
+from spaces.tuning.trial import fastest
+from spaces.tuning.tune import tune as tune_pipeline
+
+StoreFile = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        metavar="FILE",
+        help="The file that keeps all results.",
+        show_default="tuning.sqlite in your data folder",
+    ),
+]
+Minutes = Annotated[float, typer.Option("--minutes", min=0, help="Stop after this time.")]
+Trials = Annotated[
+    int | None, typer.Option("--trials", min=1, help="Stop when so many have a result.")
+]
+Starts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--schedule",
+        help="A schedule to measure first: a .sched file, or the name of a schedule of the app. "
+        "May be given several times.",
+        show_default="the app's for this kind of device",
+    ),
+]
+
+SHOWN = 5
+"""How many of the fastest schedules the summary lists."""
+
+
+@command(
+    "tune",
+    "Measure schedules, keep every result, and find the fastest.",
+    "tune unsharp --minutes 2",
+    "tune blur --minutes 30 --store blur.sqlite --seed 1",
+    "tune harris --trials 20 --options small",
+)
+def tune(
+    app: AppName,
+    minutes: Minutes = 10.0,
+    store: StoreFile = "",
+    trials: Trials = None,
+    device: DeviceName = "cpu",
+    options: OptionsName = Preset.EXPERT,
+    where: Where = None,
+    cost: Cost = "",
+    schedule: Starts = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure schedules until the time is over, and keep every result in a file. The same command
+    goes on where it stopped, also after Ctrl-C or a crash.
+    """
+    found = find(app)
+    space = space_of(found, device, options, where=where)
+    opened = opened_store(store)
+    seen: list[Study] = []
+    interrupted = False
+    with TuningView(minutes * 60) as view:
+        try:
+            study = tune_pipeline(
+                space.pipeline,
+                space.device,
+                store=opened,
+                seconds=minutes * 60,
+                trials=trials,
+                options=space.options,
+                where=space.where,
+                model=cost,
+                start=_starts(found, space.pipeline, schedule, isinstance(space.device, GpuDevice)),
+                seed=seed,
+                inputs=_inputs(found, space.pipeline),
+                callbacks=[lambda study, _: seen.append(study), view.show],
+            )
+        except KeyboardInterrupt:
+            if not seen:
+                raise
+            study, interrupted = seen[-1], True
+        except UnknownModelError as error:
+            raise WrongUsage(str(error)) from None
+        except (BusyStudyError, EmptySpaceError, MeasuringError, StoreError) as error:
+            raise CommandError(str(error)) from None
+    if as_json:
+        line(json.dumps(_report(app, study, interrupted), indent=2))
+    else:
+        _summary(study)
+    if interrupted:
+        raise Interrupted
+
+
+def opened_store(file: str) -> TuningStore:
+    """The store in a file, or the one of the user.
+
+    Raises:
+        WrongUsage: the file is no store.
+    """
+    try:
+        return TuningStore.open(file or default_store())
+    except (StoreError, OSError) as error:
+        raise WrongUsage(str(error)) from None
+
+
+def _starts(app: App, pipeline: Pipeline, names: list[str] | None, on_gpu: bool) -> list[Schedule]:
+    """The schedules to measure first."""
+    own = "gpu" if on_gpu else "cpu"
+    chosen = names or ([own] if own in app.schedules else [])
+    return [given_schedule(app, pipeline, name).faultless() for name in chosen]
+
+
+def _inputs(app: App, pipeline: Pipeline) -> dict[str, Array] | None:
+    """The inputs of an app at the estimated sizes; None for a pipeline of the user."""
+    if app.name not in APPS:
+        return None
+    return app.inputs(pipeline, photograph(*app.paper_size))
+
+
+def _summary(study: Study) -> None:
+    """The fastest schedules, and where everything is."""
+    told = [trial for trial in study if trial.result is not None]
+    rows = [
+        (trial.number, trial.proposal.source, shown_ratio(trial)) for trial in fastest(told)[:SHOWN]
+    ]
+    table(("trial", "source", "time"), rows)
+    best = study.best
+    if best is not None:
+        line(format_schedule(best.schedule, study.space.pipeline))
+    line(f"{len(told)} trials: {outcomes(told)}.")
+    line(f"Everything is in {study.store.path}, study {study.id}.")
+
+
+def _report(app: str, study: Study, interrupted: bool) -> dict[str, Any]:
+    told = [trial for trial in study if trial.result is not None]
+    best = study.best
+    found: dict[str, Any] | None = None
+    if best is not None and best.result is not None:
+        found = {
+            "trial": best.number,
+            "source": best.proposal.source,
+            "ratio": best.result.ratio,
+            "interval": list(best.result.interval),
+            "ms": best.result.median_seconds * 1e3,
+            "schedule": format_schedule(best.schedule, study.space.pipeline),
+        }
+    return {
+        "app": app,
+        "store": study.store.path,
+        "study": study.id,
+        "trials": len(told),
+        "correct": sum(bool(one.result and one.result.is_correct) for one in told),
+        "interrupted": interrupted,
+        "best": found,
+    }

@@ -1,0 +1,101 @@
+"""What ``spaces tune`` shows while it runs: a table that changes on a terminal, elsewhere a line
+every few seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from attrs import define, field
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from apps.command_line.console import complain
+from apps.command_line.progress import EVERY
+from spaces.tuning.study import REFERENCE, START, Study
+from spaces.tuning.trial import Trial
+
+
+@define
+class TuningView:
+    """Shows a running study, as a context manager; its :meth:`show` is a callback.
+
+    Attributes:
+        seconds: the time limit; None for none.
+    """
+
+    seconds: float | None
+    _console: Console = field(factory=lambda: Console(stderr=True))
+    _began: float = field(init=False, factory=lambda: monotonic())
+    _told: float = field(init=False, factory=lambda: monotonic())
+    _live: Live = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._console.is_terminal:
+            self._live.stop()
+
+    def show(self, study: Study, trial: Trial) -> None:
+        """Shows the state of a study after a trial."""
+        if self._console.is_terminal:
+            self._live.update(self._table(study), refresh=True)
+            return
+        now = monotonic()
+        if now - self._told >= EVERY:
+            self._told = now
+            parts = "; ".join(f"{what}: {said}" for what, said in self._lines(study))
+            complain(f"{now - self._began:.0f} s: {parts}")
+
+    def _table(self, study: Study) -> Table:
+        made = Table(show_header=False)
+        for what, said in self._lines(study):
+            made.add_row(what, said)
+        return made
+
+    def _lines(self, study: Study) -> Iterator[tuple[str, str]]:
+        told = [trial for trial in study if trial.result is not None]
+        yield "trials", f"{len(told)} ({outcomes(told)})"
+        best = study.best
+        if best is not None:
+            yield "fastest", f"trial {best.number} ({best.proposal.source}), {shown_ratio(best)}"
+        for trial in told:
+            if trial.proposal.source == START:
+                yield "given", shown_ratio(trial)
+        if self.seconds is not None:
+            yield "time left", f"{max(0.0, self.seconds - (monotonic() - self._began)):.0f} s"
+
+
+def outcomes(trials: list[Trial]) -> str:
+    """How many trials ended in which way."""
+    counts = Counter(str(trial.result.outcome) for trial in trials if trial.result is not None)
+    return ", ".join(f"{count} {what}" for what, count in counts.most_common()) or "none"
+
+
+def shown_ratio(trial: Trial) -> str:
+    """The time of a trial in milliseconds and as a ratio, with its interval."""
+    result = trial.result
+    if result is None or math.isinf(result.ratio):
+        return "no time"
+    low, high = result.interval
+    ms = result.median_seconds * 1e3
+    if trial.proposal.source == REFERENCE:
+        return f"{ms:.3g} ms"
+    return f"{ms:.3g} ms, {result.ratio:.2f} ({low:.2f} to {high:.2f}) of the reference"

@@ -1,0 +1,167 @@
+"""Tunes a pipeline in one call, and compiles the fastest schedule that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from backend.arguments import Array, Scalars
+from backend.compile import CompiledPipeline, compile_cpu
+from backend.compile_gpu import GpuPipeline, compile_gpu
+from backend.measuring.local import LocalMeasurer
+from spaces.constraints.devices.device import Device, GpuDevice, device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
+from spaces.cost.measurer import Measurer
+from spaces.enumerate.board import Limits
+from spaces.enumerate.options import Options, default_options
+from spaces.enumerate.restrictions.restriction import Restriction
+from spaces.enumerate.sizes_of_space import as_sizes
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stagewise import Stagewise
+from spaces.enumerate.strategies import best, search
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.identity import this_machine
+from spaces.tuning.store import TuningStore, default_store
+from spaces.tuning.strategy import TuningStrategy
+from spaces.tuning.study import Callback, Study
+from spaces.tuning.trial import Trial, fastest
+
+SEARCHING = 10.0
+"""Seconds of the search for a pipeline that was never tuned."""
+
+
+def tune(
+    pipeline: Pipeline,
+    target: Device | None = None,
+    *,
+    store: TuningStore | str | Path | None = None,
+    seconds: float | None = 600.0,
+    trials: int | None = None,
+    options: Options | None = None,
+    where: Iterable[Restriction] = (),
+    model: str = "",
+    strategy: TuningStrategy | None = None,
+    start: Sequence[Schedule] = (),
+    seed: int = 0,
+    inputs: Mapping[str, Array] | None = None,
+    params: Scalars | None = None,
+    measurer: Measurer | None = None,
+    callbacks: Iterable[Callback] = (),
+) -> Study:
+    """Measures schedules of a pipeline until the time is over, and keeps every result. The same
+    call later goes on where this one stopped.
+
+    Args:
+        pipeline: the pipeline, with estimates of the sizes to tune for.
+        target: the device; by default the CPU of this machine.
+        store: a store or its file; by default :func:`default_store`.
+        seconds: the time limit; None for none.
+        trials: how many schedules are measured at most; None for no limit.
+        options: the options of the space; by default :meth:`Options.expert`.
+        where: restrictions of the space.
+        model: the cost model that chooses what is measured; by default ``reuse`` on a CPU and
+            ``occupancy`` on a GPU.
+        strategy: what proposes schedules; by default :class:`Evolving`.
+        start: schedules to measure first, such as one by hand.
+        seed: the seed of random choices.
+        inputs: an array for each image; by default random values.
+        params: values of scalar parameters; those left out have their default.
+        measurer: what measures; by default a :class:`LocalMeasurer`.
+        callbacks: functions of the study and a trial, called after each result.
+
+    Returns:
+        The study, with all its trials; other processes may go on with it.
+
+    Raises:
+        BusyStudyError, EmptySpaceError, MeasuringError, StoreError, ValueError: as
+            :meth:`Study.open` and :meth:`Study.run` do.
+
+    >>> study = tune(pipeline, seconds=60, start=[by_hand])
+    >>> print(study.best)
+    """
+    chosen = target or device("cpu")
+    space = ScheduleSpace(pipeline, chosen, options or default_options(chosen), where=tuple(where))
+    opened = store if isinstance(store, TuningStore) else TuningStore.open(store or default_store())
+    model = model or default_model(chosen)
+    with Study.open(opened, space, model=model, strategy=strategy, start=start, seed=seed) as study:
+        if measurer is not None:
+            study.run(measurer, seconds=seconds, trials=trials, callbacks=callbacks)
+            return study
+        with LocalMeasurer(
+            device=chosen, reference=study.reference, inputs=inputs, params=params
+        ) as local:
+            study.run(local, seconds=seconds, trials=trials, callbacks=callbacks)
+    return study
+
+
+def default_model(target: Device) -> str:
+    """The cost model that chooses schedules for a device if the user names none."""
+    return "occupancy" if isinstance(target, GpuDevice) else "reuse"
+
+
+def best_known(store: TuningStore, pipeline: Pipeline, target: Device) -> tuple[int, Trial] | None:
+    """The fastest schedule that a store has for a pipeline, and the number of its study; None if
+    it has none that is legal. Results on this machine at the estimates come first, then results at
+    other sizes, then those of other machines.
+    """
+    machine = this_machine(target)
+
+    def is_further(study: int) -> tuple[bool, bool]:
+        line = summaries[study]
+        return line.machine != machine, store.pipeline_of(study) != pipeline
+
+    summaries = {line.id: line for line in store.studies() if line.device == target.name}
+    alike = [study for study in store.alike(pipeline) if study in summaries]
+    for study in sorted(alike, key=is_further):
+        for trial in fastest(store.trials(study)):
+            if verify(pipeline, trial.schedule, target):
+                return study, trial
+    return None
+
+
+def compile_best(
+    pipeline: Pipeline,
+    sizes: Mapping[Any, Any] | None = None,
+    *,
+    target: Device | None = None,
+    store: TuningStore | str | Path | None = None,
+    seconds: float = SEARCHING,
+) -> CompiledPipeline | GpuPipeline:
+    """Compiles the fastest schedule that the store has for a pipeline; one that a search by the
+    cost model finds if it has none.
+
+    Args:
+        pipeline: the pipeline.
+        sizes: the sizes that it will run at, as ``pipeline(..., estimates=...)`` takes them; its
+            estimates if left out.
+        target: the device; by default the CPU of this machine.
+        store: a store or its file; by default :func:`default_store`.
+        seconds: the time limit of the search.
+
+    Raises:
+        EmptySpaceError: the store has no schedule, and no schedule that is found is legal.
+        StoreError: the file is no store.
+    """
+    chosen = target or device("cpu")
+    if sizes is not None:
+        (estimates,) = as_sizes([sizes])
+        pipeline = evolve(pipeline, estimates=estimates)
+    opened = store if isinstance(store, TuningStore) else TuningStore.open(store or default_store())
+    known = best_known(opened, pipeline, chosen)
+    schedule = _searched(pipeline, chosen, seconds) if known is None else known[1].schedule
+    verdict = verify(pipeline, schedule, chosen)
+    assert isinstance(verdict, CheckedSchedule)  # both ways give legal schedules alone
+    compiled = compile_gpu if isinstance(chosen, GpuDevice) else compile_cpu
+    return compiled(verdict)
+
+
+def _searched(pipeline: Pipeline, target: Device, seconds: float) -> Schedule:
+    """The schedule that the cost model likes best."""
+    space = ScheduleSpace(pipeline, target)
+    found = search(space, default_model(target), Stagewise(), Limits(seconds=seconds))
+    return best(found).best[0].schedule

@@ -1,0 +1,126 @@
+"""``spaces tune``, ``best``, ``studies`` and ``export``."""
+
+import json
+
+import pytest
+
+from apps.command_line import tuning_view
+from tests.apps.command_line import files, spaces
+
+OWN = """
+import spaces
+
+def small():
+    x, y = spaces.Var("x"), spaces.Var("y")
+    image = spaces.ImageParam(spaces.UInt16, 2, "image")
+    twice, out = spaces.Func("twice"), spaces.Func("out")
+    twice[x, y] = image[x, y] * 2
+    out[x, y] = twice[x, y] + twice[x + 1, y]
+    return spaces.pipeline(out, estimates={out: [128, 64], image: [129, 64]})
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "own.py"
+    path.write_text(OWN)
+    return f"{path}:small"
+
+
+@pytest.fixture(scope="module")
+def store(own, tmp_path_factory):
+    path = tmp_path_factory.mktemp("store") / "tuning.sqlite"
+    spaces("tune", own, "--trials", "6", "--options", "small", "--store", path)
+    return path
+
+
+def test_a_study_is_summed_up_and_goes_on(own, tmp_path):
+    path = tmp_path / "new.sqlite"
+    arguments = ("tune", own, "--options", "small", "--store", path)
+    out, _ = spaces(*arguments, "--trials", "3")
+    assert out.splitlines()[-2:] == ["3 trials: 3 correct.", f"Everything is in {path}, study 1."]
+    assert "reference" in out
+    again = json.loads(spaces(*arguments, "--trials", "5", "--json")[0])
+    assert (again["study"], again["trials"], again["correct"]) == (1, 5, 5)
+    assert again["best"]["ratio"] > 0
+    same = json.loads(spaces(*arguments, "--trials", "5", "--json")[0])
+    assert same == again
+
+
+def test_what_is_kept_is_listed_and_the_best_shown(own, store, sched):
+    (listed,) = json.loads(spaces("studies", "--store", store, "--json")[0])
+    assert (listed["pipeline"], listed["told"], listed["device"]) == ("out", 6, "cpu")
+    shown, _ = spaces("studies", "--store", store)
+    assert shown.splitlines()[-1] == f"1 studies in {store}."
+    best = json.loads(spaces("best", own, "--store", store, "--json")[0])
+    assert best["ratio"] == listed["best"]
+    spaces("verify", own, "--schedule", sched(best["schedule"]))
+    text, _ = spaces("best", own, "--store", store)
+    assert text.startswith(best["schedule"])
+    assert f"Trial {best['trial']} of study 1:" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "has"),
+    [
+        ("sched", "out."),
+        ("json", '"is": "Schedule"'),
+        ("halide", '#include "Halide.h"'),
+        ("t4", '"invalidity": "correct"'),
+        ("csv", "number,source,predicted,outcome"),
+    ],
+)
+def test_exports(store, tmp_path, kind, has):
+    printed, _ = spaces("export", "1", "--store", store, "--format", kind)
+    assert has in printed
+    path = tmp_path / "written"
+    spaces("export", "1", "--store", store, "--format", kind, "-o", path)
+    assert path.read_text().strip() == printed.strip()
+    report = json.loads(spaces("export", "1", "--store", store, "--format", kind, "--json")[0])
+    assert (report["format"], report["text"].strip()) == (kind, printed.strip())
+    assert files(tmp_path) == ["written"]
+
+
+def test_an_exported_schedule_is_read_again(own, store, tmp_path):
+    path = tmp_path / "best.sched"
+    spaces("export", "1", "--store", store, "-o", path)
+    spaces("verify", own, "--schedule", path)
+
+
+def test_mistakes_get_sentences(own, store, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("this is no database\n" * 50)
+    _, err = spaces("studies", "--store", text, status=2)
+    assert "cannot be opened as a store" in err
+    _, err = spaces("export", "9", "--store", store, status=1)
+    assert "has no study 9. spaces studies lists what there is." in err
+    _, err = spaces("best", "blur", "--store", store, status=1)
+    assert "has no schedule of blur that is legal on cpu; spaces tune blur measures some." in err
+    _, err = spaces("tune", own, "--store", store, "--cost", "reuze", status=2)
+    assert "No cost model is called 'reuze'" in err
+    new = ("--store", tmp_path / "new.sqlite")
+    out, _ = spaces("tune", own, *new, "--options", "small", "--minutes", "0")
+    assert "0 trials: none." in out
+    _, err = spaces("export", "1", *new, status=1)
+    assert "Study 1 has no schedule with times yet." in err
+
+
+def test_in_a_pipe_a_line_every_few_seconds(own, tmp_path, monkeypatch):
+    monkeypatch.setattr(tuning_view, "EVERY", 0.0)
+    arguments = ("tune", own, "--options", "small", "--store", tmp_path / "s.sqlite")
+    _, err = spaces(*arguments, "--trials", "2")
+    first, second = err.splitlines()
+    assert "trials: 1 (1 correct)" in first
+    assert "time left:" in second
+
+
+def test_what_is_interrupted_is_kept(own, tmp_path, monkeypatch):
+    def interrupt(view, study, trial):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tuning_view.TuningView, "show", interrupt)
+    arguments = ("tune", own, "--options", "small", "--store", tmp_path / "s.sqlite")
+    out, _ = spaces(*arguments, "--trials", "3", "--json", status=130)
+    report = json.loads(out)
+    assert report["interrupted"] is True
+    assert report["trials"] == 1
