@@ -57,9 +57,11 @@ class Runner:
 
 
 def _beginning(process: int) -> str:
-    """When a process began, in ticks since the system did; empty if the system does not tell."""
+    """When a process began, in ticks since the system did; empty if the system does not tell, or if
+    the process has ended and nobody asked how (a zombie).
+    """
     try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        state, *fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""
-    return fields[19]
+    return "" if state in "ZX" else fields[18]
