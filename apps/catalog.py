@@ -10,6 +10,7 @@ from apps.errors import WrongUsage
 from apps.loading import brief, is_function_name, load_function
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definition_error import DefinitionError
+from spaces.model.registry import PluginError, Registry
 from spaces.model.suggestions import suggestion
 
 _NAMES = (
@@ -58,8 +59,12 @@ class _Apps(Mapping[str, App]):
         return name in _NAMES
 
 
-APPS: Mapping[str, App] = _Apps()
-"""The apps by name, such as ``APPS["blur"]``: the ``APP`` of the module with this name."""
+APPS: Mapping[str, App] = Registry(
+    "spaces.apps", "App", _Apps(), "an App", lambda thing: isinstance(thing, App)
+)
+"""The apps by name, such as ``APPS["blur"]``: the ``APP`` of the module with this name, or an entry
+point of another package.
+"""
 
 
 def find(name: str) -> App:
@@ -69,7 +74,10 @@ def find(name: str) -> App:
         WrongUsage: neither exists.
     """
     if name in APPS:
-        return APPS[name]
+        try:
+            return APPS[name]
+        except PluginError as error:
+            raise WrongUsage(str(error)) from None
     if not is_function_name(name):
         raise WrongUsage(
             f"There is no app {name!r}{suggestion(name, APPS, most=3)}; the apps are "

@@ -10,6 +10,7 @@ from spaces.cost.model import CostFunction, CostModel, FunctionModel
 from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Weighted
+from spaces.model.registry import Registry
 from spaces.model.suggestions import suggestion
 
 Factory: TypeAlias = Callable[[Device], CostModel]
@@ -24,11 +25,12 @@ def _weighted(device: Device) -> CostModel:
     return Weighted()
 
 
-_factories: dict[str, Factory] = {
-    "weighted": _weighted,
-    "reuse": Reuse.of,
-    "occupancy": OccupancyModel.of,
-}
+_factories = Registry[Factory](
+    "spaces.cost_models",
+    "Cost model",
+    {"weighted": _weighted, "reuse": Reuse.of, "occupancy": OccupancyModel.of},
+    "a function from a device to a cost model",
+)
 
 
 def register_cost_model(name: str, factory: Factory) -> None:
@@ -47,6 +49,7 @@ def cost_model(model: str | CostModel | CostFunction, device: Device) -> CostMod
     Raises:
         UnknownModelError: no model has this name.
         ValueError: the model with this name does not model the device.
+        PluginError: the package that has the model cannot be imported.
         TypeError: ``model`` is not a name, a cost model or a function.
     """
     if isinstance(model, str):

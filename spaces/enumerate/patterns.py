@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from attrs import define, field, frozen
 
+from spaces.model.registry import Registry
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
 
 
@@ -159,16 +160,15 @@ def _grid(shape: Shape) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*shape.long[:1], *shape.long[-1:])))
 
 
-ROOT_PATTERNS: dict[str, Maker] = {
-    "serial": serial,
-    "vectors": vectors,
-    "strips": strips,
-    "tiles": tiles,
-    "blocks": blocks,
-}
+def _patterns(**own: Maker) -> Registry[Maker]:
+    """Patterns by name. Those of other packages may be used at any level."""
+    return Registry("spaces.patterns", "Pattern", own, "a function from a Shape to a Pattern")
+
+
+ROOT_PATTERNS = _patterns(serial=serial, vectors=vectors, strips=strips, tiles=tiles, blocks=blocks)
 """Patterns for Funcs computed at root."""
 
-INNER_PATTERNS: dict[str, Maker] = {"serial": serial, "vectors": vectors, "threads": threads}
+INNER_PATTERNS = _patterns(serial=serial, vectors=vectors, threads=threads)
 """Patterns for Funcs computed at a loop of their consumers."""
 
 LOOP_BY_LOOP = ("nests", "loops")

@@ -13,14 +13,20 @@ from spaces.enumerate.events import Done, Event
 from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
+from spaces.model.registry import Registry
 from spaces.model.suggestions import suggestion
 
-_strategies: dict[str, Strategy] = {
-    "annealing": Annealing(opening=Stagewise()),
-    "beam": Beam(),
-    "exhaustive": exhaustive,
-    "stagewise": Stagewise(),
-}
+_strategies = Registry[Strategy](
+    "spaces.strategies",
+    "Search strategy",
+    {
+        "annealing": Annealing(opening=Stagewise()),
+        "beam": Beam(),
+        "exhaustive": exhaustive,
+        "stagewise": Stagewise(),
+    },
+    "a function of a space, a cost model and limits",
+)
 
 
 class UnknownStrategyError(ValueError):

@@ -29,10 +29,10 @@ XO, XI = OrderedLoop("xo"), OrderedLoop("xi")
 @pytest.fixture(autouse=True)
 def _patterns() -> Iterator[None]:
     """Leaves the registered patterns as they were."""
-    before = dict(ROOT_PATTERNS)
+    before = set(ROOT_PATTERNS)
     yield
-    ROOT_PATTERNS.clear()
-    ROOT_PATTERNS.update(before)
+    for name in set(ROOT_PATTERNS) - before:
+        del ROOT_PATTERNS[name]
 
 
 @pytest.mark.parametrize(
