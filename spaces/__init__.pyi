@@ -344,6 +344,8 @@ from spaces.cost.registry import (
     UnknownModelError as UnknownModelError,
 )
 
+from spaces.model.registry import PluginError as PluginError
+
 # Spaces of schedules
 from spaces.enumerate.space import ScheduleSpace as ScheduleSpace
 from spaces.enumerate.empty_space import EmptySpaceError as EmptySpaceError

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spaces.constraints.devices.device import device
+from spaces.contracts.cost_models import CostModelContract
+from spaces.contracts.examples import blur, gpu_tiled, tiled
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostModel
 from spaces.cost.occupancy import OccupancyModel
@@ -22,7 +24,6 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.functions import cos, sin, sqrt
 from spaces.model.schedules.schedule import Schedule
-from tests.cost.contract import CostModelContract, blur, gpu_tiled, tiled
 from tests.cpus import FOUR_CORES
 
 REGISTERED = cost_model_names()

@@ -1,0 +1,80 @@
+"""What every search strategy promises."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from spaces.constraints.devices.device import device
+from spaces.contracts.examples import blur
+from spaces.cost.batch import Batch
+from spaces.cost.registry import cost_model
+from spaces.enumerate.board import Limits, Strategy
+from spaces.enumerate.events import Done, Event, Improved, Scored
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.strategies import search
+
+LATE = 2.0
+"""Seconds by which a search may miss its time limit on a busy machine; it should be half of one."""
+
+
+class StrategyContract:
+    """The tests of a search strategy."""
+
+    def strategy(self) -> Strategy:
+        """The strategy under test."""
+        raise NotImplementedError("a contract test says which strategy it tests")
+
+    def space(self) -> ScheduleSpace:
+        """A space that the strategy searches in seconds."""
+        few = Options(root=("strips",), storage="compute", row_tiles=(64,), tiles=(8, 32))
+        return ScheduleSpace(blur(), device("cpu"), few)
+
+    def events(self, limits: Limits) -> list[Event]:
+        """The events of a search by weighted features."""
+        return list(search(self.space(), "weighted", self.strategy(), limits))
+
+    def done(self, limits: Limits) -> Done:
+        """The last event of a search."""
+        last = self.events(limits)[-1]
+        assert isinstance(last, Done), f"A search ends with Done, not with {last}."
+        return last
+
+    def test_a_search_ends_with_its_best(self) -> None:
+        *running, last = self.events(Limits(top=2))
+        assert isinstance(last, Done), f"A search ends with Done, not with {last}."
+        assert not any(isinstance(one, Done) for one in running), "Done comes once, at the end."
+        costs = [found.cost for found in last.best]
+        assert costs == sorted(costs), f"The best comes first: {costs}."
+        improved = [one.best.cost for one in running if isinstance(one, Improved)]
+        assert improved == sorted(improved, reverse=True), f"Costs only fall: {improved}."
+        assert improved, "A search says when it finds something better."
+        assert improved[-1] == costs[0], f"The last improvement is the best: {improved}, {costs}."
+
+    def test_its_counts_grow(self) -> None:
+        scored = [one for one in self.events(Limits()) if isinstance(one, Scored)]
+        counts = [(one.structures, one.choices, one.considered) for one in scored]
+        assert counts == sorted(counts), f"Counts only grow: {counts}."
+
+    def test_what_it_finds_is_legal_and_costs_what_it_says(self) -> None:
+        space = self.space()
+        model = cost_model("weighted", space.device)
+        for found in self.done(Limits(top=3)).best:
+            verdict = space.verdict(found.schedule)
+            assert verdict, f"It finds an illegal schedule.\n{verdict}"
+            cost = float(model.cost(Batch.of(space.pipeline, found.schedule)))
+            assert abs(cost - found.cost) <= 1e-6 * cost, f"It says {found.cost} for {cost}."
+
+    def test_the_same_search_tells_the_same(self) -> None:
+        limits = Limits(seed=3)
+        assert self.events(limits) == self.events(limits), "A seed gives one stream of events."
+
+    def test_it_keeps_its_time_and_hands_over_something(self) -> None:
+        began = monotonic()
+        done = self.done(Limits(seconds=0.0))
+        assert monotonic() - began < LATE, "It overruns its time limit."
+        assert len(done.best) == 1, "It hands over a schedule even without time."
+
+    def test_it_stops_after_so_many_structures(self) -> None:
+        done = self.done(Limits(structures=3))
+        assert done.structures <= 3, f"It scores {done.structures} structures instead of 3."

@@ -1,0 +1,124 @@
+"""What the library has keeps the contracts that plug-ins keep, and what breaks them is found."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from apps.catalog import APPS
+from spaces.constraints.devices.device import device
+from spaces.contracts.apps import AppContract
+from spaces.contracts.cost_models import CostModelContract
+from spaces.contracts.patterns import PatternContract
+from spaces.contracts.strategies import StrategyContract
+from spaces.enumerate.annealing import Annealing
+from spaces.enumerate.beam import Beam
+from spaces.enumerate.exhaustive import exhaustive
+from spaces.enumerate.patterns import ROOT_PATTERNS
+from spaces.enumerate.stagewise import Stagewise
+
+
+class TestExhaustive(StrategyContract):
+    def strategy(self):
+        return exhaustive
+
+
+class TestStagewise(StrategyContract):
+    def strategy(self):
+        return Stagewise()
+
+
+class TestAnnealing(StrategyContract):
+    def strategy(self):
+        return Annealing(steps=20)
+
+
+class TestBeam(StrategyContract):
+    def strategy(self):
+        return Beam(depth=2, width=2, factors=(8, 32))
+
+
+class _OfLibrary(PatternContract):
+    def maker(self):
+        return ROOT_PATTERNS[self.name]
+
+
+class TestStrips(_OfLibrary):
+    name = "strips"
+
+
+class TestTiles(_OfLibrary):
+    name = "tiles"
+
+
+class TestVectors(_OfLibrary):
+    name = "vectors"
+
+
+class TestSerial(_OfLibrary):
+    name = "serial"
+
+
+class TestBlocks(_OfLibrary):
+    name = "blocks"
+
+    def device(self):
+        return device("sm_80")
+
+
+class TestAnApp(AppContract):
+    def app(self):
+        return APPS["unsharp"]
+
+
+class _Forgetful(CostModelContract):
+    """Costs that depend on what is beside them, negative ones, and a new one each time."""
+
+    calls = 0
+
+    def model(self):
+        return self
+
+    def cost(self, batch):
+        type(self).calls += 1
+        return batch.full(-1.0 * type(self).calls) - np.arange(np.size(batch.full(0.0))).reshape(
+            np.shape(batch.full(0.0))
+        )
+
+
+class _Stale(StrategyContract):
+    def strategy(self):
+        return lambda space, model, limits: iter(list(Stagewise()(space, model, limits))[:-1])
+
+
+class _Torn(PatternContract):
+    name = "strips"
+
+    def maker(self):
+        return lambda shape: None
+
+
+@pytest.mark.parametrize(
+    ("contract", "failing"),
+    [
+        (_Forgetful, {"test_costs_order_choices", "test_the_same_batch_costs_the_same",
+                      "test_a_lattice_costs_what_its_points_cost",
+                      "test_numbers_cost_what_parameters_cost"}),
+        (_Stale, {"test_a_search_ends_with_its_best",
+                  "test_what_it_finds_is_legal_and_costs_what_it_says",
+                  "test_it_keeps_its_time_and_hands_over_something",
+                  "test_it_stops_after_so_many_structures"}),
+        (_Torn, {"test_it_fits_every_stage_or_gives_none"}),
+    ],
+)  # fmt: skip
+def test_broken_things_fail(contract: type, failing: set[str]) -> None:
+    failed = set()
+    for name, test in inspect.getmembers(contract(), inspect.ismethod):
+        if name.startswith("test_"):
+            try:
+                test()
+            except AssertionError:
+                failed.add(name)
+    assert failed == failing
