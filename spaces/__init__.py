@@ -5,6 +5,7 @@ import what you need by name, or the package, never everything. The package impo
 is first asked for; ``__init__.pyi`` lists all of them.
 """
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ __version__ = "0.1.0"
 _NAMES = read_names(Path(__file__).with_suffix(".pyi").read_text("utf-8"))
 
 __all__ = list(_NAMES)
+
+# Quiet unless the program that uses the library asks for its messages.
+logging.getLogger("spaces").addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import logging
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any, ParamSpec
@@ -110,11 +112,24 @@ def _tell_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _tell_all(wanted: bool) -> None:
+    if wanted:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+        logger = logging.getLogger("spaces")
+        logger.addHandler(handler)
+        logger.setLevel(logging.DEBUG)
+
+
 @program.callback()
 def _options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version."),
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", callback=_tell_all, help="Say what happens inside."),
     ] = False,
 ) -> None:
     """The options before a command."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 from spaces.cost.model import CostFunction, CostModel
@@ -15,6 +16,8 @@ from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.registry import Registry
 from spaces.model.suggestions import suggestion
+
+log = logging.getLogger("spaces.search")
 
 _strategies = Registry[Strategy](
     "spaces.strategies",
@@ -89,6 +92,7 @@ def search(
                 f"{', '.join(strategy_names())}."
             )
         strategy = _strategies[strategy]
+    log.debug("searching %s on %s by %s", space.pipeline.name, space.device.name, strategy)
     return strategy(space, cost_model(model, space.device), limits or Limits())
 
 

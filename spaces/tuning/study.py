@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +27,8 @@ from spaces.tuning.trial import Proposal, Trial, fastest
 
 Callback: TypeAlias = Callable[["Study", Trial], None]
 """Called after each result."""
+
+log = logging.getLogger("spaces.tuning")
 
 REFERENCE = "reference"
 """The source of the schedule that runs beside all others."""
@@ -124,6 +127,7 @@ class Study:
             )
         made = cost_model(model, space.device)
         study = Study(space, store, id, reference, made, chosen, seed, store.trials(id))
+        log.info("study %d of %s has %d trials", id, store.path, len(study._trials))
         if not study._trials:
             study._begin(start)
         return study
@@ -177,7 +181,9 @@ class Study:
         """
         waiting = self.open_trials
         if not waiting:
-            self._propose(self.strategy.generation(self.space, self.model, self.trials, self.seed))
+            proposals = self.strategy.generation(self.space, self.model, self.trials, self.seed)
+            log.debug("study %d: %d more proposals", self.id, len(proposals))
+            self._propose(proposals)
             waiting = self.open_trials
         return list(waiting[:count])
 

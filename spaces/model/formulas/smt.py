@@ -5,6 +5,7 @@ z3 has no type annotations; ``Any`` for its terms stays in this module.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -17,6 +18,8 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.operators import BITWISE, INFIX
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import Reading, read, read_all
+
+log = logging.getLogger("spaces.solver")
 
 Term: TypeAlias = Any
 """A z3 integer or boolean term; z3 has no types of its own."""
@@ -49,6 +52,7 @@ def answer(solver: Term, *assumed: Term, timeout_ms: int = NO_TIMEOUT) -> Term:
     solver.set("timeout", max(1, int(min(timeout_ms, 1000 * time_left()))))
     found = solver.check(*assumed)
     if found == z3.unknown:
+        log.debug("z3 gives up: %s", solver.reason_unknown())
         ask_clock()
     return found
 

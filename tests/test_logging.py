@@ -1,0 +1,38 @@
+"""One logger, quiet unless somebody asks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+SEARCH = ["-m", "spaces", "search", "blur", "--options", "small", "--seconds", "1"]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
+
+
+def test_a_library_says_nothing_of_its_own() -> None:
+    code = (
+        "import logging, spaces\n"
+        "logging.getLogger('spaces.tuning').error('a part has something to say')\n"
+    )
+    assert run("-c", code).stderr == ""
+
+
+def test_programs_hear_it_if_they_listen() -> None:
+    code = (
+        "import logging, spaces\n"
+        "logging.basicConfig(level=logging.DEBUG)\n"
+        "cpu = spaces.device('cpu')\n"
+        "space = spaces.ScheduleSpace(spaces.APPS['blur'].pipeline(), cpu)\n"
+        "next(spaces.search(space, 'reuse', 'exhaustive'))\n"
+    )
+    assert "DEBUG:spaces.search:searching blur on cpu by" in run("-c", code).stderr
+
+
+def test_the_command_line_is_verbose_on_demand() -> None:
+    quiet, told = run(*SEARCH), run(*SEARCH[:2], "--verbose", *SEARCH[2:])
+    assert "spaces.search:" not in quiet.stderr
+    assert "spaces.search: searching blur on cpu by" in told.stderr
+    assert told.stdout.splitlines()[0] == quiet.stdout.splitlines()[0]
