@@ -463,6 +463,10 @@ from backend.measuring.local import (
     LocalMeasurer as LocalMeasurer,
     MeasuringError as MeasuringError,
 )
+from backend.measuring.over_dask import (
+    DaskMeasurer as DaskMeasurer,
+    DaskUnavailable as DaskUnavailable,
+)
 from backend.measuring.task import MeasuringLimits as MeasuringLimits
 from backend.measuring.rounds import Rungs as Rungs
 

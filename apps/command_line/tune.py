@@ -18,6 +18,7 @@ from apps.errors import CommandError, Interrupted, WrongUsage
 from apps.photographs import photograph
 from backend.arguments import Array
 from backend.measuring.local import MeasuringError
+from backend.measuring.over_dask import DaskUnavailable
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.registry import UnknownModelError
 from spaces.enumerate.empty_space import EmptySpaceError
@@ -53,6 +54,16 @@ Starts = Annotated[
     ),
 ]
 
+Scheduler = Annotated[
+    str,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="A Dask scheduler, such as tcp://host:8786: its workers measure.",
+        show_default="this machine measures",
+    ),
+]
+
 SHOWN = 5
 """How many of the fastest schedules the summary lists."""
 
@@ -75,6 +86,7 @@ def tune(
     cost: Cost = "",
     schedule: Starts = None,
     seed: Seed = 0,
+    scheduler: Scheduler = "",
     as_json: AsJson = False,
 ) -> None:
     """Measure schedules until the time is over, and keep every result in a file. The same command
@@ -99,6 +111,7 @@ def tune(
                 start=_starts(found, space.pipeline, schedule, isinstance(space.device, GpuDevice)),
                 seed=seed,
                 inputs=_inputs(found, space.pipeline),
+                scheduler=scheduler,
                 callbacks=[lambda study, _: seen.append(study), view.show],
             )
         except KeyboardInterrupt:
@@ -107,7 +120,13 @@ def tune(
             study, interrupted = seen[-1], True
         except UnknownModelError as error:
             raise WrongUsage(str(error)) from None
-        except (BusyStudyError, EmptySpaceError, MeasuringError, StoreError) as error:
+        except (
+            BusyStudyError,
+            DaskUnavailable,
+            EmptySpaceError,
+            MeasuringError,
+            StoreError,
+        ) as error:
             raise CommandError(str(error)) from None
     if as_json:
         line(json.dumps(_report(app, study, interrupted), indent=2))

@@ -81,7 +81,7 @@ class LocalMeasurer:
     rungs: Rungs = field(factory=Rungs)
     threads: int | None = None
     make: TimedProgramMaker = cpu_program
-    _session: MeasuringSession | None = field(init=False, default=None)
+    _session: MeasuringSession | None = field(init=False, default=None, eq=False)
 
     def measure(self, pipeline: Pipeline, schedules: Sequence[Schedule]) -> list[Measurement]:
         """One measurement for each schedule, in their order.
@@ -115,6 +115,15 @@ class LocalMeasurer:
             )
             self._session = MeasuringSession(task, reference, self.limits)
         return self._session
+
+    def is_like(self, other: LocalMeasurer) -> bool:
+        """Whether two measurers measure alike."""
+        mine, theirs = self.inputs or {}, other.inputs or {}
+        return (
+            mine.keys() == theirs.keys()
+            and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+            and evolve(self, inputs=None) == evolve(other, inputs=None)
+        )
 
     def close(self) -> None:
         """Ends the worker process."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from backend.arguments import Array, Scalars
 from backend.compile import CompiledPipeline, compile_cpu
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.measuring.local import LocalMeasurer
+from backend.measuring.over_dask import DaskMeasurer
 from spaces.constraints.devices.device import Device, GpuDevice, device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -51,6 +53,7 @@ def tune(
     inputs: Mapping[str, Array] | None = None,
     params: Scalars | None = None,
     measurer: Measurer | None = None,
+    scheduler: str = "",
     callbacks: Iterable[Callback] = (),
 ) -> Study:
     """Measures schedules of a pipeline until the time is over, and keeps every result. The same
@@ -72,6 +75,7 @@ def tune(
         inputs: an array for each image; by default random values.
         params: values of scalar parameters; those left out have their default.
         measurer: what measures; by default a :class:`LocalMeasurer`.
+        scheduler: the address of a Dask scheduler, whose workers measure then.
         callbacks: functions of the study and a trial, called after each result.
 
     Returns:
@@ -80,6 +84,7 @@ def tune(
     Raises:
         BusyStudyError, EmptySpaceError, MeasuringError, StoreError, ValueError: as
             :meth:`Study.open` and :meth:`Study.run` do.
+        DaskUnavailable: Dask is not installed, or no scheduler answers.
 
     >>> study = tune(pipeline, seconds=60, start=[by_hand])
     >>> print(study.best)
@@ -89,13 +94,15 @@ def tune(
     opened = store if isinstance(store, TuningStore) else TuningStore.open(store or default_store())
     model = model or default_model(chosen)
     with Study.open(opened, space, model=model, strategy=strategy, start=start, seed=seed) as study:
-        if measurer is not None:
-            study.run(measurer, seconds=seconds, trials=trials, callbacks=callbacks)
-            return study
-        with LocalMeasurer(
+        local = LocalMeasurer(
             device=chosen, reference=study.reference, inputs=inputs, params=params
-        ) as local:
-            study.run(local, seconds=seconds, trials=trials, callbacks=callbacks)
+        )
+        with ExitStack() as opened_here:
+            if measurer is None and scheduler:
+                measurer = opened_here.enter_context(DaskMeasurer(scheduler, local))
+            elif measurer is None:
+                measurer = opened_here.enter_context(local)
+            study.run(measurer, seconds=seconds, trials=trials, callbacks=callbacks)
     return study
 
 
