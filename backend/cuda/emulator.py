@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.access import AccessError, AccessKind, Outside
-from backend.cuda.errors import DivergentBarrierError
+from backend.cuda.errors import CudaUnavailable, DivergentBarrierError
 from backend.cuda.host_build import build, library_text
 from backend.cuda.kernel import CudaKernel, CudaModule, Dim3
 from backend.cuda.program import CudaExecutor, Session
@@ -107,6 +107,9 @@ class HostMemory:
 
     def wait(self) -> None:
         pass
+
+    def timed(self, work: Callable[[], None]) -> float:
+        raise CudaUnavailable("an emulator on the CPU has no times of a GPU")
 
 
 class _InProcess(HostMemory):

@@ -7,7 +7,7 @@ own PTX compiler, which may be older than NVRTC, is not used.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -110,6 +110,15 @@ class _GpuDevice:
     def wait(self) -> None:
         with self._telling("waiting for kernels"):
             self._driver.Context.synchronize()
+
+    def timed(self, work: Callable[[], None]) -> float:
+        begin, end = self._driver.Event(), self._driver.Event()
+        with self._telling("timing kernels"):
+            begin.record()
+            work()
+            end.record()
+            end.synchronize()
+            return float(end.time_since(begin)) * 1e-3
 
     def _load(self, module: CudaModule) -> Any:
         if module not in self._modules:

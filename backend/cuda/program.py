@@ -10,7 +10,7 @@ once, however many kernels read it. A buffer that only kernels use never comes b
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
@@ -71,6 +71,13 @@ class CudaDevice(Protocol[Handle]):
 
     def wait(self) -> None:
         """Waits for all launches; raises their errors."""
+
+    def timed(self, work: Callable[[], None]) -> float:
+        """The seconds on the device from before what `work` launches until it has ended.
+
+        Raises:
+            CudaUnavailable: this is no GPU, so it has no times.
+        """
 
 
 @attrs.define(slots=True)
@@ -135,6 +142,15 @@ class Session(Generic[Handle]):
     def wait(self) -> None:
         """Waits for all launches; raises their errors."""
         self._device.wait()
+
+    def timed(self, steps: Iterable[ProgramStep], scalars: Mapping[str, ScalarArgument]) -> float:
+        """Runs the steps as :meth:`run` does, and returns the seconds on the device. After a first
+        run they copy no buffers but those that steps on the host need.
+
+        Raises:
+            CudaUnavailable: the device is no GPU, so it has no times.
+        """
+        return self._device.timed(lambda: self.run(steps, scalars))
 
     def fetch(self) -> None:
         """Copies back every array whose device memory is newer."""

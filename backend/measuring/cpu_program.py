@@ -20,7 +20,7 @@ SHORTEST = 1e-3
 
 
 @frozen
-class CpuProgram:
+class TimedCpuRun:
     """A prepared run that is timed."""
 
     prepared: PreparedRun
@@ -43,7 +43,7 @@ class CpuProgram:
         return (time.perf_counter() - start) / times
 
 
-def cpu_program(task: MeasuringTask, schedule: Schedule) -> CpuProgram:
+def cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun:
     """Compiles a schedule for the CPU of this process.
 
     Raises:
@@ -54,4 +54,4 @@ def cpu_program(task: MeasuringTask, schedule: Schedule) -> CpuProgram:
     if not isinstance(verdict, CheckedSchedule):
         raise NotLegalError(str(verdict))
     compiled = compile_cpu(verdict, threads=task.threads)
-    return CpuProgram(compiled.prepare(task.inputs, task.params, task.sizes))
+    return TimedCpuRun(compiled.prepare(task.inputs, task.params, task.sizes))

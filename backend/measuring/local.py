@@ -11,7 +11,9 @@ import numpy as np
 from attrs import define, evolve, field
 
 from backend.arguments import Array, Scalars, Sizes
+from backend.cuda.launch import gpu_available
 from backend.measuring.cpu_program import cpu_program
+from backend.measuring.gpu_program import gpu_program
 from backend.measuring.inputs import random_inputs
 from backend.measuring.process import Worker, WorkerLost
 from backend.measuring.rounds import Rungs, timed_in_rounds
@@ -66,7 +68,8 @@ class LocalMeasurer:
         limits: what a candidate may take.
         rungs: when candidates far behind are left out.
         threads: how many threads run parallel loops; by default one for each core.
-        make: compiles a schedule in the worker.
+        make: compiles a schedule in the worker; by default for the CPU of this machine or for its
+            GPU, with times between events on the GPU.
 
     >>> with LocalMeasurer() as measurer:
     ...     first, second = measurer.measure(pipeline, [schedule, other])
@@ -80,14 +83,14 @@ class LocalMeasurer:
     limits: MeasuringLimits = field(factory=MeasuringLimits)
     rungs: Rungs = field(factory=Rungs)
     threads: int | None = None
-    make: TimedProgramMaker = cpu_program
+    make: TimedProgramMaker | None = None
     _session: MeasuringSession | None = field(init=False, default=None, eq=False)
 
     def measure(self, pipeline: Pipeline, schedules: Sequence[Schedule]) -> list[Measurement]:
         """One measurement for each schedule, in their order.
 
         Raises:
-            MeasuringError: the trusted schedule cannot be measured.
+            MeasuringError: the trusted schedule cannot be measured, or there is no GPU.
         """
         session = self._of(pipeline)
         built = [session.built(number, one) for number, one in enumerate(schedules)]
@@ -101,18 +104,18 @@ class LocalMeasurer:
         if self._session is None or self._session.task.pipeline != pipeline:
             self.close()
             inputs = random_inputs(pipeline) if self.inputs is None else self.inputs
-            reference = self.reference or Schedule.default(pipeline)
-            sizes = self.sizes or {one.buffer: one.ranges for one in pipeline.estimates}
             task = MeasuringTask(
                 pipeline,
                 self.device,
                 {name: np.asarray(array) for name, array in inputs.items()},
                 self.params,
-                sizes,
-                self.make,
+                self.sizes or {one.buffer: one.ranges for one in pipeline.estimates},
+                self.make or _default_maker(self.device),
                 self.threads,
-                self.limits.memory_bytes,
+                # CUDA reserves far more addresses than it uses, so they say nothing.
+                self.limits.memory_bytes if isinstance(self.device, CpuDevice) else None,
             )
+            reference = self.reference or Schedule.default(pipeline)
             self._session = MeasuringSession(task, reference, self.limits)
         return self._session
 
@@ -136,6 +139,20 @@ class LocalMeasurer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _default_maker(target: CpuDevice | GpuDevice) -> TimedProgramMaker:
+    """What compiles for a device.
+
+    Raises:
+        MeasuringError: the device is a GPU, and this machine has none that can run kernels.
+    """
+    if isinstance(target, CpuDevice):
+        return cpu_program
+    is_there, why = gpu_available()
+    if not is_there:
+        raise MeasuringError(f"Nothing is measured for {target.name} without a GPU: {why}.")
+    return gpu_program
 
 
 @define

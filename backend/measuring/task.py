@@ -39,7 +39,7 @@ class MeasuringTask:
         sizes: the sizes of the outputs; the estimates of the pipeline if left out.
         make: compiles a schedule; a function of a module, for the worker imports it by name.
         threads: how many threads run parallel loops; None for one on each core.
-        memory_bytes: how much memory a worker may have beside the inputs.
+        memory_bytes: how much memory a worker may have beside the inputs; None for no limit.
     """
 
     pipeline: Pipeline
@@ -49,7 +49,7 @@ class MeasuringTask:
     sizes: Sizes | None
     make: TimedProgramMaker
     threads: int | None
-    memory_bytes: int
+    memory_bytes: int | None
 
 
 TimedProgramMaker: TypeAlias = Callable[[MeasuringTask, Schedule], TimedProgram]

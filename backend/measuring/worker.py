@@ -125,7 +125,8 @@ def main() -> None:
     requests = Connection(int(sys.argv[1]))
     try:
         task: MeasuringTask = requests.recv()
-        limit_memory(task.memory_bytes)
+        if task.memory_bytes is not None:
+            limit_memory(task.memory_bytes)
         bench = Bench(task)
         requests.send(RunAnswer())
         while True:

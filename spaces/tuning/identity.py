@@ -11,6 +11,7 @@ from pathlib import Path
 import llvmlite.binding
 from attrs import asdict, evolve, frozen
 
+from backend.cuda.launch import gpu_available
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
 from spaces.machine_code import host_target
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
@@ -65,7 +66,7 @@ class TuningMachine:
         target: LLVM's name of the processor.
         flags: a digest of LLVM's feature string.
         cores: the number of cores that this process may use.
-        gpu: the GPU, if that is what is measured; empty otherwise.
+        gpu: the device and the name of the GPU, if that is what is measured; empty otherwise.
         llvm: the version of LLVM.
         library: the version of this library.
     """
@@ -98,7 +99,7 @@ def this_machine(device: CpuDevice | GpuDevice) -> TuningMachine:
         target=target.cpu,
         flags=digest(target.features),
         cores=device.cores if isinstance(device, CpuDevice) else 0,
-        gpu="" if on_cpu else device.name,
+        gpu="" if on_cpu else f"{device.name}, {gpu_available()[1]}",
         llvm=".".join(map(str, llvmlite.binding.llvm_version_info)),
         library=metadata.version(DISTRIBUTION),
     )

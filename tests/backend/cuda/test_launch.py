@@ -60,6 +60,11 @@ class FakeDriver(ModuleType):
             retain_primary_context=lambda: context,
         )
         self.Device.count = lambda: devices
+        self.Event = lambda: SimpleNamespace(
+            record=lambda: self.calls.append("record"),
+            synchronize=lambda: self.calls.append("end"),
+            time_since=lambda begin: 12.5,
+        )
         self.Context = SimpleNamespace(synchronize=lambda: self.calls.append("wait"))
 
     def _enter(self, change: int) -> None:
@@ -134,6 +139,18 @@ def test_the_arguments_of_pycuda(driver: FakeDriver) -> None:
         assert (type(flag), flag, type(n), n) == (np.uint8, 1, np.int64, -1)
     assert driver.calls[5:] == ["free"]
     assert x.tolist() == [0, 2, 4]
+
+
+def test_events_stand_around_what_is_timed(driver: FakeDriver) -> None:
+    module = CudaModule("text", (CudaKernel("k", PARAMS, (32, 1, 1)),))
+    steps = (LaunchStep("k", (1, 1, 1), ("x", True, 3)),)
+    with PycudaExecutor().session(module, {"x": np.zeros(4, np.int16)}) as session:
+        session.run(steps, {})
+        before = len(driver.calls)
+        assert session.timed(steps, {}) == 0.0125
+        assert session.timed(steps, {}) == 0.0125
+    what = [call if isinstance(call, str) else call[0] for call in driver.calls[before:]]
+    assert what == [*["record", "k", "record", "end"] * 2, "free"]  # nothing is copied
 
 
 def test_a_refused_launch_is_reported_in_words(driver: FakeDriver) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import define
 
 from backend.arguments import Array
-from backend.measuring.cpu_program import CpuProgram, cpu_program
+from backend.measuring.cpu_program import TimedCpuRun, cpu_program
 from backend.measuring.task import MeasuringTask
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.schedule import Schedule
@@ -26,7 +26,7 @@ CRASHES, HANGS, WRONG, GREEDY, REFUSES, ABORTS, STALLS, CRASHES_LATER, GREEDY_CO
 
 @define
 class Saboteur:
-    program: CpuProgram
+    program: TimedCpuRun
     factor: int
     runs: int = 0
 

@@ -1,0 +1,95 @@
+"""A schedule compiled for a GPU, as a program to time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+from attrs import define, field, frozen
+from numpy.typing import NDArray
+
+from backend.arguments import Array
+from backend.compile_gpu import GpuPipeline, compile_gpu
+from backend.cuda.kernel import CudaModule, ProgramStep
+from backend.cuda.launch import PycudaExecutor
+from backend.cuda.program import CudaExecutor, ScalarArgument, Session
+from backend.measuring.task import MeasuringTask, NotLegalError
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
+from spaces.model.schedules.schedule import Schedule
+
+
+@define(slots=False)
+class TimingExecutor(CudaExecutor):
+    """Runs host programs on a GPU twice, and times the second run between two events: then the
+    inputs are on the GPU, and the kernels are loaded.
+
+    Attributes:
+        gpu: the executor of the GPU.
+        seconds: the time of the last program.
+    """
+
+    gpu: CudaExecutor
+    seconds: float = field(init=False, default=0.0)
+
+    def session(
+        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+    ) -> AbstractContextManager[Session[Any]]:
+        return self.gpu.session(module, buffers)
+
+    def run(
+        self,
+        module: CudaModule,
+        steps: Iterable[ProgramStep],
+        buffers: Mapping[str, NDArray[Any]],
+        scalars: Mapping[str, ScalarArgument],
+    ) -> None:
+        every = tuple(steps)
+        with self.session(module, buffers) as session:
+            session.run(every, scalars)
+            session.wait()
+            self.seconds = session.timed(every, scalars)
+            session.fetch()
+
+
+@frozen
+class TimedGpuRun:
+    """A compiled pipeline on the GPU of this machine."""
+
+    task: MeasuringTask
+    compiled: GpuPipeline
+    gpu: CudaExecutor
+
+    def run(self) -> Mapping[str, Array]:
+        return self._run(self.gpu)
+
+    def seconds(self) -> float:
+        """The time of the kernels of a run, and of what the host does between them."""
+        timing = TimingExecutor(self.gpu)
+        self._run(timing)
+        return timing.seconds
+
+    def _run(self, executor: CudaExecutor) -> Mapping[str, Array]:
+        task = self.task
+        return self.compiled.run(task.inputs, task.params, task.sizes, executor=executor)
+
+
+def gpu_program(task: MeasuringTask, schedule: Schedule) -> TimedGpuRun:
+    """Compiles a schedule for the GPU of this machine.
+
+    Raises:
+        NotLegalError: the schedule is illegal.
+        CudaUnavailable: pycuda, a driver or a GPU is missing.
+    """
+    verdict = verify(task.pipeline, schedule, task.device)
+    if not isinstance(verdict, CheckedSchedule):
+        raise NotLegalError(str(verdict))
+    return TimedGpuRun(task, compile_gpu(verdict), _gpu())
+
+
+@cache
+def _gpu() -> CudaExecutor:
+    """The GPU of this process; it keeps the kernels that it has loaded."""
+    return PycudaExecutor()
