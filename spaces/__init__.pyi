@@ -493,6 +493,11 @@ from spaces.tuning.store import (
 )
 from spaces.tuning.schema import StoreError as StoreError
 from spaces.tuning.identity import TuningMachine as TuningMachine
+from spaces.tuning.calibrating import (
+    calibrate as calibrate,
+    Calibration as Calibration,
+)
+from spaces.cost.reuse import Prices as Prices
 from spaces.tuning.exporting import (
     t4_text as t4_text,
     trials_from_t4 as trials_from_t4,

@@ -35,6 +35,7 @@ _MODULES = {
     "best": "studies",
     "studies": "studies",
     "export": "studies",
+    "calibrate": "calibrate",
     "compile": "compile",
     "run": "run",
 }

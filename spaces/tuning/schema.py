@@ -59,6 +59,13 @@ MIGRATIONS = (
     );
     CREATE INDEX studies_by_pipeline ON studies (pipeline, machine);
     """,
+    """
+    CREATE TABLE prices (
+        machine TEXT PRIMARY KEY REFERENCES machines,
+        document TEXT NOT NULL,           -- JSON: the prices of the cost model reuse
+        created TEXT NOT NULL
+    );
+    """,
 )
 """The text of each version, in order: it makes a file of that version from one of the version
 before. A released text never changes.

@@ -17,6 +17,7 @@ from typing import Any, Self
 from attrs import define, field, frozen
 
 from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.cost.reuse import Prices
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json, to_json
@@ -30,6 +31,7 @@ from spaces.tuning.identity import (
     sizes_text,
     with_sizes,
 )
+from spaces.tuning.prices import prices_from_json, prices_to_json
 from spaces.tuning.runner import Runner
 from spaces.tuning.schema import StoreError, migrate
 from spaces.tuning.trial import Proposal, Trial, fastest
@@ -51,6 +53,7 @@ class StudyKey:
         strategy: a text that is equal for equal strategies.
         seed: the seed of random choices.
         reference: the schedule that runs beside all others.
+        prices: a text that is equal for equal prices of the cost model.
     """
 
     pipeline: Pipeline
@@ -61,6 +64,7 @@ class StudyKey:
     strategy: str
     seed: int
     reference: Schedule
+    prices: str = ""
 
     @property
     def digest(self) -> str:
@@ -75,6 +79,7 @@ class StudyKey:
             self.strategy,
             str(self.seed),
             schedule_digest(self.pipeline, self.reference),
+            self.prices,
         )
 
 
@@ -180,7 +185,7 @@ class TuningStore:
                 key.strategy,
                 key.seed,
                 self._keep_schedule(key.pipeline, key.reference),
-                datetime.now(UTC).isoformat(timespec="seconds"),
+                _now(),
             )
             assert made.lastrowid is not None
             return made.lastrowid
@@ -309,6 +314,26 @@ class TuningStore:
             raise StoreError(f"{self.path} has no study {study}.")
         return with_sizes(from_json(row[0], Pipeline), row[1])
 
+    def keep_prices(self, machine: TuningMachine, prices: Prices) -> None:
+        """Keeps the prices of the cost model ``reuse`` for a machine, in the place of others."""
+        with self._writing():
+            self._do(
+                "INSERT OR IGNORE INTO machines VALUES (?, ?)",
+                machine.fingerprint,
+                machine.document,
+            )
+            self._do(
+                "INSERT OR REPLACE INTO prices VALUES (?, ?, ?)",
+                machine.fingerprint,
+                prices_to_json(prices),
+                _now(),
+            )
+
+    def prices(self, machine: TuningMachine) -> Prices | None:
+        """The prices that are kept for a machine; None if there are none."""
+        row = self._one("SELECT document FROM prices WHERE machine = ?", machine.fingerprint)
+        return None if row is None else prices_from_json(row[0])
+
     def taken(self, study: int) -> Runner | None:
         """Makes this process the one that tunes a study. If another one does, returns that."""
         me = Runner.this_process()
@@ -375,6 +400,10 @@ def _trial(row: tuple[Any, ...], runs: list[tuple[float, float]]) -> Trial:
     mine, beside = tuple(a for a, _ in runs), tuple(b for _, b in runs)
     result = Measurement(schedule, RunOutcome(outcome), reason, mine, beside, compile_seconds)
     return Trial(number, proposal, result)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def default_store() -> Path:

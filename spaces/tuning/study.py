@@ -12,7 +12,7 @@ from attrs import define, evolve, field
 
 from spaces.cost.measurer import Measurement, Measurer
 from spaces.cost.model import CostModel
-from spaces.cost.registry import cost_model
+from spaces.cost.reuse import Reuse
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.ladder import RUNGS, filled
 from spaces.enumerate.space import ScheduleSpace
@@ -21,6 +21,7 @@ from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.evolving import Evolving
 from spaces.tuning.identity import this_machine
+from spaces.tuning.prices import priced_model
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.trial import Proposal, Trial, fastest
@@ -109,6 +110,7 @@ class Study:
         """
         chosen = strategy or Evolving()
         reference = trusted(space)
+        made = priced_model(model, space.device, store)
         key = StudyKey(
             space.pipeline,
             this_machine(space.device),
@@ -118,6 +120,7 @@ class Study:
             repr(chosen),
             seed,
             reference,
+            str(made.prices) if isinstance(made, Reuse) else "",
         )
         id = store.study(key)
         other = store.taken(id)
@@ -125,7 +128,6 @@ class Study:
             raise BusyStudyError(
                 f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
             )
-        made = cost_model(model, space.device)
         study = Study(space, store, id, reference, made, chosen, seed, store.trials(id))
         log.info("study %d of %s has %d trials", id, store.path, len(study._trials))
         if not study._trials:

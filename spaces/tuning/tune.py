@@ -18,6 +18,7 @@ from spaces.constraints.devices.device import Device, GpuDevice, device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.measurer import Measurer
+from spaces.cost.model import CostModel
 from spaces.enumerate.board import Limits
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.restrictions.restriction import Restriction
@@ -28,6 +29,7 @@ from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import this_machine
+from spaces.tuning.prices import priced_model
 from spaces.tuning.store import TuningStore, default_store
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.study import Callback, Study
@@ -160,15 +162,16 @@ def compile_best(
         pipeline = evolve(pipeline, estimates=estimates)
     opened = store if isinstance(store, TuningStore) else TuningStore.open(store or default_store())
     known = best_known(opened, pipeline, chosen)
-    schedule = _searched(pipeline, chosen, seconds) if known is None else known[1].schedule
+    model = priced_model(default_model(chosen), chosen, opened)
+    schedule = _searched(pipeline, chosen, model, seconds) if known is None else known[1].schedule
     verdict = verify(pipeline, schedule, chosen)
     assert isinstance(verdict, CheckedSchedule)  # both ways give legal schedules alone
     compiled = compile_gpu if isinstance(chosen, GpuDevice) else compile_cpu
     return compiled(verdict)
 
 
-def _searched(pipeline: Pipeline, target: Device, seconds: float) -> Schedule:
+def _searched(pipeline: Pipeline, target: Device, model: CostModel, seconds: float) -> Schedule:
     """The schedule that the cost model likes best."""
     space = ScheduleSpace(pipeline, target)
-    found = search(space, default_model(target), Stagewise(), Limits(seconds=seconds))
+    found = search(space, model, Stagewise(), Limits(seconds=seconds))
     return best(found).best[0].schedule

@@ -4,7 +4,12 @@ import json
 
 import pytest
 
-from apps.command_line import tuning_view
+from apps.command_line import calibrate, tuning_view
+from spaces.constraints.devices.device import device
+from spaces.cost.reuse import Prices
+from spaces.tuning.calibrating import Calibration
+from spaces.tuning.identity import this_machine
+from spaces.tuning.store import TuningStore
 from tests.apps.command_line import files, spaces
 
 OWN = """
@@ -103,6 +108,25 @@ def test_mistakes_get_sentences(own, store, tmp_path):
     assert "0 trials: none." in out
     _, err = spaces("export", "1", *new, status=1)
     assert "Study 1 has no schedule with times yet." in err
+
+
+@pytest.mark.parametrize("after", [0.95, 0.81])
+def test_a_calibration_is_kept_if_it_helps(tmp_path, monkeypatch, after):
+    prices = Prices(load=3.0)
+    found = Calibration(prices if after > 0.9 else Prices(), prices, 0.8, after, 40)
+    monkeypatch.setattr(calibrate, "fit", lambda *_, **__: found)
+    path = tmp_path / "s.sqlite"
+    out, _ = spaces("calibrate", "--store", path)
+    assert f"0.80 before, {after:.2f} after" in out
+    report = json.loads(spaces("calibrate", "--store", path, "--json")[0])
+    with TuningStore.open(path) as opened:
+        kept = opened.prices(this_machine(device("cpu")))
+    if after > 0.9:
+        assert f"{path} keeps the fitted prices" in out
+        assert (kept, report["kept"], report["prices"]["load"]) == (prices, True, 3.0)
+    else:
+        assert "The prices stay as they are" in out
+        assert (kept, report["kept"]) == (None, False)
 
 
 def test_in_a_pipe_a_line_every_few_seconds(own, tmp_path, monkeypatch):

@@ -1,0 +1,234 @@
+"""Fits the prices of the cost model ``reuse`` to a machine, by measured times.
+
+The cost of a schedule is a sum of prices times what the schedule does. The fit minimises the
+squared differences of the logarithms of costs and times, over random legal schedules of a few small
+pipelines. Each pipeline has a factor of its own, for the model ranks schedules of one pipeline.
+Prices that the times say little about stay near their defaults (a ridge). Prices stay positive, as
+their logarithms are fitted (Gauss-Newton).
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from backend.measuring.local import LocalMeasurer
+from backend.measuring.rounds import Rungs
+from backend.measuring.task import MeasuringLimits
+from spaces.constraints.devices.device import CpuDevice
+from spaces.cost.batch import Batch
+from spaces.cost.measurer import Measurer
+from spaces.cost.reuse import Prices, Reuse
+from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.kernels import KERNELS
+from spaces.tuning.study import trusted
+
+RIDGE = 0.01
+"""How strongly prices are held to their defaults: as a time beside the times of a fit."""
+
+STEPS = 8
+"""Steps of Gauss-Newton."""
+
+LARGEST_STEP = 1.0
+"""The most that a step changes the logarithm of a price."""
+
+MARGIN = 0.02
+"""By how much the rank correlation must rise for the fitted prices to take the place of others."""
+
+LEAST = 8
+"""The fewest schedules with times of a pipeline that count."""
+
+
+@frozen
+class PricedRun:
+    """One measured schedule.
+
+    Attributes:
+        kernel: the name of the pipeline.
+        batch: the schedule with its features.
+        seconds: its time.
+    """
+
+    kernel: str
+    batch: Batch
+    seconds: float
+
+
+@frozen
+class Calibration:
+    """Prices fitted to a machine, and what they are worth on schedules that the fit did not see.
+
+    Attributes:
+        prices: the prices to use: the fitted ones if they rank better, else the defaults.
+        fitted: the prices of the fit.
+        before: the median over pipelines of the rank correlation (Spearman's) of costs and times of
+            the schedules left out, with the default prices.
+        after: the same with the fitted prices.
+        schedules: the number of schedules with times.
+    """
+
+    prices: Prices
+    fitted: Prices
+    before: float
+    after: float
+    schedules: int
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the fitted prices rank clearly better than the defaults."""
+        return self.after >= self.before + MARGIN
+
+
+def calibrate(
+    device: CpuDevice,
+    *,
+    schedules: int = 24,
+    seed: int = 0,
+    measurer: Callable[[Schedule], Measurer] | None = None,
+    progress: Callable[[str, int], None] = lambda kernel, count: None,
+) -> Calibration:
+    """Measures random schedules of small pipelines on this machine, and fits the prices.
+
+    Args:
+        device: the CPU of this machine.
+        schedules: how many schedules of each pipeline are measured.
+        seed: the seed of the random schedules.
+        measurer: makes what measures, from the trusted schedule; by default a
+            :class:`LocalMeasurer`.
+        progress: called with the name of each pipeline and the number of schedules measured before.
+
+    Raises:
+        MeasuringError: nothing can be measured.
+        ValueError: too few schedules have times.
+    """
+    runs: list[PricedRun] = []
+    for kernel in KERNELS:
+        progress(kernel.__name__, len(runs))
+        runs += measured(kernel(), device, schedules, seed, measurer or _local)
+    return fit_and_judge(runs, device)
+
+
+def _local(reference: Schedule) -> LocalMeasurer:
+    limits = MeasuringLimits(rounds=5, run_seconds=5.0)
+    return LocalMeasurer(reference=reference, limits=limits, rungs=Rungs(after=()))
+
+
+def measured(
+    pipeline: Pipeline,
+    device: CpuDevice,
+    count: int,
+    seed: int,
+    measurer: Callable[[Schedule], Measurer],
+) -> list[PricedRun]:
+    """Times of random legal schedules of a pipeline: half of them of whole patterns."""
+    schedules: dict[Schedule, None] = {}
+    for options in (Options.small(device), Options.expert(device)):
+        space = ScheduleSpace(pipeline, device, options)
+        try:
+            schedules |= dict.fromkeys(space.sample(count // 2, seed, seconds=20.0))
+        except (EmptySpaceError, TimeoutError):
+            continue
+    made = measurer(trusted(ScheduleSpace(pipeline, device)))
+    try:
+        results = made.measure(pipeline, list(schedules))
+    finally:
+        if isinstance(made, LocalMeasurer):
+            made.close()
+    found = []
+    for result in results:
+        if result.is_correct and result.seconds:
+            reference = statistics.median(result.reference_seconds)
+            batch = Batch.of(pipeline, result.schedule)
+            found.append(PricedRun(pipeline.name, batch, result.ratio * reference))
+    return found
+
+
+def fit_and_judge(runs: Sequence[PricedRun], device: CpuDevice) -> Calibration:
+    """Fits prices to every second run of each pipeline, and judges them by the others.
+
+    Raises:
+        ValueError: no pipeline has enough runs.
+    """
+    kernels = {run.kernel for run in runs}
+    kept = [name for name in sorted(kernels) if sum(r.kernel == name for r in runs) >= LEAST]
+    if not kept:
+        raise ValueError(
+            f"Only {len(runs)} schedules have times; a fit needs {LEAST} of one pipeline."
+        )
+    seen: list[PricedRun] = []
+    unseen: list[PricedRun] = []
+    for name in kept:
+        own = [run for run in runs if run.kernel == name]
+        seen += own[::2]
+        unseen += own[1::2]
+    found = fitted(seen, device)
+    before, after = (rank_quality(unseen, device, prices) for prices in (Prices(), found))
+    judged = Calibration(found, found, before, after, len(runs))
+    return judged if judged.is_better else attrs.evolve(judged, prices=Prices())
+
+
+def fitted(runs: Sequence[PricedRun], device: CpuDevice) -> Prices:
+    """The prices that fit the times of some runs best."""
+    names = [one.name for one in attrs.fields(Prices)]
+    default = np.log(np.array(attrs.astuple(Prices())))
+    times = np.log(np.array([run.seconds for run in runs]))
+    groups = [np.array([run.kernel == name for run in runs]) for name in {r.kernel for r in runs}]
+
+    def residuals(prices: NDArray[np.float64]) -> NDArray[np.float64]:
+        model = Reuse(device, Prices(**dict(zip(names, np.exp(prices), strict=True))))
+        costs = np.array([float(model.cost(run.batch)) for run in runs])
+        differences = np.log(costs) - times
+        for group in groups:
+            differences[group] -= differences[group].mean()
+        return np.concatenate([differences, RIDGE * len(runs) ** 0.5 * (prices - default)])
+
+    here, errors = default, residuals(default)
+    for _ in range(STEPS):
+        slopes = np.stack(
+            [(residuals(here + step) - errors) / 1e-3 for step in np.eye(len(here)) * 1e-3], axis=1
+        )
+        move = -np.linalg.lstsq(slopes, errors, rcond=None)[0]
+        move *= min(1.0, LARGEST_STEP / max(float(np.abs(move).max()), 1e-12))
+        while float(np.abs(move).max()) > 1e-4:
+            there = residuals(here + move)
+            if (there**2).sum() < (errors**2).sum():
+                here, errors = here + move, there
+                break
+            move = move / 2
+        else:
+            break
+    return Prices(**{name: float(price) for name, price in zip(names, np.exp(here), strict=True)})
+
+
+def rank_quality(runs: Sequence[PricedRun], device: CpuDevice, prices: Prices) -> float:
+    """The median over pipelines of Spearman's rank correlation of costs and times."""
+    model = Reuse(device, prices)
+    found = []
+    for name in {run.kernel for run in runs}:
+        own = [run for run in runs if run.kernel == name]
+        costs = [float(model.cost(run.batch)) for run in own]
+        found.append(spearman(costs, [run.seconds for run in own]))
+    return statistics.median(found)
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> float:
+    """Spearman's rank correlation of two lists: 1 for the same order; 0 if one is constant."""
+    a, b = _ranks(first), _ranks(second)
+    spread = float(a.std() * b.std())
+    return float(((a - a.mean()) * (b - b.mean())).mean()) / spread if spread else 0.0
+
+
+def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    """The places of values in order; equal ones share the mean of theirs."""
+    array = np.asarray(values, dtype=np.float64)
+    ranks = (array[:, None] > array).sum(1) + ((array[:, None] == array).sum(1) - 1) / 2
+    return np.asarray(ranks, dtype=np.float64)
