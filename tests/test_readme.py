@@ -15,7 +15,9 @@ from apps.command_line.program import program
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 SNIPPETS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
-COMMANDS = re.findall(r"^spaces [^\n#]*", README, re.MULTILINE)
+_LISTED = re.findall(r"^spaces [^\n#]*", README, re.MULTILINE)
+TUNING = [command for command in _LISTED if "tuning.sqlite" in command]
+COMMANDS = [command for command in _LISTED if command not in TUNING]
 
 
 def test_every_python_snippet_shows_its_output():
@@ -50,6 +52,18 @@ def test_a_command_does_what_it_says(command, tmp_path, monkeypatch):
         words += ["--seconds", "2"]
     result = CliRunner().invoke(program, words)
     assert result.exit_code == 0, result.output
+
+
+def test_the_commands_of_tuning_follow_each_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert len(TUNING) == 4
+    for command in TUNING:
+        words = shlex.split(command)[1:]
+        if words[0] == "tune":
+            words += ["--trials", "3", "--options", "small"]
+        result = CliRunner().invoke(program, words)
+        assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results.json", "tuning.sqlite"]
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")

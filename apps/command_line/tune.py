@@ -94,46 +94,48 @@ def tune(
     """
     found = find(app)
     space = space_of(found, device, options, where=where)
-    opened = opened_store(store)
-    seen: list[Study] = []
-    interrupted = False
-    with TuningView(minutes * 60) as view:
-        try:
-            study = tune_pipeline(
-                space.pipeline,
-                space.device,
-                store=opened,
-                seconds=minutes * 60,
-                trials=trials,
-                options=space.options,
-                where=space.where,
-                model=cost,
-                start=_starts(found, space.pipeline, schedule, isinstance(space.device, GpuDevice)),
-                seed=seed,
-                inputs=_inputs(found, space.pipeline),
-                scheduler=scheduler,
-                callbacks=[lambda study, _: seen.append(study), view.show],
-            )
-        except KeyboardInterrupt:
-            if not seen:
-                raise
-            study, interrupted = seen[-1], True
-        except UnknownModelError as error:
-            raise WrongUsage(str(error)) from None
-        except (
-            BusyStudyError,
-            DaskUnavailable,
-            EmptySpaceError,
-            MeasuringError,
-            StoreError,
-        ) as error:
-            raise CommandError(str(error)) from None
-    if as_json:
-        line(json.dumps(_report(app, study, interrupted), indent=2))
-    else:
-        _summary(study)
-    if interrupted:
-        raise Interrupted
+    with opened_store(store) as opened:
+        seen: list[Study] = []
+        interrupted = False
+        with TuningView(minutes * 60) as view:
+            try:
+                study = tune_pipeline(
+                    space.pipeline,
+                    space.device,
+                    store=opened,
+                    seconds=minutes * 60,
+                    trials=trials,
+                    options=space.options,
+                    where=space.where,
+                    model=cost,
+                    start=_starts(
+                        found, space.pipeline, schedule, isinstance(space.device, GpuDevice)
+                    ),
+                    seed=seed,
+                    inputs=_inputs(found, space.pipeline),
+                    scheduler=scheduler,
+                    callbacks=[lambda study, _: seen.append(study), view.show],
+                )
+            except KeyboardInterrupt:
+                if not seen:
+                    raise
+                study, interrupted = seen[-1], True
+            except UnknownModelError as error:
+                raise WrongUsage(str(error)) from None
+            except (
+                BusyStudyError,
+                DaskUnavailable,
+                EmptySpaceError,
+                MeasuringError,
+                StoreError,
+            ) as error:
+                raise CommandError(str(error)) from None
+        if as_json:
+            line(json.dumps(_report(app, study, interrupted), indent=2))
+        else:
+            _summary(study)
+        if interrupted:
+            raise Interrupted
 
 
 def opened_store(file: str) -> TuningStore:
