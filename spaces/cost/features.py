@@ -128,6 +128,11 @@ class FuncFeatures:
     slides: bool
     stages: tuple[StageFeatures, ...]
 
+    @cached_property
+    def formulas(self) -> tuple[Expr, ...]:
+        """Its formulas, each once."""
+        return tuple(dict.fromkeys(_leaves(tuple(getattr(self, n) for n in _FIELDS[type(self)]))))
+
     @property
     def bytes(self) -> int:
         """Bytes of one element, all components together."""
@@ -234,7 +239,8 @@ class Features:
         self, numbers_of: Callable[[tuple[Expr, ...]], Iterable[SymbolicNumber]]
     ) -> Features:
         """The same record with the numbers that ``numbers_of`` gives for its formulas."""
-        leaves = tuple(dict.fromkeys((*_leaves(self.funcs), *_leaves(self.kernels))))
+        of_funcs = (formula for func in self.funcs for formula in func.formulas)
+        leaves = tuple(dict.fromkeys((*of_funcs, *_leaves(self.kernels))))
         numbers = dict(zip(leaves, numbers_of(leaves), strict=True))
         return attrs.evolve(
             self,
@@ -382,7 +388,11 @@ def _typical_reads(stage: StageFeatures, level: LoopFeatures | None) -> Symbolic
     return volume(tuple(loop.trips for loop in stage.loops[first:])) * reads
 
 
-_RECORDS = (FuncFeatures, StageFeatures, LoopFeatures, KernelFeatures)
+_FIELDS: Mapping[type, tuple[str, ...]] = {
+    record: tuple(attribute.name for attribute in attrs.fields(record))
+    for record in (FuncFeatures, StageFeatures, LoopFeatures, KernelFeatures)
+}
+"""The records of features, each with its attributes."""
 
 
 def _leaves(record: Any) -> Iterator[Expr]:
@@ -392,9 +402,9 @@ def _leaves(record: Any) -> Iterator[Expr]:
     elif isinstance(record, tuple):
         for part in record:
             yield from _leaves(part)
-    elif isinstance(record, _RECORDS):
-        for attribute in attrs.fields(type(record)):
-            yield from _leaves(getattr(record, attribute.name))
+    elif type(record) in _FIELDS:
+        for name in _FIELDS[type(record)]:
+            yield from _leaves(getattr(record, name))
 
 
 def _replaced(record: Any, numbers: Mapping[Expr, Any]) -> Any:
@@ -403,7 +413,7 @@ def _replaced(record: Any, numbers: Mapping[Expr, Any]) -> Any:
         return numbers[record]
     if isinstance(record, tuple):
         return tuple(_replaced(part, numbers) for part in record)
-    if isinstance(record, _RECORDS):
-        names = [attribute.name for attribute in attrs.fields(type(record))]
-        return type(record)(**{n: _replaced(getattr(record, n), numbers) for n in names})
+    kind = type(record)
+    if kind in _FIELDS:
+        return kind(*[_replaced(getattr(record, name), numbers) for name in _FIELDS[kind]])
     return record

@@ -56,7 +56,28 @@ def is_nowhere(condition: SymbolicNumber) -> bool:
     """Whether a condition is known to hold for no choice. The values of a recorded one are not
     known.
     """
-    return not isinstance(condition, Recorded) and not np.any(condition)
+    return not isinstance(condition, Recorded) and not _any(condition)
+
+
+def is_everywhere(condition: SymbolicNumber) -> bool:
+    """Whether a condition is known to hold for all choices."""
+    return not isinstance(condition, Recorded) and not _any(np.logical_not(condition))
+
+
+def _any(condition: Any) -> bool:
+    """NumPy's ``any``, but quick where a condition is the same for all choices."""
+    return bool(condition.any() if isinstance(condition, np.ndarray) else condition)
+
+
+def limits_of(number: SymbolicNumber, most: int) -> tuple[int, int]:
+    """The least and the largest value of an integer from 0 to ``most``; these two for a recorded
+    one.
+    """
+    if isinstance(number, Recorded):
+        return 0, most
+    if isinstance(number, np.ndarray):
+        return int(number.min()), min(int(number.max()), most)
+    return int(number), min(int(number), most)
 
 
 def expression_of(value: Any) -> Expr:

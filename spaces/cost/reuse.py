@@ -295,6 +295,7 @@ class Reuse:
         """Cycles to move lines to the first-level cache, and out again."""
         device, prices = self.device, self.prices
         traffic = Traffic(features, device.cache_line_bytes)
+        movements = _movements(features)
         cycles: SymbolicNumber = 0.0
         for capacity, line, row in (
             (device.l1_bytes, prices.line_from_l2, 0.0),
@@ -305,41 +306,41 @@ class Reuse:
             def price(body: Footprint, line: float = line, row: float = row) -> SymbolicNumber:
                 return body.lines * line + body.rows * row
 
-            cycles = cycles + self._moves(traffic, capacity, price)
+            cycles = cycles + self._moves(traffic, movements, capacity, price)
         return cycles
 
     def _moves(
-        self, traffic: Traffic, capacity: int, price: Callable[[Footprint], SymbolicNumber]
+        self,
+        traffic: Traffic,
+        movements: list[_Movement],
+        capacity: int,
+        price: Callable[[Footprint], SymbolicNumber],
     ) -> SymbolicNumber:
         """Cycles to move all missing data into a cache of this many bytes.
 
         Stages in one loop body that read the same data move it once.
         """
-        features = traffic.features
-        moves = [
-            (stage, buffer, loop)
-            for stage in features.stages
-            for buffer in _touched(stage)
-            for loop in moving_loops(stage)
-        ]
-        sharing = Counter(_shared(*move) for move in moves)
         # The order of the sum must not depend on the numbers: sums of floats do.
-        moved = dict.fromkeys(_place(sharing, *move) for move in moves)
-        for stage in (stage for stage in features.stages if stage.loops):
-            fitting = traffic.fitting_depth(stage, capacity)
-            speedup = self._speedup(stage)
-            for buffer in _touched(stage):
-                is_written = buffer == stage.func
-                resident = _resident(features, buffer, is_written)
-                bodies: dict[_Place, SymbolicNumber] = {}
-                for loop, here, body in traffic.moves(stage, buffer, fitting, resident, price):
-                    place = _place(sharing, stage, buffer, loop)
-                    bodies[place] = np.where(here, body, bodies.get(place, 0.0))
-                for place, body in bodies.items():
-                    # A write fetches its line first and evicts it later.
-                    cost = (2 * body if is_written else body) / speedup
-                    known = moved[place]
-                    moved[place] = cost if known is None else np.maximum(known, cost)
+        moved: dict[_Place, SymbolicNumber | None] = dict.fromkeys(
+            place for movement in movements for place in movement.places
+        )
+        fitting = {
+            (stage.func, stage.index): traffic.fitting_depth(stage, capacity)
+            for stage in traffic.features.stages
+            if stage.loops
+        }
+        for movement in movements:
+            stage, buffer = movement.stage, movement.buffer
+            fits, is_written = fitting[stage.func, stage.index], buffer == stage.func
+            bodies: dict[_Place, SymbolicNumber] = {}
+            for depth, here, body in traffic.moves(stage, buffer, fits, movement.resident, price):
+                place = movement.places[depth]
+                bodies[place] = np.where(here, body, bodies.get(place, 0.0))
+            for place, body in bodies.items():
+                # A write fetches its line first and evicts it later.
+                cost = (2 * body if is_written else body) / self._speedup(stage)
+                known = moved[place]
+                moved[place] = cost if known is None else np.maximum(known, cost)
         return sum(cost for cost in moved.values() if cost is not None)
 
     def _speedup(self, stage: StageFeatures) -> SymbolicNumber:
@@ -374,6 +375,43 @@ _Place: TypeAlias = tuple[object, ...]
 """What moves together: a buffer, whether it is written, and a loop whose body moves it for several
 stages, or the only stage that moves it.
 """
+
+
+@frozen
+class _Movement:
+    """A buffer that a stage moves into caches.
+
+    Attributes:
+        resident: the loop depth at which a cache that holds the body also holds the whole buffer.
+        places: with which others it moves, for each loop whose body may move it.
+    """
+
+    stage: StageFeatures
+    buffer: str
+    resident: int
+    places: tuple[_Place, ...]
+
+
+def _movements(features: Features) -> list[_Movement]:
+    """What the stages move; a stage without loops moves nothing."""
+    touched = [
+        (stage, buffer, moving_loops(stage))
+        for stage in features.stages
+        if stage.loops
+        for buffer in _touched(stage)
+    ]
+    sharing = Counter(
+        _shared(stage, buffer, loop) for stage, buffer, loops in touched for loop in loops
+    )
+    return [
+        _Movement(
+            stage,
+            buffer,
+            _resident(features, buffer, buffer == stage.func),
+            tuple(_place(sharing, stage, buffer, loop) for loop in loops),
+        )
+        for stage, buffer, loops in touched
+    ]
 
 
 def _touched(stage: StageFeatures) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from spaces.cost.features import (
     read_extents,
     volume,
 )
-from spaces.cost.recorded import is_nowhere
+from spaces.cost.recorded import is_everywhere, is_nowhere, limits_of
 
 LoopKey = tuple[str, int, str]
 """The key of a loop in its nest: Func, stage and name."""
@@ -53,6 +53,7 @@ class Regions:
     features: Features
     line_bytes: int
     _required: dict[tuple[str, int], tuple[SymbolicNumber, ...]] = field(init=False, factory=dict)
+    _extents: dict[tuple[str, int, int], Extents] = field(init=False, factory=dict)
     _footprints: dict[tuple[str, int, str, int], Footprint] = field(init=False, factory=dict)
     _readers: dict[str, list[StageFeatures]] = field(init=False, factory=dict)
 
@@ -86,6 +87,12 @@ class Regions:
 
     def extents(self, stage: StageFeatures, depth: int) -> Extents:
         """The number of values of each Var of ``stage`` in an iteration of ``depth`` loops."""
+        key = (stage.func, stage.index, depth)
+        if key not in self._extents:
+            self._extents[key] = self._extents_of(stage, depth)
+        return self._extents[key]
+
+    def _extents_of(self, stage: StageFeatures, depth: int) -> Extents:
         func = self.features.func(stage.func)
         inner = {name: 1 for loop in stage.own for name in loop.dimensions}
         inner |= dict.fromkeys(func.args, 1)
@@ -171,6 +178,8 @@ class Traffic:
         for d in range(len(stage.loops) + 1):
             fits = fits | (self.working_set(stage, d) <= capacity)
             depth = depth + np.logical_not(fits)
+            if is_everywhere(fits):
+                break
         return depth
 
     def moves(
@@ -180,10 +189,10 @@ class Traffic:
         fitting: SymbolicNumber,
         resident: int,
         price: Callable[[Footprint], SymbolicNumber],
-    ) -> Iterator[tuple[LoopKey, SymbolicNumber, SymbolicNumber]]:
-        """The costs to move ``buffer`` into a cache for ``stage``, each with the loop whose body
-        moves each of its lines once, and with the condition of this case; an empty name means the
-        whole outermost loop. At most one case holds; the others cost nothing.
+    ) -> Iterator[tuple[int, SymbolicNumber, SymbolicNumber]]:
+        """The costs to move ``buffer`` into a cache for ``stage``, each with the place in
+        :func:`moving_loops` of the loop whose body moves each of its lines once, and with the
+        condition of this case. At most one case holds; the others cost nothing.
 
         Args:
             stage: the stage that reads ``buffer``, or computes it.
@@ -195,12 +204,13 @@ class Traffic:
         """
         # The body around the loop that fits.
         moving = np.maximum(fitting - 1, 0)
-        for depth, loop in enumerate(moving_loops(stage)):
+        least, most = limits_of(moving, len(stage.loops))
+        for depth in range(least, most + 1):
             here = (moving == depth) & (fitting > resident)
             if not is_nowhere(here):
                 runs = stage.loops[depth - 1].runs if depth else 1
                 body = runs * price(self.regions.footprint(stage, buffer, depth))
-                yield loop, here, body
+                yield depth, here, body
 
 
 def moving_loops(stage: StageFeatures) -> tuple[LoopKey, ...]:

@@ -198,10 +198,13 @@ def _wrap_arrays(type: Type, value: Any) -> Any:
     return np.asarray(np.frompyfunc(type.wrap, 1, 1)(value), np.object_)
 
 
+_LARGEST = np.iinfo(np.int64).max
+
+
 def _is_beyond_arrays(value: Any) -> bool:
     """Whether a number may be too large for int64 arrays."""
     if isinstance(value, int):
-        return abs(value) > np.iinfo(np.int64).max
+        return not -_LARGEST <= value <= _LARGEST
     return isinstance(value, np.ndarray) and value.dtype == np.object_
 
 
