@@ -23,6 +23,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Variable, cast
 from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.memo import Memo
 from spaces.model.nest.nest_memo import NestMemo
@@ -57,7 +58,14 @@ def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Devic
     algorithm = APPS[name].pipeline()
     space = small_space(algorithm, target)
     large, small = (
-        FeatureMemo(NestMemo(KnownBounds(Memo(most), Memo(most), Memo(most))), Memo(most))
+        FeatureMemo(
+            NestMemo(
+                KnownBounds(
+                    Memo(most), Memo(most), Memo(most), Memo(most), KnownForms(most), Memo(most)
+                )
+            ),
+            Memo(most),
+        )
         for most in (4096, 5)
     )
     fresh = cache(lambda schedule: _features(algorithm, schedule, None))
@@ -234,3 +242,17 @@ def test_numbers_in_a_memo_are_never_given_again():
     memo = Memo[str](1)
     numbers = [memo.keep(key, key).number for key in ("a", "b", "a")]
     assert len(set(numbers)) == 3
+
+
+def test_what_readers_demand_is_found_once_for_all_loops_of_a_func():
+    algorithm = APPS["unsharp"].pipeline()
+    memo = FeatureMemo()
+    changes = ("", ".parallel(y)", ".split(y, yo, yi, 8)", ".reorder(y, x)")
+    for change in changes:
+        text = f"ratio.compute_root(); gray.compute_root(){change};"
+        schedule = parse_schedule(text, algorithm)
+        assert features(algorithm, schedule, memo) == features(algorithm, schedule)
+    known = memo.nests.known
+    names = [entry.value.function.name for entry in known.demanded.entries]
+    assert names.count("gray") == len(changes)
+    assert len(known.sites) == len(set(names))

@@ -386,4 +386,33 @@ ARITHMETIC = (
     ),
 )
 
-MUTANTS = (*INTERVALS, *BOXES, *LOOPS, *ARITHMETIC)
+_MEMO = ("test_known_forms.py", "test_memo.py")
+
+REMEMBERED = (
+    Mutant(
+        "limits-of-limits-forgotten",
+        "VariableRanges._limits",
+        "left += (n for end in self.known(name) if end is not None for n in end.names)",
+        "pass",
+        "A normal form counts for other limits of the variables that its variables lie between.",
+        _MEMO,
+    ),
+    Mutant(
+        "later-limits-forgotten",
+        "VariableRanges.assume",
+        "self._limit_numbers.clear()",
+        "pass",
+        "Forms found before a limit is known count after it.",
+        _MEMO,
+    ),
+    Mutant(
+        "demand-at-any-depth",
+        "Bounds._site_context",
+        "len(self.levels.compute_path(name))",
+        "0",
+        "What readers demand at one of their loops is taken for what they demand at another.",
+        _MEMO,
+    ),
+)
+
+MUTANTS = (*INTERVALS, *BOXES, *LOOPS, *ARITHMETIC, *REMEMBERED)

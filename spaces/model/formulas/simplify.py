@@ -33,6 +33,7 @@ from spaces.model.formulas.extremes import (
     of_parity,
     operands,
 )
+from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.polynomial import Polynomial, multiples
 from spaces.model.formulas.variable_ranges import VariableRanges
 from spaces.model.formulas.widened import wrapped
@@ -79,10 +80,12 @@ class _ExtremeOperand:
 class Simplifier(VariableRanges):
     """Simplifies expressions; it remembers results and the ranges of variables.
 
-    Call :meth:`assume` for a variable before the first use of that variable.
+    Call :meth:`assume` for a variable before the first use of that variable. What is ``shared`` are
+    results of other simplifiers with the same limits; those of settled or inner ones are their own.
     """
 
     _settled: dict[str, Const] = field(factory=dict)
+    _shared: KnownForms | None = None
     _done: dict[Expr, Expr] = field(init=False, factory=dict)
     _polynomials: dict[Expr, Polynomial] = field(init=False, factory=dict)
 
@@ -97,6 +100,7 @@ class Simplifier(VariableRanges):
     def settle(self, name: str, value: Const) -> None:
         """Replaces an int32 variable by ``value`` in all later results."""
         self._settled[name] = value
+        self._shared = None
         self._done.clear()
         self._polynomials.clear()
 
@@ -118,6 +122,22 @@ class Simplifier(VariableRanges):
         return self._done[expr]
 
     def _arithmetic(self, expr: Expr) -> Expr:
+        """Simplifies arithmetic on coordinates, unless its normal form is shared."""
+        if self._shared is None:
+            return self._simplified(expr)
+        limits = self._limits(expr.names, self._shared)
+        known = self._shared.find(expr, limits)
+        if known is None:
+            found = self._simplified(expr)
+            self._shared.keep(expr, limits, self._polynomials[expr], found)
+            return found
+        form, found = known
+        self._polynomials[expr] = form
+        self._polynomials.setdefault(found, form)
+        self._done[expr] = self._done.setdefault(found, found)
+        return self._done[expr]
+
+    def _simplified(self, expr: Expr) -> Expr:
         """Simplifies arithmetic on coordinates; its parts need no result but their polynomials."""
         for node in walk(expr, known=self._polynomials):
             if node is expr or not is_part(node):

@@ -15,6 +15,7 @@ from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.corners import CORNERS
 from spaces.model.formulas.extremes import EXTREMES, operands
+from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.polynomial import Monomial, Polynomial, multiples
 from spaces.model.formulas.samples import PICKS, Sample, lowest
 
@@ -47,6 +48,8 @@ class VariableRanges(ABC):
     _deciders: dict[Expr, tuple[Expr, ...]] = field(init=False, factory=dict)
     _ranks: dict[str, int] = field(init=False)
     _consulted: set[str] = field(init=False, factory=set)
+    _limit_numbers: dict[frozenset[str], int] = field(init=False, factory=dict)
+    _numbered: set[str] = field(init=False, factory=set)
     _samples: tuple[Sample, ...] = field(init=False)
     _lowest: Sample = field(init=False)
 
@@ -78,12 +81,34 @@ class VariableRanges(ABC):
         if self._ranges.get(name) != (low, high):
             self._ranges[name] = (low, high)
             self._ranks.setdefault(name, len(self._ranks))
+            if name in self._numbered:
+                self._numbered.clear()
+                self._limit_numbers.clear()
             if name in self._consulted:
                 self._lowers.clear()
                 self._numbers.clear()
                 self._deciders.clear()
                 for sample in (self._lowest, *self._samples):
                     sample.forget()
+
+    def _limits(self, names: frozenset[str], shared: KnownForms) -> int:
+        """The number of all that is known of some variables: their limits, and those of variables
+        in these limits.
+        """
+        number = self._limit_numbers.get(names)
+        if number is None:
+            found: set[str] = set()
+            left = list(names)
+            while left:
+                name = left.pop()
+                if name not in found:
+                    found.add(name)
+                    left += (n for end in self.known(name) if end is not None for n in end.names)
+            self._numbered |= found
+            ordered = sorted(found, key=lambda name: (self._ranks.get(name, -1), name))
+            number = shared.number(tuple((name, *self.known(name)) for name in ordered))
+            self._limit_numbers[names] = number
+        return number
 
     def known(self, name: str) -> tuple[Expr | None, Expr | None]:
         """The assumed limits of a variable."""

@@ -19,6 +19,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.boxes import clipped, united, united_boxes
+from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError
 from spaces.model.formulas.simplify import Simplifier
@@ -90,7 +91,8 @@ class DemandSite:
 @frozen
 class KnownBounds:
     """What recent nests have found: placements of Funcs, by their readers and by what these demand;
-    what is read of images; and what is allocated, by the numbers of placements.
+    what they demand, whatever the loops of the Func are; what is read of images; what is allocated,
+    by the numbers of placements; and normal forms.
 
     Different readers often demand the same, so that what is placed below them is the same, too.
     """
@@ -99,6 +101,8 @@ class KnownBounds:
     demanded: Memo[Placement] = field(factory=lambda: Memo(4096))
     images: Memo[Box] = field(factory=lambda: Memo[Box](4096))
     allocations: Memo[Allocation] = field(factory=lambda: Memo[Allocation](4096))
+    forms: KnownForms = field(factory=KnownForms)
+    sites: Memo[DemandSite] = field(factory=lambda: Memo[DemandSite](4096))
 
 
 @define
@@ -121,7 +125,7 @@ class Bounds:
     schedule: Schedule
     assumptions: tuple[Expr, ...] = ()
     memo: KnownBounds | None = None
-    simplify: Simplifier = field(init=False, factory=Simplifier)
+    simplify: Simplifier = field(init=False)
     given: Pipeline = field(init=False)
     levels: Levels = field(init=False)
     values: ValueBounds = field(init=False)
@@ -132,6 +136,7 @@ class Bounds:
 
     def __attrs_post_init__(self) -> None:
         self.given = self.pipeline
+        self.simplify = Simplifier(shared=None if self.memo is None else self.memo.forms)
         self.pipeline = derived(self.given, self.schedule)
         self.levels = Levels(self.pipeline, self.schedule)
         self.values = ValueBounds(self.pipeline, self.assumptions)
@@ -245,7 +250,7 @@ class Bounds:
 
     def _demanded(self, function: Function, memo: KnownBounds) -> MemoEntry[Placement]:
         """The placement of a Func, from the memo if others demanded the same at its site."""
-        site, entry = self._site(function), self.schedule.of(function.name)
+        site, entry = self._known_site(function, memo), self.schedule.of(function.name)
         algorithm = self._algorithm_of(function)
         context = (self._surroundings, algorithm, _form(function), entry, site)
         known = memo.demanded.find(context)
@@ -262,13 +267,16 @@ class Bounds:
 
     def _context(self, function: Function) -> Hashable:
         """All that the placement of a Func depends on, those of its readers by their numbers."""
-        name = function.name
+        own = self._algorithm_of(function), _form(function), self.schedule.of(function.name)
+        return (*own, self._site_context(function.name))
+
+    def _site_context(self, name: str) -> Hashable:
+        """All that the site of a Func depends on: its own loops do not count."""
         return (
             self._surroundings,
-            self._algorithm(name) or self._algorithm_of(function),
+            self._algorithm(name),
+            name,
             name in self.pipeline.outputs,
-            _form(function),
-            self.schedule.of(name),
             len(self.levels.compute_path(name)),
             len(self.levels.store_path(name)),
             self._reading(name),
@@ -310,6 +318,12 @@ class Bounds:
 
     def _windows(self, name: str, reader: str, index: int) -> tuple[tuple[Window, ...], ...]:
         return reads(self.placements[reader].function.stages[index]).windows[name]
+
+    def _known_site(self, function: Function, memo: KnownBounds) -> DemandSite:
+        """The site of a Func, from the memo if it is known there."""
+        context = self._site_context(function.name)
+        known = memo.sites.find(context) or memo.sites.keep(context, self._site(function))
+        return known.value
 
     def _site(self, function: Function) -> DemandSite:
         path = self._loops(self.levels.compute_path(function.name))
