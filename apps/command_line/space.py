@@ -53,9 +53,12 @@ SAMPLES = 50
 """Number of candidates that `count` samples to estimate a larger space."""
 
 BOUNDING = 0.1
-"""The share of the time limit of `count` in which to find bounds of the number, if there is no
-exact count.
+"""The share of the time limit of `count` in which to find bounds of the number, if the space is too
+large for an exact count.
 """
+
+COUNTING = 0.8
+"""The share in which to count exactly; if it is too short, the rest is for an estimate."""
 
 Limit = Annotated[
     int, typer.Option("--limit", min=0, help="Print at most this many schedules; 0 prints all.")
@@ -159,16 +162,14 @@ def count(
     space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
     deadline = Deadline.after(seconds)
     candidates = _candidates(space, Deadline.after((1 - BOUNDING) * seconds))
-    try:
-        counts = _counts(space, candidates, seed, deadline)
-    except TimeoutError as error:
-        raise CommandError(str(error)) from None
-    exact = isinstance(counts[0], CountBounds) and counts[0].is_exact
+    counts = _counts(space, candidates, seed, deadline)
+    first = counts[0]
+    exact = isinstance(first, CountBounds) and first.is_exact
     if as_json:
         report: dict[str, Any] = {
             "app": app, "device": device, "candidates": candidates, "exact": exact,
         }  # fmt: skip
-        report |= _numbers(counts[0])
+        report |= _numbers(first)
         if len(counts) > 1:
             report["estimate"] = _numbers(counts[1])
         with any_digits():
@@ -179,29 +180,36 @@ def count(
     else:
         line(f"{about(candidates)} candidates")
     if exact:
-        line(f"{counts[0].low:,} legal schedules")
-        if not counts[0].low:
+        line(f"{first.low:,} legal schedules")
+        if not first.low:
             line(str(explain_empty(space, seconds=deadline.left)))
         return
     for found in counts:
         line(f"legal schedules: {found}")
+    if candidates is not None and all(isinstance(found, CountBounds) for found in counts):
+        line("The time was too short to draw a schedule, so there is no estimate.")
 
 
 def _counts(
     space: ScheduleSpace, candidates: int | None, seed: int, deadline: Deadline
 ) -> list[Count]:
-    """What is known of the number of schedules: exact, or certain bounds and an estimate."""
+    """What is known of the number of schedules: exact, or certain bounds and an estimate, unless
+    no schedule was drawn in time.
+    """
     if candidates is None:
         return [space.bounds(seconds=deadline.left)]
-    if candidates <= EXACT_UP_TO:
-        return [_counted(space, deadline)]
-    if space.only_patterns:
-        return [_estimated(space, seed, deadline.left)]
-    bounds = space.bounds(seconds=BOUNDING * deadline.left)
+    is_small = candidates <= EXACT_UP_TO
+    bounds = CountBounds(0, candidates)
+    if is_small or not space.only_patterns:
+        share = COUNTING if is_small else BOUNDING
+        bounds = _bounds(space, candidates, share * deadline.left)
+        if bounds.is_exact:
+            return [bounds]
     try:
-        return [bounds, _estimated(space, seed, deadline.left)]
+        estimate = _estimated(space, seed, deadline.left)
     except TimeoutError:
         return [bounds]
+    return [bounds, estimate] if is_small or not space.only_patterns else [estimate]
 
 
 @contextmanager
@@ -245,13 +253,16 @@ def _candidates(space: ScheduleSpace, deadline: Deadline) -> int | None:
         return None
 
 
-def _counted(space: ScheduleSpace, deadline: Deadline) -> CountBounds:
-    """The exact count, with progress."""
+def _bounds(space: ScheduleSpace, candidates: int, seconds: float) -> CountBounds:
+    """The exact count, or bounds of it if the time is too short, with progress."""
     last = Counted()
-    with Reporter(deadline.left) as reporter:
-        for last in space.counting(seconds=deadline.left):
-            funnel = {"choices considered": last.considered, "legal": last.legal}
-            reporter.show(f"counting structure {last.structures:,}", funnel)
+    try:
+        with Reporter(seconds) as reporter:
+            for last in space.counting(seconds=seconds):
+                funnel = {"choices considered": last.considered, "legal": last.legal}
+                reporter.show(f"counting structure {last.structures:,}", funnel)
+    except TimeoutError:
+        return CountBounds(last.legal, candidates - (last.considered - last.legal))
     return CountBounds(last.legal, last.legal)
 
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from apps.command_line import space
 from apps.command_line.space import any_digits
 from tests.apps.command_line import spaces
 
@@ -144,6 +145,24 @@ def test_count_in_no_time_knows_bounds():
     assert not told["exact"]
     out = spaces("count", "harris", "--seconds", "0")[0]
     assert out == "The time was too short to count the candidates.\nlegal schedules: at least 0\n"
+
+
+def test_a_count_that_runs_out_of_time_gives_bounds_and_an_estimate(monkeypatch):
+    """As if iir_blur had few enough candidates for an exact count."""
+    monkeypatch.setattr(space, "EXACT_UP_TO", 10**12)
+    monkeypatch.setattr(space, "COUNTING", 0.2)
+    arguments = ("count", "iir_blur", "--options", "small", "--seconds", "3", "--json")
+    told = json.loads(spaces(*arguments)[0])
+    estimate = told["estimate"]
+    assert not told["exact"]
+    assert 0 < told["low"] < told["high"] < told["candidates"]
+    assert 0 < estimate["low"] <= estimate["legal"] <= estimate["high"]
+
+
+def test_a_count_without_a_draw_says_so():
+    out, _ = spaces("count", "local_laplacian", "--options", "everything", "--seconds", "1.5")
+    assert re.search(r"legal schedules: at least \d+ and at most .*e\+\d+\n", out)
+    assert out.endswith("The time was too short to draw a schedule, so there is no estimate.\n")
 
 
 def test_count_estimates_a_space_that_decides_loop_by_loop():
