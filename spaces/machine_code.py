@@ -63,7 +63,6 @@ class HostTarget:
 def _machine() -> _Ref:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
     # Position-independent code in the small model: this process links the object, and a C compiler
     # can put it into a shared library too.
     return llvm.Target.from_default_triple().create_target_machine(
@@ -299,7 +298,6 @@ def compile_module(ir_text: str, symbols: Mapping[str, int] | None = None) -> Co
         CompilerBug: the text does not parse, is malformed, or calls an unknown function.
     """
     given = symbols or {}
-    _machine()  # LLVM must know the host before it parses inline assembly
     with llvm.create_context() as context, _parse(ir_text, context) as module:
         _optimise(module)
         _check_symbols(module, given)

@@ -12,6 +12,7 @@ from attrs import define, evolve, field
 
 from backend.arguments import Array, Scalars, Sizes
 from backend.cuda.launch import gpu_available
+from backend.measuring.alone import alone_on_machine
 from backend.measuring.cpu_program import cpu_program
 from backend.measuring.gpu_program import gpu_program
 from backend.measuring.inputs import random_inputs
@@ -57,7 +58,9 @@ class LocalMeasurer:
 
     After the time limit of the caller no candidate is timed more than three times.
 
-    Nothing is compiled while something is timed: on machines of few cores that disturbs.
+    Nothing is compiled while something is timed, and other processes of this user wait until a
+    measurement is over: a busy process beside made runs on two cores take 1.3 times as long. Each
+    thread stays on a core of its own (Linux).
 
     Attributes:
         device: the device that schedules are for; by default the CPU of this machine.
@@ -93,11 +96,12 @@ class LocalMeasurer:
             MeasuringError: the trusted schedule cannot be measured, or there is no GPU.
         """
         session = self._of(pipeline)
-        built = [session.built(number, one) for number, one in enumerate(schedules)]
-        try:
-            return session.timed(built, self.rungs)
-        finally:
-            session.forget()
+        with alone_on_machine():
+            built = [session.built(number, one) for number, one in enumerate(schedules)]
+            try:
+                return session.timed(built, self.rungs)
+            finally:
+                session.forget()
 
     def _of(self, pipeline: Pipeline) -> MeasuringSession:
         """The session of a pipeline: the last one, if it has this pipeline."""

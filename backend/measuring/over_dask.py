@@ -6,13 +6,8 @@ few schedules as :class:`~backend.measuring.local.LocalMeasurer` does.
 
 from __future__ import annotations
 
-import fcntl
 import importlib
-import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Self
 
 from attrs import define, evolve, field
@@ -33,7 +28,7 @@ class DaskMeasurer:
     cluster.
 
     Every task times its schedules beside the trusted schedule on the machine that runs it, so that
-    ratios of machines of one kind compare. On each machine one task at a time measures. If a worker
+    ratios of machines of one kind compare. On each machine one of them at a time measures. If a worker
     is lost, its tasks run on another one. Workers need this library, in the same version.
 
     Attributes:
@@ -119,23 +114,13 @@ _here: dict[str, LocalMeasurer] = {}
 def measured_here(
     how: LocalMeasurer, pipeline: Pipeline, schedules: Sequence[Schedule]
 ) -> list[Measurement]:
-    """Measures some schedules on this machine, when no other task does."""
-    with alone_on_machine():
-        measurer = _here.get("measurer")
-        if measurer is None or not measurer.is_like(how):
-            if measurer is not None:
-                measurer.close()
-            measurer = _here["measurer"] = evolve(how)
-        return measurer.measure(pipeline, schedules)
-
-
-@contextmanager
-def alone_on_machine() -> Iterator[None]:
-    """Waits until no other process of this user on this machine measures."""
-    path = Path(tempfile.gettempdir()) / f"spaces-measuring-{os.getuid()}"
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    """Measures some schedules on this machine."""
+    measurer = _here.get("measurer")
+    if measurer is None or not measurer.is_like(how):
+        if measurer is not None:
+            measurer.close()
+        measurer = _here["measurer"] = evolve(how)
+    return measurer.measure(pipeline, schedules)
 
 
 def _distributed() -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from attrs import define, field
 
 from backend.arguments import ArgumentError, Array
+from backend.measuring.pinning import Pinning
 from backend.measuring.task import (
     BuildRequest,
     CheckRequest,
@@ -28,6 +29,7 @@ from backend.measuring.task import (
     TimedProgram,
     TimeRequest,
 )
+from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.measurer import RunOutcome
 
 ROUNDING = 1e-4
@@ -43,6 +45,7 @@ class Bench:
     task: MeasuringTask
     programs: dict[int, TimedProgram] = field(factory=dict)
     expected: dict[str, Array] | None = None
+    pinning: Pinning = field(factory=Pinning)
 
     def answer(self, request: Request) -> RunAnswer:
         """Does what is asked."""
@@ -76,6 +79,8 @@ class Bench:
 
     def _checked(self, program: TimedProgram) -> RunAnswer:
         found = program.run()
+        if isinstance(self.task.device, CpuDevice):
+            self.pinning.pin()  # the run started the threads
         if self.expected is None:
             self.expected = {name: array.copy() for name, array in found.items()}
         differences = (

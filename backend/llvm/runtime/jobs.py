@@ -81,8 +81,11 @@ _ITERATION = function_pointer(I32, POINTER, I32)
 _SPINS = 1000
 """Pauses (about 10 to 40 us) before sleeping: back-to-back loops find their workers awake."""
 
-_PAUSE = {"x86_64": "pause", "aarch64": "yield"}
-"""The instruction that tells a processor that a thread spins."""
+_PAUSE: dict[str, tuple[str, tuple[Value, ...]]] = {
+    "x86_64": ("llvm.x86.sse2.pause", ()),
+    "aarch64": ("llvm.aarch64.hint", (i32(1),)),  # yield
+}
+"""The intrinsic that tells a processor that a thread spins, with its arguments."""
 
 
 class Library:
@@ -105,11 +108,6 @@ class Library:
 def call_library(body: Body, function: Value, pool: Value, *fields: str) -> None:
     """Call `function` with the addresses of `fields` of the pool."""
     body.builder.call(function, [body.at(pool, POOL, field) for field in fields])
-
-
-def _pause(body: Body, architecture: str) -> None:
-    if architecture in _PAUSE:
-        body.builder.asm(ir.FunctionType(VOID, ()), _PAUSE[architecture], "~{memory}", [], True)
 
 
 def emit_run_range(program: Program) -> Value:
@@ -231,6 +229,8 @@ def emit_spin(program: Program, architecture: str) -> Value:
 
     The caller does not hold the mutex, so what it reads is only a hint. `job` may be null.
     """
+    name, arguments = _PAUSE.get(architecture, ("", ()))
+    pause = program.declare(name, VOID, *(one.type for one in arguments)) if name else None
     body = program.define_private("spin", VOID, POINTER, I32, POINTER)
     pool, news, job = body.arguments
     build = body.builder
@@ -243,7 +243,8 @@ def emit_spin(program: Program, architecture: str) -> Value:
         body.go_if(body.differ(body.get_shared(pool, POOL, "news"), news), spins.after)
         with build.if_then(body.differ(job, NULL)):
             body.go_if(body.equal(body.get_shared(job, JOB, "helpers"), i32(0)), spins.after)
-        _pause(body, architecture)
+        if pause is not None:
+            build.call(pause, arguments)
     build.ret_void()
     return body.function
 

@@ -34,6 +34,11 @@ _STOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 @cache
 def _pthreads() -> ctypes.CDLL:
+    if os.name != "posix":
+        raise NotImplementedError(
+            "Compiled pipelines run their parallel loops on POSIX threads, so running them needs "
+            "Linux or another POSIX system; enumerating and verifying schedules needs neither."
+        )
     library = ctypes.CDLL(None)
     library.pthread_create.argtypes = [ctypes.c_void_p] * 4
     library.pthread_join.argtypes = [ctypes.c_ulong, ctypes.c_void_p]
