@@ -13,7 +13,7 @@ from apps.catalog import APPS
 from apps.command_line.checking import checked
 from apps.command_line.console import heading, line, table
 from apps.command_line.options import GivenSchedule
-from apps.command_line.space import follow
+from apps.command_line.search import follow
 from apps.errors import CommandError
 from apps.files import write_picture, write_text
 from apps.photographs import photograph

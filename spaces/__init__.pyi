@@ -485,7 +485,14 @@ from spaces.tuning.trial import (
     Proposal as Proposal,
 )
 from spaces.tuning.strategy import TuningStrategy as TuningStrategy
+from spaces.tuning.strategies import (
+    register_tuning_strategy as register_tuning_strategy,
+    tuning_strategy_names as tuning_strategy_names,
+    UnknownTuningStrategyError as UnknownTuningStrategyError,
+)
 from spaces.tuning.evolving import Evolving as Evolving
+from spaces.tuning.top_ranked import TopRanked as TopRanked
+from spaces.tuning.random_trials import RandomTrials as RandomTrials
 from spaces.tuning.store import (
     TuningStore as TuningStore,
     StudySummary as StudySummary,

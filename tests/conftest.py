@@ -1,7 +1,7 @@
 """Settings shared by all tests."""
 
 import gc
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
@@ -10,6 +10,14 @@ from hypothesis import settings
 # call of a test may compile code.
 settings.register_profile("spaces", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("spaces")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_kept_prices(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What was measured on this machine does not change what tests see."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,11 +13,17 @@ from spaces.contracts.apps import AppContract
 from spaces.contracts.cost_models import CostModelContract
 from spaces.contracts.patterns import PatternContract
 from spaces.contracts.strategies import StrategyContract
+from spaces.contracts.tuning_strategies import TuningStrategyContract
 from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.patterns import ROOT_PATTERNS
 from spaces.enumerate.stagewise import Stagewise
+from spaces.model.writing.text import parse_schedule
+from spaces.tuning.evolving import Evolving
+from spaces.tuning.random_trials import RandomTrials
+from spaces.tuning.top_ranked import TopRanked
+from spaces.tuning.trial import Proposal
 
 
 class TestExhaustive(StrategyContract):
@@ -38,6 +44,21 @@ class TestAnnealing(StrategyContract):
 class TestBeam(StrategyContract):
     def strategy(self):
         return Beam(depth=2, width=2, factors=(8, 32))
+
+
+class TestEvolving(TuningStrategyContract):
+    def strategy(self):
+        return Evolving(found=3, structures=20, size=3, pool=6)
+
+
+class TestTopRanked(TuningStrategyContract):
+    def strategy(self):
+        return TopRanked(found=3, structures=20)
+
+
+class TestRandomTrials(TuningStrategyContract):
+    def strategy(self):
+        return RandomTrials(size=3)
 
 
 class _OfLibrary(PatternContract):
@@ -100,6 +121,20 @@ class _Torn(PatternContract):
         return lambda shape: None
 
 
+class _Stubborn(TuningStrategyContract):
+    """Proposes one illegal schedule, again and again."""
+
+    calls = 0
+
+    def strategy(self):
+        return self
+
+    def generation(self, space, model, trials, seed):
+        type(self).calls += 1
+        illegal = parse_schedule(f"blur_x.compute_at(blur_y, q{self.calls})", space.pipeline)
+        return [Proposal(illegal, "stubborn")] * 2
+
+
 @pytest.mark.parametrize(
     ("contract", "failing"),
     [
@@ -111,6 +146,8 @@ class _Torn(PatternContract):
                   "test_it_keeps_its_time_and_hands_over_something",
                   "test_it_stops_after_so_many_structures"}),
         (_Torn, {"test_it_fits_every_stage_or_gives_none"}),
+        (_Stubborn, {"test_what_it_proposes_is_legal", "test_it_proposes_nothing_twice",
+                     "test_the_same_results_give_the_same_proposals"}),
     ],
 )  # fmt: skip
 def test_broken_things_fail(contract: type, failing: set[str]) -> None:

@@ -1,10 +1,12 @@
-"""``spaces list``: the apps that come with the library."""
+"""``spaces list``: the apps of the library and of other packages."""
 
 from __future__ import annotations
 
+import importlib
 import json
+from importlib.metadata import entry_points
 
-from apps.command_line.console import line, table
+from apps.command_line.console import complain, line, table
 from apps.command_line.program import AsJson, command
 from apps.listing import listing
 
@@ -18,6 +20,8 @@ from apps.listing import listing
 def list_apps(as_json: AsJson = False) -> None:
     """List the apps that come with the library."""
     apps = listing()
+    if entry_points(group="spaces.apps"):  # only then is it worth importing all that apps need
+        apps += importlib.import_module("apps.described").of_other_packages(complain)
     if as_json:
         line(json.dumps(apps, indent=2))
         return

@@ -12,7 +12,7 @@ from apps.catalog import APPS, find
 from apps.command_line.console import line, table
 from apps.command_line.options import AppName, DeviceName, Seed, given_schedule
 from apps.command_line.program import AsJson, command
-from apps.command_line.space import Cost, OptionsName, Preset, Where, space_of
+from apps.command_line.space import OptionsName, Preset, Where, space_of
 from apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
 from apps.errors import CommandError, Interrupted, WrongUsage
 from apps.photographs import photograph
@@ -27,6 +27,10 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore, default_store
+from spaces.tuning.strategies import (
+    DEFAULT,
+    UnknownTuningStrategyError,
+)
 from spaces.tuning.study import BusyStudyError, Study
 from spaces.tuning.trial import fastest
 from spaces.tuning.tune import tune as tune_pipeline
@@ -54,6 +58,15 @@ Starts = Annotated[
     ),
 ]
 
+CostName = Annotated[
+    str,
+    typer.Option(
+        "--cost",
+        help="The cost model that chooses what is measured.",
+        show_default="reuse on a CPU, occupancy on a GPU",
+    ),
+]
+StrategyName = Annotated[str, typer.Option("--strategy", help="What proposes schedules.")]
 Scheduler = Annotated[
     str,
     typer.Option(
@@ -73,7 +86,7 @@ SHOWN = 5
     "Measure schedules, keep every result, and find the fastest.",
     "tune unsharp --minutes 2",
     "tune blur --minutes 30 --store blur.sqlite --seed 1",
-    "tune harris --trials 20 --options small",
+    "tune harris --trials 20 --options small --strategy top",
 )
 def tune(
     app: AppName,
@@ -83,7 +96,8 @@ def tune(
     device: DeviceName = "cpu",
     options: OptionsName = Preset.EXPERT,
     where: Where = None,
-    cost: Cost = "",
+    cost: CostName = "",
+    strategy: StrategyName = DEFAULT,
     schedule: Starts = None,
     seed: Seed = 0,
     scheduler: Scheduler = "",
@@ -108,6 +122,7 @@ def tune(
                     options=space.options,
                     where=space.where,
                     model=cost,
+                    strategy=strategy,
                     start=_starts(
                         found, space.pipeline, schedule, isinstance(space.device, GpuDevice)
                     ),
@@ -120,7 +135,7 @@ def tune(
                 if not seen:
                     raise
                 study, interrupted = seen[-1], True
-            except UnknownModelError as error:
+            except (UnknownModelError, UnknownTuningStrategyError) as error:
                 raise WrongUsage(str(error)) from None
             except (
                 BusyStudyError,

@@ -77,8 +77,8 @@ class TuningView:
         if best is not None:
             yield "fastest", f"trial {best.number} ({best.proposal.source}), {shown_ratio(best)}"
         for trial in told:
-            if trial.proposal.source == START:
-                yield "given", shown_ratio(trial)
+            if trial.proposal.source in (REFERENCE, START):
+                yield trial.proposal.source, shown_ratio(trial)
         if self.seconds is not None:
             yield "time left", f"{max(0.0, self.seconds - (monotonic() - self._began)):.0f} s"
 

@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+if sys.platform != "win32":
+    import fcntl
+    import os
+
 
 @contextmanager
 def alone_on_machine() -> Iterator[None]:
@@ -17,9 +21,6 @@ def alone_on_machine() -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    import fcntl
-    import os
-
     path = Path(tempfile.gettempdir()) / f"spaces-measuring-{os.getuid()}"
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -28,8 +28,8 @@ class DaskMeasurer:
     cluster.
 
     Every task times its schedules beside the trusted schedule on the machine that runs it, so that
-    ratios of machines of one kind compare. On each machine one of them at a time measures. If a worker
-    is lost, its tasks run on another one. Workers need this library, in the same version.
+    ratios of machines of one kind compare. A machine measures one task at a time. If a worker is
+    lost, its tasks run on another one. Workers need this library, in the same version.
 
     Attributes:
         scheduler: the address of the scheduler, such as ``tcp://host:8786``, or a

@@ -14,20 +14,14 @@ from attrs import frozen
 
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
-from spaces.enumerate.board import Limits
 from spaces.enumerate.changes import PlacedSchedule
-from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stagewise import Stagewise
-from spaces.enumerate.strategies import best
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal, Trial, fastest
-
-SEARCH = "search"
-"""The source of what the search finds."""
 
 CHANGE = "change"
 """The source of changed schedules."""
@@ -59,10 +53,10 @@ class Evolving:
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
-        if not any(trial.proposal.source == SEARCH for trial in trials):
-            found = list(self._searched(space, model, seed))
-            if found:
-                return found
+        opening = TopRanked(found=self.found, structures=self.structures)
+        found = opening.generation(space, model, trials, seed)
+        if found:
+            return found
         tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
         parents = [one.schedule for one in fastest(trials)[: self.parents]]
         chosen = random.Random(f"{seed} {len(trials)}")
@@ -78,16 +72,6 @@ class Evolving:
         likely = pool[: self.size - self.surprises]
         others = pool[len(likely) :]
         return likely + chosen.sample(others, min(self.surprises, len(others)))
-
-    def _searched(self, space: ScheduleSpace, model: CostModel, seed: int) -> Iterator[Proposal]:
-        """The best schedules by the model, which differ in structure."""
-        limits = Limits(top=self.found, structures=self.structures, seed=seed)
-        try:
-            done = best(Stagewise()(space, model, limits))
-        except (EmptySpaceError, ValueError):  # restrictions may name loops that patterns lack
-            return
-        for one in done.best:
-            yield Proposal(one.schedule, SEARCH, one.cost)
 
     def _changed(
         self,

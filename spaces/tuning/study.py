@@ -19,10 +19,10 @@ from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.evolving import Evolving
 from spaces.tuning.identity import this_machine
-from spaces.tuning.prices import priced_model
+from spaces.tuning.priced import priced_model
 from spaces.tuning.store import StudyKey, TuningStore
+from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.trial import Proposal, Trial, fastest
 
@@ -85,7 +85,7 @@ class Study:
         space: ScheduleSpace,
         *,
         model: str = "reuse",
-        strategy: TuningStrategy | None = None,
+        strategy: str | TuningStrategy | None = None,
         start: Sequence[Schedule] = (),
         seed: int = 0,
     ) -> Study:
@@ -99,7 +99,7 @@ class Study:
             store: the store.
             space: the space.
             model: the name of a cost model.
-            strategy: what proposes schedules; by default :class:`Evolving`.
+            strategy: what proposes schedules, or its name; by default :class:`Evolving`.
             start: legal schedules to measure first.
             seed: the seed of random choices.
 
@@ -107,8 +107,9 @@ class Study:
             BusyStudyError: another process tunes this study.
             ValueError: a schedule of ``start`` is illegal, or the space has a Python restriction.
             EmptySpaceError: no simple schedule of the space is legal.
+            UnknownTuningStrategyError: no strategy has this name.
         """
-        chosen = strategy or Evolving()
+        chosen = tuning_strategy(strategy)
         reference = trusted(space)
         made = priced_model(model, space.device, store)
         key = StudyKey(

@@ -29,7 +29,7 @@ from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import this_machine
-from spaces.tuning.prices import priced_model
+from spaces.tuning.priced import priced_model
 from spaces.tuning.store import TuningStore, default_store
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.study import Callback, Study
@@ -49,7 +49,7 @@ def tune(
     options: Options | None = None,
     where: Iterable[Restriction] = (),
     model: str = "",
-    strategy: TuningStrategy | None = None,
+    strategy: str | TuningStrategy | None = None,
     start: Sequence[Schedule] = (),
     seed: int = 0,
     inputs: Mapping[str, Array] | None = None,
@@ -71,7 +71,8 @@ def tune(
         where: restrictions of the space.
         model: the cost model that chooses what is measured; by default ``reuse`` on a CPU and
             ``occupancy`` on a GPU.
-        strategy: what proposes schedules; by default :class:`Evolving`.
+        strategy: what proposes schedules, or its name (:func:`tuning_strategy_names`); by default
+            :class:`Evolving`.
         start: schedules to measure first, such as one by hand.
         seed: the seed of random choices.
         inputs: an array for each image; by default random values.
@@ -84,8 +85,8 @@ def tune(
         The study, with all its trials; other processes may go on with it.
 
     Raises:
-        BusyStudyError, EmptySpaceError, MeasuringError, StoreError, ValueError: as
-            :meth:`Study.open` and :meth:`Study.run` do.
+        BusyStudyError, EmptySpaceError, MeasuringError, StoreError, UnknownTuningStrategyError,
+            ValueError: as :meth:`Study.open` and :meth:`Study.run` do.
         DaskUnavailable: Dask is not installed, or no scheduler answers.
 
     >>> study = tune(pipeline, seconds=60, start=[by_hand])

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from apps.command_line import space
-from apps.command_line.space import any_digits
+from apps.command_line import count
+from apps.command_line.count import any_digits
 from tests.apps.command_line import spaces
 
 SMALL = ("--options", "small")
@@ -149,8 +149,8 @@ def test_count_in_no_time_knows_bounds():
 
 def test_a_count_that_runs_out_of_time_gives_bounds_and_an_estimate(monkeypatch):
     """As if iir_blur had few enough candidates for an exact count."""
-    monkeypatch.setattr(space, "EXACT_UP_TO", 10**12)
-    monkeypatch.setattr(space, "COUNTING", 0.2)
+    monkeypatch.setattr(count, "EXACT_UP_TO", 10**12)
+    monkeypatch.setattr(count, "COUNTING", 0.2)
     arguments = ("count", "iir_blur", "--options", "small", "--seconds", "3", "--json")
     told = json.loads(spaces(*arguments)[0])
     estimate = told["estimate"]

@@ -2,6 +2,7 @@
 
 import json
 
+import attrs
 import pytest
 
 from apps.command_line import calibrate, tuning_view
@@ -9,7 +10,7 @@ from spaces.constraints.devices.device import device
 from spaces.cost.reuse import Prices
 from spaces.tuning.calibrating import Calibration
 from spaces.tuning.identity import this_machine
-from spaces.tuning.store import TuningStore
+from spaces.tuning.store import TuningStore, default_store
 from tests.apps.command_line import files, spaces
 
 OWN = """
@@ -50,6 +51,26 @@ def test_a_study_is_summed_up_and_goes_on(own, tmp_path):
     assert again["best"]["ratio"] > 0
     same = json.loads(spaces(*arguments, "--trials", "5", "--json")[0])
     assert same == again
+
+
+def test_a_strategy_has_a_name(own, tmp_path):
+    chosen = ("--strategy", "random", "--options", "small", "--trials", "3")
+    path = tmp_path / "drawn.sqlite"
+    spaces("tune", own, "--store", path, *chosen)
+    with TuningStore.open(path) as opened:
+        assert [one.proposal.source for one in opened.trials(1)][1:3] == ["draw"] * 2
+
+
+def test_a_search_uses_the_prices_of_this_machine(own, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    searched = ("search", own, "--options", "small", "--top", "1", "--json")
+    before = json.loads(spaces(*searched)[0])
+    assert not default_store().exists()
+    with TuningStore.open(default_store()) as opened:
+        twice = {one.name: 2 * getattr(Prices(), one.name) for one in attrs.fields(Prices)}
+        opened.keep_prices(this_machine(device("cpu")), Prices(**twice))
+    after = json.loads(spaces(*searched)[0])
+    assert after["schedules"][0]["cost"] > 1.2 * before["schedules"][0]["cost"]
 
 
 def test_what_is_kept_is_listed_and_the_best_shown(own, store, sched):
@@ -103,6 +124,8 @@ def test_mistakes_get_sentences(own, store, tmp_path):
     assert "has no schedule of blur that is legal on cpu; spaces tune blur measures some." in err
     _, err = spaces("tune", own, "--store", store, "--cost", "reuze", status=2)
     assert "No cost model is called 'reuze'" in err
+    _, err = spaces("tune", own, "--store", store, "--strategy", "tops", status=2)
+    assert "No tuning strategy is called 'tops' (is top meant?)" in err
     new = ("--store", tmp_path / "new.sqlite")
     out, _ = spaces("tune", own, *new, "--options", "small", "--minutes", "0")
     assert "0 trials: none." in out
@@ -135,6 +158,7 @@ def test_in_a_pipe_a_line_every_few_seconds(own, tmp_path, monkeypatch):
     _, err = spaces(*arguments, "--trials", "2")
     first, second = err.splitlines()
     assert "trials: 1 (1 correct)" in first
+    assert "reference: " in second
     assert "time left:" in second
 
 

@@ -10,7 +10,7 @@ import pytest
 from apps.command_line import cli
 from apps.command_line import complete as complete_command
 from apps.command_line import listing as listing_commands
-from apps.command_line import space as space_commands
+from apps.command_line import search as search_commands
 from spaces.enumerate.events import Expanded, Found, Improved, Scored
 from spaces.model.schedules.schedule import Schedule
 from tests.apps.command_line import files, spaces
@@ -59,7 +59,7 @@ def searches(monkeypatch, *events):
         found = (e(Schedule.default(space.pipeline)) if callable(e) else e for e in events)
         return interrupted_after(found)
 
-    monkeypatch.setattr(space_commands, "search_space", search)
+    monkeypatch.setattr(search_commands, "search_space", search)
 
 
 def test_an_interrupted_search_shows_the_best_so_far(monkeypatch):
@@ -83,7 +83,7 @@ def test_interrupted_lists_are_whole_documents(monkeypatch):
     def few(*_):
         return interrupted_after([Schedule.default(pipeline)] * 3)
 
-    pipeline = space_commands.find("toy_sum").pipeline()
+    pipeline = listing_commands.find("toy_sum").pipeline()
     monkeypatch.setattr(listing_commands.itertools, "islice", few)
     told = json.loads(spaces("enumerate", "toy_sum", "--options", "small", "--json", status=130)[0])
     assert (told["interrupted"], len(told["schedules"])) == (True, 3)

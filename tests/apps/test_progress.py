@@ -8,7 +8,7 @@ import pytest
 
 from apps.command_line import progress
 from apps.command_line.progress import Reporter
-from apps.command_line.space import follow
+from apps.command_line.search import follow
 from spaces.enumerate.events import Done, Expanded, Found, Improved, Scored
 from spaces.model.schedules.schedule import Schedule
 from tests.apps.command_line import spaces

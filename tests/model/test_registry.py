@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import spaces
 from apps.catalog import APPS, find
 from apps.errors import WrongUsage
 from spaces.model.registry import PluginError, Registry
+from tests.apps.command_line import spaces as command
 from tests.enumerate.pipelines import blur
 
 MODULE = """
@@ -41,6 +43,7 @@ def _pipeline():
     return spaces.pipeline(f, estimates={f: [64]})
 
 app = App("ramp", "", "A ramp.", _pipeline)
+few = spaces.RandomTrials(size=2)
 number = 12
 """
 
@@ -53,6 +56,9 @@ number = plugged:number
 
 [spaces.strategies]
 first_rung = plugged:first_rung
+
+[spaces.tuning_strategies]
+few = plugged:few
 
 [spaces.patterns]
 rows = plugged:rows
@@ -84,7 +90,15 @@ def test_other_packages_plug_in() -> None:
     done = spaces.best(spaces.search(space, "flat", "first_rung"))
     assert done.best[0].cost == 7.0
     assert "ramp" in APPS
+    assert spaces.tune(blur(64, 32), store=":memory:", strategy="few", trials=1).best is not None
     assert find("ramp").pipeline().name == "f"
+
+
+@pytest.mark.usefixtures("plugged")
+def test_apps_of_other_packages_are_listed() -> None:
+    out, err = command("list", "--json")
+    assert {"name": "ramp", "funcs": 1, "size": [64]}.items() <= json.loads(out)[-1].items()
+    assert "App missing of plugged cannot be imported" in err
 
 
 @pytest.mark.usefixtures("plugged")

@@ -25,7 +25,8 @@ from spaces.tuning.calibrating import (
 )
 from spaces.tuning.identity import this_machine
 from spaces.tuning.kernels import KERNELS, pointwise, stencil
-from spaces.tuning.prices import priced_model, prices_from_json, prices_to_json
+from spaces.tuning.priced import priced_model
+from spaces.tuning.prices import prices_from_json, prices_to_json
 from spaces.tuning.store import TuningStore
 from tests.cpus import FOUR_CORES
 from tests.small_space import small_space

@@ -17,10 +17,11 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.writing.text import parse_schedule
-from spaces.tuning.evolving import CHANGE, SEARCH
+from spaces.tuning.evolving import CHANGE
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study
+from spaces.tuning.top_ranked import SEARCH
 from spaces.tuning.trial import Trial
 from tests.tuning.fakes import QUICK, SPACE, FakeMeasurer
 

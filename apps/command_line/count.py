@@ -1,0 +1,167 @@
+"""``spaces count``: the number of an app's schedules for a device."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from apps.catalog import find
+from apps.command_line.console import line
+from apps.command_line.options import AppName, DeviceName, Seed
+from apps.command_line.program import AsJson, command
+from apps.command_line.progress import Reporter
+from apps.command_line.space import Leave, Most, OptionsName, Preset, Sizes, Where, space_of
+from spaces.enumerate.emptiness import explain_empty
+from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate, about
+from spaces.enumerate.events import Counted
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.deadline import Deadline, OutOfTime
+
+EXACT_UP_TO = 100_000
+"""`count` judges all candidates of a space of up to this size; it estimates larger spaces."""
+
+Count: TypeAlias = CountBounds | CountEstimate | WeightedEstimate
+"""A number of schedules, as far as it is known."""
+
+SAMPLES = 50
+"""Number of candidates that `count` samples to estimate a larger space."""
+
+BOUNDING = 0.1
+"""The share of the time limit of `count` in which to find bounds of the number, if the space is too
+large for an exact count.
+"""
+
+COUNTING = 0.8
+"""The share in which to count exactly; if it is too short, the rest is for an estimate."""
+
+
+@command(
+    "count",
+    "Count the legal schedules, or estimate their number.",
+    "count toy_sum --options small",
+    "count unsharp --device sm_80 --seconds 10",
+    "count blur --where 'bytes_stored(blur_x) <= 8 * KiB' --leave blur_y",
+)
+def count(
+    app: AppName,
+    device: DeviceName = "cpu",
+    options: OptionsName = Preset.EXPERT,
+    where: Where = None,
+    leave: Leave = None,
+    size: Sizes = None,
+    seed: Seed = 0,
+    seconds: Most = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Count the legal schedules. For a large space, estimate their number, and give bounds, too, if
+    loops are decided one by one.
+    """
+    space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
+    deadline = Deadline.after(seconds)
+    candidates = _candidates(space, Deadline.after((1 - BOUNDING) * seconds))
+    counts = _counts(space, candidates, seed, deadline)
+    first = counts[0]
+    exact = isinstance(first, CountBounds) and first.is_exact
+    if as_json:
+        report: dict[str, Any] = {
+            "app": app, "device": device, "candidates": candidates, "exact": exact,
+        }  # fmt: skip
+        report |= _numbers(first)
+        if len(counts) > 1:
+            report["estimate"] = _numbers(counts[1])
+        with any_digits():
+            line(json.dumps(report, indent=2))
+        return
+    if candidates is None:
+        line("The time was too short to count the candidates.")
+    else:
+        line(f"{about(candidates)} candidates")
+    if exact:
+        line(f"{first.low:,} legal schedules")
+        if not first.low:
+            line(str(explain_empty(space, seconds=deadline.left)))
+        return
+    for found in counts:
+        line(f"legal schedules: {found}")
+    if candidates is not None and all(isinstance(found, CountBounds) for found in counts):
+        line("The time was too short to draw a schedule, so there is no estimate.")
+
+
+def _counts(
+    space: ScheduleSpace, candidates: int | None, seed: int, deadline: Deadline
+) -> list[Count]:
+    """What is known of the number of schedules: exact, or certain bounds and an estimate, unless
+    no schedule was drawn in time.
+    """
+    if candidates is None:
+        return [space.bounds(seconds=deadline.left)]
+    is_small = candidates <= EXACT_UP_TO
+    bounds = CountBounds(0, candidates)
+    if is_small or not space.only_patterns:
+        share = COUNTING if is_small else BOUNDING
+        bounds = _bounds(space, candidates, share * deadline.left)
+        if bounds.is_exact:
+            return [bounds]
+    try:
+        estimate = _estimated(space, seed, deadline.left)
+    except TimeoutError:
+        return [bounds]
+    return [bounds, estimate] if is_small or not space.only_patterns else [estimate]
+
+
+@contextmanager
+def any_digits() -> Iterator[None]:
+    """Lets Python write integers of any length: numbers of candidates have thousands of digits.
+    Python limits them to end quickly for texts from outside, which the command line reads, too.
+    """
+    most = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(most)
+
+
+def _numbers(found: Count) -> dict[str, Any]:
+    """The numbers of a count; ``legal`` only if it is known or estimated."""
+    high = None if found.high == math.inf else math.ceil(found.high)
+    numbers = {"low": math.floor(found.low), "high": high}
+    if not isinstance(found, CountBounds):
+        return {"legal": round(found.mean), **numbers}
+    return {"legal": found.low, **numbers} if found.is_exact else numbers
+
+
+def _estimated(space: ScheduleSpace, seed: int, seconds: float) -> Count:
+    """An estimate, with progress."""
+    found: CountEstimate | WeightedEstimate
+    with Reporter(seconds) as reporter:
+        for found in space.estimating(SAMPLES, seed, seconds=seconds):
+            funnel = {"schedules drawn": found.samples, "legal": found.legal}
+            reporter.show("estimating", funnel, step=(found.samples, SAMPLES))
+    return found
+
+
+def _candidates(space: ScheduleSpace, deadline: Deadline) -> int | None:
+    """The number of candidates; None if counting them takes too long."""
+    try:
+        with deadline.kept():
+            return space.candidates
+    except OutOfTime:
+        return None
+
+
+def _bounds(space: ScheduleSpace, candidates: int, seconds: float) -> CountBounds:
+    """The exact count, or bounds of it if the time is too short, with progress."""
+    last = Counted()
+    try:
+        with Reporter(seconds) as reporter:
+            for last in space.counting(seconds=seconds):
+                funnel = {"choices considered": last.considered, "legal": last.legal}
+                reporter.show(f"counting structure {last.structures:,}", funnel)
+    except TimeoutError:
+        return CountBounds(last.legal, candidates - (last.considered - last.legal))
+    return CountBounds(last.legal, last.legal)

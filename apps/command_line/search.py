@@ -1,0 +1,214 @@
+"""``spaces search``: the cheapest schedules of an app for a device."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from apps.catalog import find
+from apps.command_line.collected import Collected
+from apps.command_line.console import line, table
+from apps.command_line.options import AppName, DeviceName, Seed
+from apps.command_line.program import AsJson, command
+from apps.command_line.progress import Reporter
+from apps.command_line.space import Leave, OptionsName, Preset, Sizes, Where, space_of
+from apps.errors import CommandError, Interrupted, WrongUsage
+from apps.loading import brief, is_function_name, load_function
+from spaces.cost.batch import Batch, BatchError
+from spaces.cost.model import CostFunction
+from spaces.cost.registry import cost_model
+from spaces.enumerate.board import Limits
+from spaces.enumerate.emptiness import explain_empty
+from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.enumerate.events import Done, Event, Expanded, Found, Improved, Scored
+from spaces.enumerate.strategies import UnknownStrategyError, default_strategy
+from spaces.enumerate.strategies import search as search_space
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule
+from spaces.tuning.priced import priced_here
+from spaces.tuning.schema import StoreError
+from spaces.tuning.tune import default_model
+
+Cost = Annotated[
+    str,
+    typer.Option(
+        "--cost",
+        help="A cost model, or file.py:function that takes a batch.",
+        show_default="reuse on a CPU, occupancy on a GPU",
+    ),
+]
+StrategyName = Annotated[
+    str,
+    typer.Option(
+        "--strategy",
+        help="A search strategy.",
+        show_default="stagewise; annealing where loops are decided one by one",
+    ),
+]
+Top = Annotated[int, typer.Option("--top", min=1, help="Find this many schedules.")]
+Apart = Annotated[
+    int,
+    typer.Option(
+        "--apart",
+        min=1,
+        help="Any two of them differ in this many decisions, split factors aside.",
+    ),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option("--seconds", min=0, help="Stop after this time with the best so far."),
+]
+
+
+@command(
+    "search",
+    "Search for the cheapest schedules.",
+    "search harris --top 3 --seconds 10",
+    "search blur --device sm_80 --cost occupancy --strategy beam",
+    "search toy_sum --cost my_model.py:price --strategy exhaustive",
+    "search sgemm --options everything --seconds 30",
+)
+def search(
+    app: AppName,
+    device: DeviceName = "cpu",
+    options: OptionsName = Preset.EXPERT,
+    where: Where = None,
+    leave: Leave = None,
+    size: Sizes = None,
+    cost: Cost = "",
+    strategy: StrategyName = "",
+    seed: Seed = 0,
+    top: Top = 5,
+    apart: Apart = 1,
+    seconds: Seconds = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search for the cheapest schedules."""
+    space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
+    strategy = strategy or default_strategy(space)
+    cost = cost or (default_model(space.device))
+    own = _own_model(cost) if is_function_name(cost) else None
+    limits = Limits(top=top, apart=apart, seconds=seconds, seed=seed)
+    try:
+        chosen = priced_here(cost, space.device) if own is None else cost_model(own, space.device)
+    except (StoreError, ValueError) as error:
+        raise WrongUsage(str(error)) from None
+    try:
+        events = Collected(search_space(space, chosen, strategy, limits))
+        done = follow(events, seconds)
+    except UnknownStrategyError as error:
+        raise WrongUsage(str(error)) from None
+    except BatchError as error:
+        raise CommandError(str(error)) from None
+    except EmptySpaceError as error:
+        why = "" if seconds is not None else f"\n{explain_empty(space)}"
+        raise CommandError(f"{error}{why}") from None
+    except ValueError as error:
+        if space.decides_loops and strategy != "annealing":
+            raise WrongUsage(f"Strategy {strategy}: {error}") from None
+        raise
+    if as_json:
+        found = [
+            {"cost": _json_cost(f.cost), "schedule": _text(f.schedule, space.pipeline)}
+            for f in done.best
+        ]
+        report = {
+            "app": app, "device": device, "cost": cost, "strategy": strategy, "seed": seed,
+            "structures": done.structures, "choices": done.choices, "complete": done.complete,
+            "interrupted": events.interrupted, "schedules": found,
+        }  # fmt: skip
+        line(json.dumps(report, indent=2))
+    else:
+        show_found(done, space.pipeline)
+    events.stop()
+
+
+def _json_cost(cost: float) -> float | None:
+    """JSON has no infinity: null for a schedule without a cost."""
+    return cost if math.isfinite(cost) else None
+
+
+def _own_model(name: str) -> CostFunction:
+    """The user's function called ``name``; its errors become a sentence that names it."""
+    function = load_function(name)
+
+    def cost(batch: Batch) -> NDArray[np.float64]:
+        try:
+            return batch.full(function(batch))
+        except BatchError as error:
+            raise CommandError(f"{name}: {error}") from None
+        except Exception as error:
+            raise CommandError(f"{name} failed: {brief(error)}") from error
+
+    return cost
+
+
+def follow(events: Iterable[Event], seconds: float | None = None) -> Done:
+    """Watches a search with this time limit and shows its progress. Returns its last event; after
+    Ctrl-C, the best schedule until then.
+
+    Raises:
+        Interrupted: Ctrl-C came before the first schedule.
+    """
+    scored, step = Scored(0, 0), Expanded(0, 0, "searching")
+    found: Found | None = None
+    with Reporter(seconds) as reporter:
+        for event in events:
+            match event:
+                case Expanded():
+                    step = event
+                case Improved(best=found):
+                    pass
+                case Scored():
+                    scored = event
+                case Done():
+                    return event
+            funnel = {
+                "structures considered": scored.considered,
+                "legal": scored.legal,
+                "scored": scored.structures,
+            }
+            if scored.pruned:
+                funnel["pruned"] = scored.pruned
+            best = "" if found is None else f"best {_cost(found)}"
+            reporter.show(step.what, funnel, step=(step.step, step.steps), best=best)
+    if not (isinstance(events, Collected) and events.interrupted):
+        raise CommandError("The search ended without a result; a strategy ends with Done.")
+    if found is None:
+        raise Interrupted
+    return Done((found,), scored.structures, scored.choices, complete=False)
+
+
+def _cost(found: Found) -> str:
+    return f"{found.cost:.4g}" if math.isfinite(found.cost) else "not priced in time"
+
+
+def show_found(done: Done, pipeline: Pipeline) -> None:
+    """Prints the result of a search, best first."""
+    ending = "" if done.complete else ", stopped before its end"
+    line(f"{done.structures:,} structures, {done.choices:,} choices of tile sizes scored{ending}")
+    show_ranking(done, pipeline)
+
+
+def show_ranking(done: Done, pipeline: Pipeline) -> None:
+    """Prints the schedules that a search found, as a table, best first."""
+    rows = [
+        (
+            rank,
+            found.cost if math.isfinite(found.cost) else _cost(found),
+            _text(found.schedule, pipeline),
+        )
+        for rank, found in enumerate(done.best, start=1)
+    ]
+    table(("rank", "cost", "schedule"), rows)
+
+
+def _text(schedule: Schedule, pipeline: Pipeline) -> str:
+    return format_schedule(schedule, pipeline)

@@ -1,0 +1,46 @@
+"""Tuning by chance: what every other strategy has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from attrs import frozen
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.nest.canonical import canonical_form
+from spaces.tuning.trial import Proposal, Trial
+
+DRAW = "draw"
+"""The source of random schedules."""
+
+
+@frozen(kw_only=True)
+class RandomTrials:
+    """Random legal schedules of the space, each once.
+
+    Attributes:
+        size: how many schedules a generation has.
+        attempts: how many draws a generation takes at most.
+    """
+
+    size: int = 6
+    attempts: int = 5000
+
+    def generation(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
+        tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
+        found: list[Proposal] = []
+        of_generation = 1_000_003 * seed + len(trials)
+        for draw in islice(space.draws(of_generation), self.attempts):
+            if draw.schedule is None:
+                continue
+            form = canonical_form(space.pipeline, draw.schedule)
+            if form not in tried:
+                tried.add(form)
+                found.append(Proposal(draw.schedule, DRAW))
+            if len(found) == self.size:
+                break
+        return found
