@@ -27,6 +27,7 @@ class Preset(StrEnum):
     """The presets of options, by name."""
 
     SMALL = "small"
+    MEDIUM = "medium"
     EXPERT = "expert"
     EVERYTHING = "everything"
 

@@ -187,7 +187,7 @@ class Reuse:
         """
         func = features.func(stage.func)
         moved: SymbolicNumber = 0.0
-        written = self._written(stage, 8 * func.bytes)
+        written = self._written(func, stage)
         for access in stage.work.accesses:
             bits = 8 * features.element_bytes(access.buffer)
             loads = access.reads * self._load(stage, access, bits)
@@ -246,18 +246,21 @@ class Reuse:
         elements = (stage.lanes - 1) * step.numerator // step.denominator + 2
         return self.prices.load * self._registers(elements, bits) + self.prices.shuffle * dense
 
-    def _written(self, stage: StageFeatures, bits: int) -> SymbolicNumber:
+    def _written(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
         """The share of evaluations that store their value, and load it first if they add to it.
 
         A register keeps a sum in a loop over its terms, if each loop inside is unrolled, runs once,
         or goes over terms, too. Of sums that need more registers than there are, the surplus moves
-        with each term. What a stage reads elsewhere in its own Func must be stored at once.
+        with each term. What a stage reads elsewhere in its own Func must be stored at once. So must
+        several lines of a Func whose storage lies outside the loops around it: compilers don't know
+        how far apart the lines are, so they may overlap.
         """
         work = stage.work
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
             return 1
         moves = work.written & set(stage.vector_dimensions)
-        held = self._registers(stage.lanes if moves else 1, bits)
+        held = self._registers(stage.lanes if moves else 1, 8 * func.bytes)
+        is_private = 0 < func.store_depth == func.depth
         kept: SymbolicNumber = 1
         needed, is_straight = held, np.True_
         for loop in reversed(stage.own):
@@ -270,6 +273,8 @@ class Reuse:
                 needed = np.where(is_straight, held, needed)
             elif loop.kind.has_constant_extent:
                 held = held * loop.trips
+                if not is_private and set(loop.dimensions) != {*func.args[:1]}:
+                    is_straight = is_straight & np.equal(loop.trips, 1)
             else:
                 is_straight = is_straight & np.equal(loop.trips, 1)
         registers = _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS

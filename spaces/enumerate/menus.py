@@ -196,8 +196,11 @@ def _func_menu(
     options: Options,
     extents: Mapping[str, int],
 ) -> FuncMenu:
+    near = {function.name, *function.callees}
+    sums = any(s.rvars for one in pipeline.functions if one.name in near for s in one.stages)
     shapes = [
-        _shape(function, index, device, options, extents) for index in range(len(function.stages))
+        _shape(function, index, device, options, extents, sums)
+        for index in range(len(function.stages))
     ]
     factors: dict[str, tuple[int, ...]] = {}
     is_output = function.name in pipeline.outputs
@@ -257,6 +260,7 @@ def _shape(
     device: Device,
     options: Options,
     extents: Mapping[str, int],
+    sums: bool,
 ) -> Shape:
     stage = function.stages[index]
     racing = racing_dimensions(function, index)
@@ -275,7 +279,11 @@ def _shape(
             "row": options.row_tiles,
             "tile": options.tiles,
             "lanes": tuple(natural * multiple for multiple in options.lanes),
+            "register": (natural,),
+            "block_row": tuple(natural * vectors for vectors in options.block_vectors),
+            "block": options.blocks,
         },
+        sums=sums,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Literal
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from attrs.validators import deep_iterable, in_, instance_of
 
 from spaces.constraints.devices.device import CpuDevice, Device
@@ -94,7 +94,8 @@ def _known(menu: str, names: Collection[str], known: Collection[str]) -> None:
 
 @frozen(kw_only=True)
 class Options:
-    """The options of a space. :meth:`small`, :meth:`expert` and :meth:`everything` are presets.
+    """The options of a space. :meth:`small`, :meth:`medium`, :meth:`expert` and
+    :meth:`everything` are presets.
 
     Attributes:
         placements: where a Func other than an output may be computed: inlined, at root, at a loop
@@ -110,6 +111,9 @@ class Options:
         tiles: in patterns, sizes of tiles along other dimensions; loop by loop, as ``row_tiles``.
         lanes: in patterns, vector lanes, as multiples of the lanes of a vector register of the
             element type.
+        block_vectors: in patterns, the widths of blocks of registers, as multiples of the lanes of a
+            vector register.
+        blocks: in patterns, the heights of blocks of registers.
         long: in patterns, the smallest extent of a dimension to tile, or to run on several threads.
         directives: loop by loop, the directives that a schedule may use, and with any pattern the
             other directives of :data:`OPTIONAL_DIRECTIVES`, which decide about storage, bounds,
@@ -143,6 +147,8 @@ class Options:
     row_tiles: tuple[int, ...] = field(default=(64, 128, 256, 512), validator=_positive)
     tiles: tuple[int, ...] = field(default=(8, 16, 32, 64, 128), validator=_positive)
     lanes: tuple[int, ...] = field(default=(1, 2), validator=_positive)
+    block_vectors: tuple[int, ...] = field(default=(1, 2, 4), validator=_positive)
+    blocks: tuple[int, ...] = field(default=(1, 2, 3, 4, 5, 6, 8), validator=_positive)
     long: int = 16
     directives: tuple[str, ...] = field(default=(), validator=_directives)
     derivations: int = 1
@@ -177,6 +183,18 @@ class Options:
             storage="compute",
             row_tiles=(16, 32, 64, 128),
             tiles=(1, 2, 4, 8, 16),
+        )
+
+    @staticmethod
+    def medium(device: Device) -> Options:
+        """All whole patterns: those of :meth:`small` and, on a CPU, blocks of registers for sums."""
+        small = Options.small(device)
+        if not isinstance(device, CpuDevice):
+            return small
+        return evolve(
+            small,
+            root=(*small.root, "register_rows", "register_columns"),
+            inner=(*small.inner, "registers"),
         )
 
     @staticmethod

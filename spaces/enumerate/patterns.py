@@ -29,7 +29,9 @@ class Shape:
         long: the members of ``free`` that are long enough to tile or to run on several threads,
             innermost first.
         menus: the factors to choose from, by role: ``"row"`` and ``"tile"`` for tiles along the
-            innermost dimension and others, ``"lanes"`` for vectors.
+            innermost dimension and others, ``"lanes"`` for vectors; for blocks of registers
+            ``"block_row"``, ``"block"`` and ``"register"`` likewise.
+        sums: whether the Func, or a Func that it reads, adds up terms of a reduction domain.
     """
 
     func: str
@@ -38,6 +40,7 @@ class Shape:
     bound: tuple[str, ...]
     long: tuple[str, ...]
     menus: Mapping[str, tuple[int, ...]] = field(eq=False)
+    sums: bool = False
 
     @property
     def rows(self) -> str:
@@ -131,6 +134,54 @@ def tiles(shape: Shape) -> Pattern | None:
     return build.done((*outer, *_rest(shape, (along, across)), *build.vectors(inner)))
 
 
+def register_rows(shape: Shape) -> Pattern | None:
+    """For sums: blocks of a few vectors by a few lines, whose values fit the registers, one after
+    the other along a line. The outermost long dimension runs in parallel.
+    """
+    return _register_blocks(shape, tuple(reversed(shape.free)))
+
+
+def register_columns(shape: Shape) -> Pattern | None:
+    """For sums: blocks as in :func:`register_rows`, in columns that run in parallel: what a column
+    reads may stay in a cache.
+    """
+    return _register_blocks(shape, (*shape.free[:1], *reversed(shape.free[1:])))
+
+
+def _register_blocks(shape: Shape, order: tuple[str, ...]) -> Pattern | None:
+    """Blocks of registers along the two innermost dimensions.
+
+    Args:
+        shape: the stage.
+        order: the free dimensions, outermost first; the first long one runs in parallel.
+    """
+    if not (shape.sums and shape.rows):
+        return None
+    build = _PatternBuilder(shape)
+    width = build.split(shape.rows, f"{shape.rows}i", "block_row")
+    lanes = build.split(width, f"{shape.rows}v", "register")
+    lines = [build.split(name, f"{name}i", "block") for name in shape.free[1:2]]
+    shared = next(name for name in order if name in shape.long)
+    outer = (OrderedLoop(name) for name in order if name != shared)
+    terms = (OrderedLoop(name) for name in reversed(shape.bound))
+    block = (OrderedLoop(name, LoopKind.UNROLLED) for name in (*lines, width))
+    vector = OrderedLoop(lanes, LoopKind.VECTORIZED)
+    return build.done((OrderedLoop(shared, LoopKind.PARALLEL), *outer, *terms, *block, vector))
+
+
+def registers(shape: Shape) -> Pattern | None:
+    """For sums: all values that the loops around need, in registers, inside the loops over terms;
+    vectors along rows.
+    """
+    if not (shape.sums and shape.rows):
+        return None
+    build = _PatternBuilder(shape)
+    lanes = build.split(shape.rows, f"{shape.rows}v", "register")
+    terms = (OrderedLoop(name) for name in reversed(shape.bound))
+    block = (OrderedLoop(name, LoopKind.UNROLLED) for name in reversed(shape.free))
+    return build.done((*terms, *block, OrderedLoop(lanes, LoopKind.VECTORIZED)))
+
+
 def blocks(shape: Shape) -> Pattern | None:
     """A GPU grid over the two longest runs of dimensions, with one value a thread."""
     used = _grid(shape)
@@ -165,10 +216,20 @@ def _patterns(**own: Maker) -> Registry[Maker]:
     return Registry("spaces.patterns", "Pattern", own, "a function from a Shape to a Pattern")
 
 
-ROOT_PATTERNS = _patterns(serial=serial, vectors=vectors, strips=strips, tiles=tiles, blocks=blocks)
+ROOT_PATTERNS = _patterns(
+    serial=serial,
+    vectors=vectors,
+    strips=strips,
+    tiles=tiles,
+    register_rows=register_rows,
+    register_columns=register_columns,
+    blocks=blocks,
+)
 """Patterns for Funcs computed at root."""
 
-INNER_PATTERNS = _patterns(serial=serial, vectors=vectors, threads=threads)
+INNER_PATTERNS = _patterns(
+    serial=serial, vectors=vectors, registers=registers, threads=threads
+)
 """Patterns for Funcs computed at a loop of their consumers."""
 
 LOOP_BY_LOOP = ("nests", "loops")

@@ -148,12 +148,12 @@ class ScheduleSpace:
     @cached_property
     def of_patterns(self) -> ScheduleSpace:
         """The part of the space in which Funcs have whole patterns of loops: the space itself, or
-        the one with :meth:`Options.small` if it decides loops one by one.
+        the one with :meth:`Options.medium` if it decides loops one by one.
 
         Raises:
             ValueError: a restriction names a loop that no pattern has.
         """
-        return evolve(self, options=Options.small(self.device)) if self.decides_loops else self
+        return evolve(self, options=Options.medium(self.device)) if self.decides_loops else self
 
     @cached_property
     def kept(self) -> Schedule:
