@@ -16,6 +16,7 @@ import attrs
 from attrs import field, frozen
 
 from spaces.model.algorithm.pipeline import Stage
+from spaces.model.algorithm.undefined import is_nothing
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
@@ -120,11 +121,13 @@ class Work:
         written: the Vars and RVars that may change where it writes.
         parts: its operations, by the Vars and RVars that change their results: ``cos(x)``, for
             example, is not repeated in each line.
+        is_undefined: whether it leaves all values undefined, so that it takes no time.
     """
 
     accesses: tuple[ReadGroup, ...]
     written: frozenset[str]
     parts: tuple[tuple[frozenset[str], Operations], ...]
+    is_undefined: bool = False
 
     @cached_property
     def operations(self) -> Operations:
@@ -149,6 +152,7 @@ class Work:
 @lru_cache(maxsize=4096)
 def stage_work(stage: Stage) -> Work:
     """Operations and reads of one evaluation of ``stage``."""
+    skipped = all(map(is_nothing, stage.values))
     stage = stage.mapped(expanded)
     reader = _AffineReader.of(stage)
     nodes = walk(*stage.values, *stage.args, *stage.predicates)
@@ -160,7 +164,7 @@ def stage_work(stage: Stage) -> Work:
             groups.setdefault(reader.moved_by[node], []).append(node)
     parts = tuple((moved_by, _operations(nodes)) for moved_by, nodes in groups.items())
     accesses = reader.grouped(list(calls.values()), stage.args)
-    return Work(accesses, reader.movers(stage.args), parts)
+    return Work(accesses, reader.movers(stage.args), parts, skipped)
 
 
 def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:

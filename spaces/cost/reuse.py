@@ -185,6 +185,8 @@ class Reuse:
         """Cycles of all evaluations and of the loops around them: the arithmetic units or the load
         and store units count, whichever work longer.
         """
+        if stage.work.is_undefined:
+            return 0.0
         func = features.func(stage.func)
         moved: SymbolicNumber = 0.0
         written = self._written(func, stage)
@@ -402,7 +404,7 @@ def _movements(features: Features) -> list[_Movement]:
     touched = [
         (stage, buffer, moving_loops(stage))
         for stage in features.stages
-        if stage.loops
+        if stage.loops and not stage.work.is_undefined
         for buffer in _touched(stage)
     ]
     sharing = Counter(

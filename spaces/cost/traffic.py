@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features import (
@@ -21,6 +21,9 @@ from spaces.cost.features import (
     volume,
 )
 from spaces.cost.recorded import is_everywhere, is_nowhere, limits_of
+
+STREAMS = 32
+"""How many rows a prefetcher follows at once."""
 
 LoopKey = tuple[str, int, str]
 """The key of a loop in its nest: Func, stage and name."""
@@ -36,10 +39,12 @@ class Footprint:
     Attributes:
         lines: cache lines.
         rows: separate runs of consecutive lines; a prefetcher must find each of them.
+        length: the elements of a row.
     """
 
     lines: SymbolicNumber
     rows: SymbolicNumber
+    length: SymbolicNumber
 
 
 @define
@@ -115,27 +120,29 @@ class Regions:
         size = self.features.element_bytes(buffer)
         lines: SymbolicNumber = 0
         rows: SymbolicNumber = 0
+        length: SymbolicNumber = 1
         if buffer == stage.func:
             args = self.features.func(buffer).args
-            lines, rows = self._lines(tuple(extents[a] for a in args), size)
+            lines, rows, length = self._lines(tuple(extents[a] for a in args), size)
         for access in stage.work.accesses:
             if access.buffer == buffer and buffer != stage.func:
                 more = self._lines(read_extents(access, extents), size)
                 lines, rows = lines + more[0], rows + more[1]
+                length = np.maximum(length, more[2])
         if not self.features.is_image[buffer]:
             func = self.features.func(buffer)
             if not func.is_output:
                 kept = func.allocation_bytes / self.line_bytes + 1
                 lines = np.minimum(lines, kept)
-        return Footprint(lines, rows)
+        return Footprint(lines, rows, length)
 
     def _lines(
         self, extents: tuple[SymbolicNumber, ...], size: int
-    ) -> tuple[SymbolicNumber, SymbolicNumber]:
+    ) -> tuple[SymbolicNumber, SymbolicNumber, SymbolicNumber]:
         if not extents:
-            return 1, 1
+            return 1, 1, 1
         rows = volume(extents[1:])
-        return rows * (extents[0] * (size / self.line_bytes) + 1), rows
+        return rows * (extents[0] * (size / self.line_bytes) + 1), rows, extents[0]
 
 
 @define
@@ -209,8 +216,16 @@ class Traffic:
             here = (moving == depth) & (fitting > resident)
             if not is_nowhere(here):
                 runs = stage.loops[depth - 1].runs if depth else 1
-                body = runs * price(self.regions.footprint(stage, buffer, depth))
-                yield depth, here, body
+                yield depth, here, runs * price(self._in_pieces(stage, buffer, depth))
+
+    def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
+        """The footprint at a depth; a row that the loops inside take up again and again counts as
+        often, unless it is one of few that the prefetcher remembers.
+        """
+        whole = self.regions.footprint(stage, buffer, depth)
+        piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
+        pieces = np.where(piece.rows > STREAMS, np.maximum(1, whole.length / piece.length), 1)
+        return evolve(whole, rows=whole.rows * pieces)
 
 
 def moving_loops(stage: StageFeatures) -> tuple[LoopKey, ...]:

@@ -196,10 +196,10 @@ def _func_menu(
     options: Options,
     extents: Mapping[str, int],
 ) -> FuncMenu:
-    near = {function.name, *function.callees}
-    sums = any(s.rvars for one in pipeline.functions if one.name in near for s in one.stages)
+    read = [one for one in pipeline.functions if one.name in function.callees]
+    reads_sums = function.is_pure and any(map(_adds_up, read))
     shapes = [
-        _shape(function, index, device, options, extents, sums)
+        _shape(function, index, device, options, extents, reads_sums)
         for index in range(len(function.stages))
     ]
     factors: dict[str, tuple[int, ...]] = {}
@@ -260,7 +260,7 @@ def _shape(
     device: Device,
     options: Options,
     extents: Mapping[str, int],
-    sums: bool,
+    reads_sums: bool,
 ) -> Shape:
     stage = function.stages[index]
     racing = racing_dimensions(function, index)
@@ -283,8 +283,13 @@ def _shape(
             "block_row": tuple(natural * vectors for vectors in options.block_vectors),
             "block": options.blocks,
         },
-        sums=sums,
+        sums=_adds_up(function),
+        reads_sums=reads_sums,
     )
+
+
+def _adds_up(function: Function) -> bool:
+    return any(stage.rvars for stage in function.stages)
 
 
 def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:

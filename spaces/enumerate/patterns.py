@@ -31,7 +31,8 @@ class Shape:
         menus: the factors to choose from, by role: ``"row"`` and ``"tile"`` for tiles along the
             innermost dimension and others, ``"lanes"`` for vectors; for blocks of registers
             ``"block_row"``, ``"block"`` and ``"register"`` likewise.
-        sums: whether the Func, or a Func that it reads, adds up terms of a reduction domain.
+        sums: whether the Func adds up terms of a reduction domain.
+        reads_sums: whether the Func reads such a Func and is none itself.
     """
 
     func: str
@@ -41,6 +42,7 @@ class Shape:
     long: tuple[str, ...]
     menus: Mapping[str, tuple[int, ...]] = field(eq=False)
     sums: bool = False
+    reads_sums: bool = False
 
     @property
     def rows(self) -> str:
@@ -135,15 +137,15 @@ def tiles(shape: Shape) -> Pattern | None:
 
 
 def register_rows(shape: Shape) -> Pattern | None:
-    """For sums: blocks of a few vectors by a few lines, whose values fit the registers, one after
-    the other along a line. The outermost long dimension runs in parallel.
+    """For what reads sums: blocks of a few vectors by a few lines, so that the sums of a block fit
+    the registers. One follows the other along a line. The outermost long dimension runs in parallel.
     """
     return _register_blocks(shape, tuple(reversed(shape.free)))
 
 
 def register_columns(shape: Shape) -> Pattern | None:
-    """For sums: blocks as in :func:`register_rows`, in columns that run in parallel: what a column
-    reads may stay in a cache.
+    """For what reads sums: blocks as in :func:`register_rows`, in columns that run in parallel: what
+    a column reads may stay in a cache.
     """
     return _register_blocks(shape, (*shape.free[:1], *reversed(shape.free[1:])))
 
@@ -155,7 +157,7 @@ def _register_blocks(shape: Shape, order: tuple[str, ...]) -> Pattern | None:
         shape: the stage.
         order: the free dimensions, outermost first; the first long one runs in parallel.
     """
-    if not (shape.sums and shape.rows):
+    if not (shape.reads_sums and shape.rows):
         return None
     build = _PatternBuilder(shape)
     width = build.split(shape.rows, f"{shape.rows}i", "block_row")
@@ -163,10 +165,9 @@ def _register_blocks(shape: Shape, order: tuple[str, ...]) -> Pattern | None:
     lines = [build.split(name, f"{name}i", "block") for name in shape.free[1:2]]
     shared = next(name for name in order if name in shape.long)
     outer = (OrderedLoop(name) for name in order if name != shared)
-    terms = (OrderedLoop(name) for name in reversed(shape.bound))
     block = (OrderedLoop(name, LoopKind.UNROLLED) for name in (*lines, width))
     vector = OrderedLoop(lanes, LoopKind.VECTORIZED)
-    return build.done((OrderedLoop(shared, LoopKind.PARALLEL), *outer, *terms, *block, vector))
+    return build.done((OrderedLoop(shared, LoopKind.PARALLEL), *outer, *block, vector))
 
 
 def registers(shape: Shape) -> Pattern | None:
