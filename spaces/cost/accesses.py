@@ -74,12 +74,14 @@ class ReadGroup:
 
     Attributes:
         in_place: whether all read at the coordinates at which the stage writes.
+        moved_by: the Vars and RVars that may change what is read.
     """
 
     buffer: str
     indices: tuple[Index, ...]
     reads: int
     in_place: bool
+    moved_by: frozenset[str]
 
 
 @frozen
@@ -234,8 +236,8 @@ class _AffineReader:
     Attributes:
         coordinates: the names of these Vars and RVars.
         moved_by: for each node of the stage the coordinates that change its value; empty for a
-            value that is the same in every evaluation. Each coordinate may change the value of a
-            read.
+            value that is the same in every evaluation. Each RVar may change the value of a read:
+            the stage may write there.
     """
 
     coordinates: frozenset[str]
@@ -244,14 +246,15 @@ class _AffineReader:
     @staticmethod
     def of(stage: Stage) -> _AffineReader:
         coordinates = frozenset(stage.dimensions)
+        reduced = coordinates - {*stage.pure_vars}
         moved_by: dict[Expr, frozenset[str]] = {}
         for node in walk(*stage.values, *stage.args, *stage.predicates):
-            if isinstance(node, Call):
-                moved_by[node] = coordinates
-            elif isinstance(node, Variable):
+            if isinstance(node, Variable):
                 moved_by[node] = coordinates & {node.name}
             else:
                 moved_by[node] = frozenset().union(*(moved_by[c] for c in node.children))
+            if isinstance(node, Call) and node.args:
+                moved_by[node] |= reduced
         return _AffineReader(coordinates, moved_by)
 
     def movers(self, args: Iterable[Expr]) -> frozenset[str]:
@@ -275,6 +278,7 @@ class _AffineReader:
                 ),
                 len(members),
                 all(args == place for args in places[buffer, moves]),
+                self.movers(arg for args in places[buffer, moves] for arg in args),
             )
             for (buffer, moves), members in groups.items()
         )

@@ -10,7 +10,7 @@ them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import attrs
@@ -194,7 +194,7 @@ class Reuse:
             bits = 8 * features.element_bytes(access.buffer)
             loads = access.reads * self._load(stage, access, bits)
             is_own = access.buffer == stage.func and access.in_place
-            moved = moved + (loads * written if is_own else loads)
+            moved = moved + (loads * written if is_own else loads / _written_once(stage.own, access.moved_by))
         along = stage.vector_dimensions
         if along and along != func.args[:1]:
             moved = moved + stage.lanes * self.prices.lane * written
@@ -218,6 +218,7 @@ class Reuse:
             times = stage.points
         else:
             times = repeated[-1].runs if repeated else stage.visits
+        times = times / _written_once(repeated, moved_by)
         registers = self._registers(lanes, operations.bits / operations.total)
         calls = operations.transcendental * prices.transcendental
         divisions = operations.divisions * prices.division
@@ -376,6 +377,14 @@ class Reuse:
     def _tasks(self, starts: SymbolicNumber, runs: SymbolicNumber) -> SymbolicNumber:
         """Cycles to start a parallel loop so often, with so many iterations in all."""
         return starts * self.prices.launch + runs * self.prices.task / self.device.cores
+
+
+def _written_once(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
+    """How many copies of an unrolled body share what only some Vars change: compilers compute it
+    once.
+    """
+    same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
+    return volume(tuple(np.maximum(loop.trips, 1) for loop in same))
 
 
 _Place: TypeAlias = tuple[object, ...]
