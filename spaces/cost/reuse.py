@@ -56,7 +56,9 @@ class Prices:
     load: float = 0.9
     store: float = 1.0
     lane: float = 0.65
-    """One lane of a gather, a scatter or another operation on single lanes."""
+    """One lane of a gather, or of another operation on single lanes."""
+    scatter: float = 3.0
+    """One lane of a store whose lanes are apart."""
     shuffle: float = 0.9
     """A vector whose lanes come from two others: two instructions, for few units execute it."""
     transcendental: float = 15.0
@@ -197,7 +199,7 @@ class Reuse:
             moved = moved + (loads * written if is_own else loads / _written_once(stage.own, access.moved_by))
         along = stage.vector_dimensions
         if along and along != func.args[:1]:
-            moved = moved + stage.lanes * self.prices.lane * written
+            moved = moved + stage.lanes * self.prices.scatter * written
         else:
             registers = (self._registers(stage.lanes, type.bits) for type in func.types)
             moved = moved + self.prices.store * sum(registers) * written

@@ -22,6 +22,9 @@ from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLo
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
 
+CHANNELS = 4
+"""The largest extent that whole patterns unroll."""
+
 Orders = tuple[DomainOrder, ...]
 """One domain order for each stage of a Func."""
 
@@ -283,9 +286,18 @@ def _shape(
             "block_row": tuple(natural * vectors for vectors in options.block_vectors),
             "block": options.blocks,
         },
+        short=_channels(free, options, extents),
         sums=_adds_up(function),
         reads_sums=reads_sums,
     )
+
+
+def _channels(
+    free: tuple[str, ...], options: Options, extents: Mapping[str, int]
+) -> tuple[str, ...]:
+    """The dimensions short enough to be unrolled around vectors along the innermost one."""
+    short = tuple(n for n in free if extents.get(n, math.inf) <= min(options.short, CHANNELS))
+    return () if free[:1] == short[:1] else short
 
 
 def _adds_up(function: Function) -> bool:

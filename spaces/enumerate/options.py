@@ -187,14 +187,24 @@ class Options:
 
     @staticmethod
     def medium(device: Device) -> Options:
-        """All whole patterns: those of :meth:`small` and, on a CPU, blocks of registers for sums."""
+        """All whole patterns: those of :meth:`small` and, on a CPU, unrolled channels and blocks of
+        registers for sums. Short dimensions may be bounded.
+        """
         small = Options.small(device)
         if not isinstance(device, CpuDevice):
             return small
         return evolve(
             small,
-            root=(*small.root, "register_rows", "register_columns"),
-            inner=(*small.inner, "registers"),
+            root=(
+                *small.root,
+                "channel_strips",
+                "channel_tiles",
+                "register_rows",
+                "register_columns",
+            ),
+            inner=(*small.inner, "channel_vectors", "registers"),
+            directives=("bound",),
+            short=4,
         )
 
     @staticmethod

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from spaces.model.registry import Registry
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
@@ -28,6 +28,8 @@ class Shape:
         bound: the other Vars and RVars, innermost first.
         long: the members of ``free`` that are long enough to tile or to run on several threads,
             innermost first.
+        short: the members of ``free`` that are short enough to be unrolled whole, such as the
+            channels of a picture; none if the innermost is.
         menus: the factors to choose from, by role: ``"row"`` and ``"tile"`` for tiles along the
             innermost dimension and others, ``"lanes"`` for vectors; for blocks of registers
             ``"block_row"``, ``"block"`` and ``"register"`` likewise.
@@ -43,6 +45,7 @@ class Shape:
     menus: Mapping[str, tuple[int, ...]] = field(eq=False)
     sums: bool = False
     reads_sums: bool = False
+    short: tuple[str, ...] = ()
 
     @property
     def rows(self) -> str:
@@ -150,6 +153,34 @@ def register_columns(shape: Shape) -> Pattern | None:
     return _register_blocks(shape, (*shape.free[:1], *reversed(shape.free[1:])))
 
 
+def channel_strips(shape: Shape) -> Pattern | None:
+    """Strips as in :func:`strips`, with all channels of a vector of pixels one after the other."""
+    return _with_channels(shape, strips)
+
+
+def channel_tiles(shape: Shape) -> Pattern | None:
+    """Tiles as in :func:`tiles`, with all channels of a vector of pixels one after the other."""
+    return _with_channels(shape, tiles)
+
+
+def channel_vectors(shape: Shape) -> Pattern | None:
+    """Vectors as in :func:`vectors`, with all channels of a vector of pixels one after the other."""
+    return _with_channels(shape, vectors)
+
+
+def _with_channels(shape: Shape, maker: Maker) -> Pattern | None:
+    """The pattern of the long dimensions, with the short ones unrolled around the vectors."""
+    if not shape.short:
+        return None
+    pixels = tuple(name for name in shape.free if name not in shape.short)
+    pattern = maker(evolve(shape, free=pixels))
+    if pattern is None:
+        return None
+    *outer, vector = pattern.order.loops
+    channels = (OrderedLoop(name, LoopKind.UNROLLED) for name in reversed(shape.short))
+    return evolve(pattern, order=evolve(pattern.order, loops=(*outer, *channels, vector)))
+
+
 def _register_blocks(shape: Shape, order: tuple[str, ...]) -> Pattern | None:
     """Blocks of registers along the two innermost dimensions.
 
@@ -222,6 +253,8 @@ ROOT_PATTERNS = _patterns(
     vectors=vectors,
     strips=strips,
     tiles=tiles,
+    channel_strips=channel_strips,
+    channel_tiles=channel_tiles,
     register_rows=register_rows,
     register_columns=register_columns,
     blocks=blocks,
@@ -229,7 +262,11 @@ ROOT_PATTERNS = _patterns(
 """Patterns for Funcs computed at root."""
 
 INNER_PATTERNS = _patterns(
-    serial=serial, vectors=vectors, registers=registers, threads=threads
+    serial=serial,
+    vectors=vectors,
+    channel_vectors=channel_vectors,
+    registers=registers,
+    threads=threads,
 )
 """Patterns for Funcs computed at a loop of their consumers."""
 

@@ -287,6 +287,11 @@ def is_undominated(entry: FuncSchedule, path: ResidualPath) -> bool:
         entry: the entry, or a part of it.
         path: the loops around the uses of the Func.
     """
+    unrolled = {
+        loop.name for loop in entry.stages[0].loops if loop.kind is LoopKind.UNROLLED
+    }
+    if any(bound.dimension not in unrolled for bound in entry.bounds):
+        return False
     compute = depth_of(path, entry.compute)
     following = path[compute].kind if 0 < compute < len(path) else None
     if following is LoopKind.VECTORIZED:
