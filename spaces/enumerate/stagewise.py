@@ -10,6 +10,7 @@ or at the outermost level where windows slide, and computes nothing inside the l
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 
 import numpy as np
@@ -36,7 +37,7 @@ from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.inlining import inlined_functions
 from spaces.model.schedules.parameters import bind, parameters
-from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 
 COMPLETING = 0.125
 """The share of the time limit that is left to complete half-decided schedules."""
@@ -65,6 +66,13 @@ class _Candidate:
     is_legal: bool
 
     @property
+    def levels(self) -> tuple[object, ...]:
+        """Where its Funcs are computed and stored, and the loops of the Func decided last."""
+        first, *_ = entries = self.structure.schedule.funcs
+        loops = tuple((loop.name, loop.kind) for loop in first.stages[0].loops)
+        return (loops, *((entry.name, entry.compute, entry.store) for entry in entries))
+
+    @property
     def chosen(self) -> _State:
         """The state with the numbers of the cheapest choice."""
         index = int(np.argmin(self.costs))
@@ -83,12 +91,15 @@ class Stagewise:
         polished: the number of complete schedules whose numbers the search chooses again at the
             end, one Func at a time.
         rounds: how often it chooses them again.
+        alike: how many of the half-decided schedules may compute and store all Funcs at the same
+            levels, with the same loops of the Func decided last.
     """
 
     width: int = 6
     lattice: int = 4096
     polished: int = 3
     rounds: int = 1
+    alike: int = 2
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
@@ -103,7 +114,7 @@ class Stagewise:
         """
         space = space.of_patterns
         yield from incumbents(space, model, board)
-        task = _Task(space, model, board, self.lattice, board.until(share))
+        task = _Task(space, model, board, self.lattice, board.until(share), self.alike)
         start = _underived(space.start())
         states = [_State(start, {}, 0.0)]
         names = [function.name for function in reversed(start.state.pipeline.functions)]
@@ -142,6 +153,7 @@ class _Task:
     board: Board
     lattice: int
     deadline: Deadline
+    alike: int
 
     def decided(self, states: list[_State], names: list[str], width: int) -> list[_State]:
         """The ``width`` cheapest legal states after the last of some Funcs is decided."""
@@ -197,7 +209,13 @@ class _Task:
             if is_read_once(part, Schedule(state.entries(decided)), name):
                 return lambda entry: entry.compute.is_inline
         path = process.frontier.path(name)
-        return lambda entry: is_undominated(entry, path)
+        terms = {
+            LoopLevel(function.name, rvar.name)
+            for function in process.pipeline.functions
+            for stage in function.stages
+            for rvar in stage.rvars
+        }
+        return lambda entry: is_undominated(entry, path, terms)
 
     def _free(self, state: _State, names: list[str], path: ResidualPath) -> tuple[str, ...]:
         """The parameters to choose together: those of the entry of the last of some Funcs and, if
@@ -243,12 +261,16 @@ class _Task:
         queue = [(float(c.costs.min()), i) for i, c in enumerate(candidates)]
         heapq.heapify(queue)
         states: list[_State] = []
+        alike: Counter[object] = Counter()
         while queue and len(states) < width:
             cost, i = heapq.heappop(queue)
             if not np.isfinite(cost):
                 break
             if candidates[i].is_legal:
-                states.append(candidates[i].chosen)
+                levels = candidates[i].levels
+                alike[levels] += 1
+                if alike[levels] <= self.alike:
+                    states.append(candidates[i].chosen)
             else:
                 candidates[i] = self._legal(part, candidates[i])
                 self.board.legal += bool(np.isfinite(candidates[i].costs).any())
@@ -280,17 +302,21 @@ def _drop_unwanted(
         costs.flat[index] = np.inf
 
 
-def is_undominated(entry: FuncSchedule, path: ResidualPath) -> bool:
-    """Whether [S19] does not show the entry of a Func to be dominated.
+def is_undominated(
+    entry: FuncSchedule, path: ResidualPath, terms: Collection[LoopLevel] = ()
+) -> bool:
+    """Whether [S19] does not show the entry of a Func to be dominated. Windows that slide along
+    the terms of a sum, and bounds of loops that are not unrolled, are left out, too.
 
     Args:
         entry: the entry, or a part of it.
         path: the loops around the uses of the Func.
+        terms: the loops over terms of sums.
     """
-    unrolled = {
-        loop.name for loop in entry.stages[0].loops if loop.kind is LoopKind.UNROLLED
-    }
+    unrolled = {loop.name for loop in entry.stages[0].loops if loop.kind is LoopKind.UNROLLED}
     if any(bound.dimension not in unrolled for bound in entry.bounds):
+        return False
+    if entry.compute in terms and entry.store != entry.compute:
         return False
     compute = depth_of(path, entry.compute)
     following = path[compute].kind if 0 < compute < len(path) else None
