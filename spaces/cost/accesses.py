@@ -161,7 +161,7 @@ def stage_work(stage: Stage) -> Work:
     # The components of a Tuple are one element: one read with the bytes of all components.
     calls = {(n.target, n.args): n for n in nodes if isinstance(n, Call) and n.args}
     groups: dict[frozenset[str], list[Cast | Op]] = {}
-    for node in _computed((*stage.values, *stage.predicates)):
+    for node in reader.computed((*stage.values, *stage.predicates)):
         if isinstance(node, Cast | Op) and reader.moved_by[node]:
             groups.setdefault(reader.moved_by[node], []).append(node)
     parts = tuple((moved_by, _operations(nodes)) for moved_by, nodes in groups.items())
@@ -200,20 +200,6 @@ def _operations(nodes: list[Cast | Op]) -> Operations:
 
 def _divides_integers(node: Op) -> bool:
     return node.name in ("div", "mod") and not node.type.is_float
-
-
-def _computed(values: tuple[Expr, ...]) -> Iterator[Expr]:
-    """The nodes of computed values; leaves out coordinates of reads, which are addresses."""
-    seen: set[Expr] = set()
-    stack = list(values)
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        yield node
-        if not isinstance(node, Call):
-            stack.extend(node.children)
 
 
 def _group(name: str) -> str:
@@ -256,6 +242,23 @@ class _AffineReader:
             if isinstance(node, Call) and node.args:
                 moved_by[node] |= reduced
         return _AffineReader(coordinates, moved_by)
+
+    def computed(self, values: tuple[Expr, ...]) -> Iterator[Expr]:
+        """The nodes of computed values; leaves out coordinates of reads that loops determine, which
+        are addresses.
+        """
+        seen: set[Expr] = set()
+        stack = list(values)
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            yield node
+            if isinstance(node, Call):
+                stack += (a for a in node.args if self._coordinate(a).course is Course.UNKNOWN)
+            else:
+                stack.extend(node.children)
 
     def movers(self, args: Iterable[Expr]) -> frozenset[str]:
         """The coordinates that may change one of ``args``."""

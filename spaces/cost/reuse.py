@@ -194,15 +194,14 @@ class Reuse:
         written = self._written(func, stage)
         for access in stage.work.accesses:
             bits = 8 * features.element_bytes(access.buffer)
-            loads = access.reads * self._load(stage, access, bits)
+            loads = access.reads * self._load(features, stage, access, bits)
             is_own = access.buffer == stage.func and access.in_place
             moved = moved + (loads * written if is_own else loads / _written_once(stage.own, access.moved_by))
         along = stage.vector_dimensions
-        if along and along != func.args[:1]:
-            moved = moved + stage.lanes * self.prices.scatter * written
-        else:
-            registers = (self._registers(stage.lanes, type.bits) for type in func.types)
-            moved = moved + self.prices.store * sum(registers) * written
+        registers = sum(self._registers(stage.lanes, type.bits) for type in func.types)
+        apart = bool(along) & ((along != func.args[:1]) | _wraps(func))
+        scattered = self.prices.scatter * stage.lanes
+        moved = moved + np.where(apart, scattered, self.prices.store * registers) * written
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
         return np.maximum(stage.points / stage.lanes * moved, computed) + self._loops(stage)
 
@@ -231,7 +230,9 @@ class Reuse:
         """The number of vector registers for ``lanes`` values, at least one."""
         return np.maximum(1.0, np.ceil(lanes * (bits / self.device.vector_bits)))
 
-    def _load(self, stage: StageFeatures, access: ReadGroup, bits: int) -> SymbolicNumber:
+    def _load(
+        self, features: Features, stage: StageFeatures, access: ReadGroup, bits: int
+    ) -> SymbolicNumber:
         """Cycles to load one vector of values from the first-level cache."""
         along = stage.vector_dimensions
         moving = [i for i in access.indices if not i.is_known or any(i.step(d) for d in along)]
@@ -239,13 +240,21 @@ class Reuse:
             return self.prices.load
         first = access.indices[0]
         step = abs(first.step(along[0]))
-        # A clamp changes only the loop iterations at its edges.
-        is_run = moving == [first] and first.course <= Course.ROUNDED and len(along) == 1
+        # A clamp changes only the iterations at the ends of a loop; an unrolled loop has none.
+        walks = any(
+            first.step(name)
+            for loop in stage.own
+            if not loop.kind.has_constant_extent
+            for name in loop.dimensions
+        )
+        is_bent = first.course > Course.ROUNDED or (first.course is Course.CLAMPED and not walks)
+        is_run = moving == [first] and not is_bent and len(along) == 1
         if not is_run or step > 1 or step.denominator > _LARGEST_DIVISOR:
             return self.prices.lane * stage.lanes
         dense = self._registers(stage.lanes, bits)
         if step == 1:
-            return self.prices.load * dense
+            apart = not features.is_image[access.buffer] and _wraps(features.func(access.buffer))
+            return np.where(apart, self.prices.lane * stage.lanes, self.prices.load * dense)
         # Neighboring lanes read the same element or the next one; the first and the last lane of a
         # vector may share theirs with other vectors.
         elements = (stage.lanes - 1) * step.numerator // step.denominator + 2
@@ -379,6 +388,11 @@ class Reuse:
     def _tasks(self, starts: SymbolicNumber, runs: SymbolicNumber) -> SymbolicNumber:
         """Cycles to start a parallel loop so often, with so many iterations in all."""
         return starts * self.prices.launch + runs * self.prices.task / self.device.cores
+
+
+def _wraps(func: FuncFeatures) -> SymbolicNumber:
+    """Whether rows of its folded storage end anywhere in a vector: where a window slides along."""
+    return bool(func.args) and np.less(func.allocated[0], func.stored[0])
 
 
 def _written_once(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
