@@ -340,6 +340,7 @@ from spaces.cost.features import Features as Features
 from spaces.cost.registry import (
     cost_model as cost_model,
     cost_model_names as cost_model_names,
+    default_model as default_model,
     register_cost_model as register_cost_model,
     UnknownModelError as UnknownModelError,
 )

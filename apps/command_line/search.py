@@ -22,7 +22,7 @@ from apps.errors import CommandError, Interrupted, WrongUsage
 from apps.loading import brief, is_function_name, load_function
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostFunction
-from spaces.cost.registry import cost_model
+from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.empty_space import EmptySpaceError
@@ -34,7 +34,6 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from spaces.tuning.priced import priced_here
 from spaces.tuning.schema import StoreError
-from spaces.tuning.tune import default_model
 
 Cost = Annotated[
     str,
@@ -93,7 +92,7 @@ def search(
     """Search for the cheapest schedules."""
     space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
     strategy = strategy or default_strategy(space)
-    cost = cost or (default_model(space.device))
+    cost = cost or default_model(space.device)
     own = _own_model(cost) if is_function_name(cost) else None
     limits = Limits(top=top, apart=apart, seconds=seconds, seed=seed)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from spaces.constraints.devices.device import Device
+from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.cost.model import CostFunction, CostModel, FunctionModel
 from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.reuse import Reuse
@@ -41,6 +41,11 @@ def register_cost_model(name: str, factory: Factory) -> None:
 def cost_model_names() -> tuple[str, ...]:
     """The names that :func:`cost_model` knows."""
     return tuple(sorted(_factories))
+
+
+def default_model(device: Device) -> str:
+    """The name of the cost model of those who name none: ``occupancy`` for a GPU, else ``reuse``."""
+    return "occupancy" if isinstance(device, GpuDevice) else "reuse"
 
 
 def cost_model(model: str | CostModel | CostFunction, device: Device) -> CostModel:

@@ -196,7 +196,9 @@ class Reuse:
             bits = 8 * features.element_bytes(access.buffer)
             loads = access.reads * self._load(features, stage, access, bits)
             is_own = access.buffer == stage.func and access.in_place
-            moved = moved + (loads * written if is_own else loads / _written_once(stage.own, access.moved_by))
+            moved = moved + (
+                loads * written if is_own else loads / _written_once(stage.own, access.moved_by)
+            )
         along = stage.vector_dimensions
         registers = sum(self._registers(stage.lanes, type.bits) for type in func.types)
         apart = bool(along) & ((along != func.args[:1]) | _wraps(func))
@@ -253,7 +255,8 @@ class Reuse:
             return self.prices.lane * stage.lanes
         dense = self._registers(stage.lanes, bits)
         if step == 1:
-            apart = not features.is_image[access.buffer] and _wraps(features.func(access.buffer))
+            read = [func for func in features.funcs if func.name == access.buffer]
+            apart = _wraps(read[0]) if read else False  # an image, or a Func that is still open
             return np.where(apart, self.prices.lane * stage.lanes, self.prices.load * dense)
         # Neighboring lanes read the same element or the next one; the first and the last lane of a
         # vector may share theirs with other vectors.

@@ -37,7 +37,7 @@ from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.inlining import inlined_functions
 from spaces.model.schedules.parameters import bind, parameters
-from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
+from spaces.model.schedules.schedule import Bound, FuncSchedule, LoopLevel, Schedule
 
 COMPLETING = 0.125
 """The share of the time limit that is left to complete half-decided schedules."""
@@ -314,7 +314,8 @@ def is_undominated(
         terms: the loops over terms of sums.
     """
     unrolled = {loop.name for loop in entry.stages[0].loops if loop.kind is LoopKind.UNROLLED}
-    if any(bound.dimension not in unrolled for bound in entry.bounds):
+    bounds = (one for one in entry.bounds if isinstance(one, Bound))
+    if any(bound.dimension not in unrolled for bound in bounds):
         return False
     if entry.compute in terms and entry.store != entry.compute:
         return False

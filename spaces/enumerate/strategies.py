@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 
 from spaces.cost.model import CostFunction, CostModel
-from spaces.cost.registry import cost_model
+from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits, Strategy
@@ -55,7 +55,7 @@ def default_strategy(space: ScheduleSpace) -> str:
 
 def search(
     space: ScheduleSpace,
-    model: str | CostModel | CostFunction,
+    model: str | CostModel | CostFunction | None = None,
     strategy: str | Strategy | None = None,
     limits: Limits | None = None,
 ) -> Iterator[Event]:
@@ -63,7 +63,7 @@ def search(
 
     Args:
         space: the space to search.
-        model: a cost model, its name, or a function of a batch.
+        model: a cost model, its name, or a function of a batch; by default :func:`default_model`.
         strategy: a strategy or its name; by default :func:`default_strategy`.
         limits: how many schedules to find, and the time limit.
 
@@ -93,7 +93,11 @@ def search(
             )
         strategy = _strategies[strategy]
     log.debug("searching %s on %s by %s", space.pipeline.name, space.device.name, strategy)
-    return strategy(space, cost_model(model, space.device), limits or Limits())
+    return strategy(
+        space,
+        cost_model(default_model(space.device) if model is None else model, space.device),
+        limits or Limits(),
+    )
 
 
 def best(events: Iterator[Event]) -> Done:

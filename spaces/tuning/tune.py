@@ -19,6 +19,7 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.measurer import Measurer
 from spaces.cost.model import CostModel
+from spaces.cost.registry import default_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.restrictions.restriction import Restriction
@@ -107,11 +108,6 @@ def tune(
                 measurer = opened_here.enter_context(local)
             study.run(measurer, seconds=seconds, trials=trials, callbacks=callbacks)
     return study
-
-
-def default_model(target: Device) -> str:
-    """The cost model that chooses schedules for a device if the user names none."""
-    return "occupancy" if isinstance(target, GpuDevice) else "reuse"
 
 
 def best_known(store: TuningStore, pipeline: Pipeline, target: Device) -> tuple[int, Trial] | None:

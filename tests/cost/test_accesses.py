@@ -141,3 +141,10 @@ def test_operators_with_a_definition_count_as_what_they_are_made_of() -> None:
     operations = stage_work(stage).operations
     # Two widenings, two sums, a shift and a narrowing.
     assert (operations.arithmetic, operations.other) == (2, 4)
+
+
+def test_a_computed_index_is_work() -> None:
+    """The index of a table is computed like any other value; ``x + 1`` is an address."""
+    table = ImageParam(Float32, 1, "table")
+    level = cast(Int32, cast(Float32, IMAGE[X + 1, Y]) * 0.5)
+    assert stage_work(_stage(table[level])).operations.arithmetic == 1

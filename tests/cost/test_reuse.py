@@ -16,8 +16,10 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.undefined import undef
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.schedules.schedule import Schedule
@@ -157,7 +159,7 @@ def test_vectors_with_gaps_or_few_values_are_gathered(coordinate: Expr) -> None:
 
 def test_vectors_across_rows_are_scattered() -> None:
     pipe = _shifted(None)
-    assert _cost(pipe, schedule(pipe).vectorize("y", 8), store=1.0, lane=1.0) == 2 * 1024 * 1024
+    assert _cost(pipe, schedule(pipe).vectorize("y", 8), scatter=2.0, lane=1.0) == 3 * 1024 * 1024
 
 
 def test_work_is_that_of_the_busier_units() -> None:
@@ -247,3 +249,83 @@ def test_a_scan_stores_each_value() -> None:
     f[0, Y] += f[r.x, Y]
     pipe = pipeline(f, estimates={f: [10, 32]})
     assert _cost(pipe, Schedule.default(pipe), store=1.0) == 10 * 32 + 9 * 32
+
+
+@pytest.mark.parametrize(("level", "stores"), [("compute_root()", 10), ("compute_at(out, x)", 1)])
+def test_sums_of_several_lines_stay_in_registers_inside_the_loops_that_use_them(
+    level: str, stores: int
+) -> None:
+    """Compilers don't know that the lines of a buffer of any size do not overlap."""
+    image, f, out, r = ImageParam(Float32, 3, "input"), Func("f"), Func("out"), RDom([(0, 10)])
+    f[X, Y] = 0.0
+    f[X, Y] += image[r.x, X, Y]
+    out[X, Y] = f[X, Y]
+    pipe = pipeline(out, estimates={out: [64, 32]})
+    blocks = "out.tile(x, y, xi, yi, 4, 2).vectorize(xi).unroll(yi)"
+    loops = "split(x, x, xi, 4).split(y, y, yi, 2).reorder(xi, yi, r.x, x, y)"
+    text = f"{blocks}\nf.{level}.vectorize(x, 4)\nf.update().{loops}.vectorize(xi).unroll(yi)"
+    chosen = parse_schedule(text.replace("r.x", pipe.function("f").stages[1].rvars[0].name), pipe)
+    assert _cost(pipe, chosen, store=1.0) == (1 + 1 + stores) * VALUES / 4
+
+
+def test_a_row_taken_up_again_and_again_is_found_each_time() -> None:
+    """256 rows are more than a prefetcher remembers: column after column of 16 values finds each
+    of them 64 times. The few rows of a strip it follows.
+    """
+    image, f = ImageParam(Float32, 2, "input"), Func("f")
+    f[X, Y] = image[X, Y]
+    pipe = pipeline(f, estimates={f: [1024, 256]})
+    columns = parse_schedule("f.split(x, x, xi, 16).reorder(xi, y, x)", pipe)
+    strips = parse_schedule("f.split(x, x, xi, 16).split(y, y, yi, 8).reorder(xi, yi, x, y)", pipe)
+    fitting = evolve(ONE_CORE, l2_bytes=64 * 1024, l3_bytes=64 * 1024)
+    model = Reuse(fitting, free(row=1.0))
+    found = [float(model.cost(Batch.of(pipe, one))) for one in (columns, strips)]
+    assert found[0] == 64 * found[1]
+
+
+def test_what_leaves_all_values_undefined_takes_no_time() -> None:
+    f = Func("f")
+    f[X, Y] = undef(Float32)
+    f[X, 0] = 1.0
+    pipe = pipeline(f, estimates={f: [64, 32]})
+    prices = {"store": 1.0, "iteration": 1.0, "visit": 1.0, "line_from_l2": 1.0}
+    stored = _cost(pipe, Schedule.default(pipe), store=1.0)
+    assert stored == 64
+    assert _cost(pipe, Schedule.default(pipe), **prices) < 64 * 4
+
+
+def test_copies_of_an_unrolled_body_share_what_is_the_same_in_all() -> None:
+    """The channels of a pixel read one gray value."""
+    gray, f, c = ImageParam(Float32, 2, "gray"), Func("f"), Var("c")
+    f[X, Y, c] = fn.sqrt(gray[X, Y]) * c
+    pipe = pipeline(f, estimates={f: [64, 32, 3]})
+    plane = parse_schedule("f.bound(c, 0, 3)", pipe)
+    pixels = parse_schedule("f.bound(c, 0, 3).reorder(c, x, y)", pipe)
+    copies = parse_schedule("f.bound(c, 0, 3).reorder(c, x, y).unroll(c)", pipe)
+    assert _cost(pipe, plane, load=1.0) == _cost(pipe, pixels, load=1.0) == 3 * VALUES
+    assert _cost(pipe, copies, load=1.0) == VALUES
+    shared = _cost(pipe, plane, instruction=1.0) - _cost(pipe, copies, instruction=1.0)
+    assert shared == 2 * VALUES  # the roots
+
+
+def test_a_clamp_makes_a_gather_where_no_loop_has_ends_to_split_off() -> None:
+    image, f = ImageParam(Float32, 2, "input"), Func("f")
+    f[X, Y] = boundary.repeat_edge(image)[X - 1, Y]
+    pipe = pipeline(f, estimates={f: [64, 32], image: [64, 32]})
+    rolled = parse_schedule("f.bound(x, 0, 64).vectorize(x, 4)", pipe)
+    unrolled = parse_schedule("f.bound(x, 0, 64).vectorize(x, 4).unroll(x)", pipe)
+    assert _cost(pipe, rolled, lane=1.0) == 0
+    assert _cost(pipe, unrolled, lane=1.0) == VALUES
+
+
+def test_windows_that_slide_along_rows_wrap_anywhere_in_a_vector() -> None:
+    image, f, out = ImageParam(Float32, 2, "input"), Func("f"), Func("out")
+    f[X, Y] = image[X, Y]
+    out[X, Y] = f[X, Y] + f[X + 1, Y]
+    pipe = pipeline(out, estimates={out: [64, 32]})
+    vectors = "out.split(x, x, xi, 4).vectorize(xi)\n"
+    along = parse_schedule(vectors + "f.compute_at(out, x).store_at(out, y).vectorize(x, 4)", pipe)
+    whole = parse_schedule(vectors + "f.compute_at(out, y).vectorize(x, 4)", pipe)
+    assert _cost(pipe, whole, lane=1.0, scatter=1.0) == 0
+    assert _cost(pipe, along, lane=1.0) == 2 * VALUES
+    assert _cost(pipe, along, scatter=1.0) >= VALUES
