@@ -82,6 +82,22 @@ class TestSerial(_OfLibrary):
     name = "serial"
 
 
+class TestChannelStrips(_OfLibrary):
+    name = "channel_strips"
+
+
+class TestChannelTiles(_OfLibrary):
+    name = "channel_tiles"
+
+
+class TestRegisterRows(_OfLibrary):
+    name = "register_rows"
+
+
+class TestRegisterColumns(_OfLibrary):
+    name = "register_columns"
+
+
 class TestBlocks(_OfLibrary):
     name = "blocks"
 

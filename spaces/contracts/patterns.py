@@ -10,7 +10,14 @@ from spaces.enumerate.options import Options
 from spaces.enumerate.patterns import Maker, Shape, made_by
 from spaces.enumerate.space import ScheduleSpace
 
-_MENUS = {"row": (32, 64), "tile": (4, 8), "lanes": (8, 16)}
+_MENUS = {
+    "row": (32, 64),
+    "tile": (4, 8),
+    "lanes": (8, 16),
+    "register": (8,),
+    "block_row": (8, 16),
+    "block": (2, 4),
+}
 
 SHAPES = (
     Shape("f", 0, ("x", "y"), (), ("x", "y"), _MENUS),
@@ -20,8 +27,12 @@ SHAPES = (
     Shape("f", 1, ("y",), ("r.x", "x"), ("y",), _MENUS),
     Shape("f", 1, (), ("r.x", "r.y"), (), _MENUS),
     Shape("f", 0, (), (), (), _MENUS),
+    Shape("f", 0, ("x", "y", "c"), (), ("x", "y"), _MENUS, short=("c",)),
+    Shape("f", 0, ("x", "y"), (), ("x", "y"), _MENUS, reads_sums=True),
+    Shape("f", 1, ("x", "y"), ("r.x",), ("x", "y"), _MENUS, sums=True),
 )
-"""Stages with and without long, short and dependent dimensions, and one of a single value."""
+"""Stages with and without long, short and dependent dimensions and sums, and one of a single value.
+"""
 
 
 class PatternContract:

@@ -44,7 +44,7 @@ def cost_model_names() -> tuple[str, ...]:
 
 
 def default_model(device: Device) -> str:
-    """The name of the cost model of those who name none: ``occupancy`` for a GPU, else ``reuse``."""
+    """The name of the model for those who name none: ``occupancy`` for a GPU, else ``reuse``."""
     return "occupancy" if isinstance(device, GpuDevice) else "reuse"
 
 

@@ -111,8 +111,8 @@ class Options:
         tiles: in patterns, sizes of tiles along other dimensions; loop by loop, as ``row_tiles``.
         lanes: in patterns, vector lanes, as multiples of the lanes of a vector register of the
             element type.
-        block_vectors: in patterns, the widths of blocks of registers, as multiples of the lanes of a
-            vector register.
+        block_vectors: in patterns, the widths of blocks of registers, as multiples of the lanes of
+            a vector register.
         blocks: in patterns, the heights of blocks of registers.
         long: in patterns, the smallest extent of a dimension to tile, or to run on several threads.
         directives: loop by loop, the directives that a schedule may use, and with any pattern the

@@ -34,7 +34,7 @@ class Shape:
             innermost dimension and others, ``"lanes"`` for vectors; for blocks of registers
             ``"block_row"``, ``"block"`` and ``"register"`` likewise.
         sums: whether the Func adds up terms of a reduction domain.
-        reads_sums: whether the Func reads such a Func and is none itself.
+        reads_sums: whether the Func is pure and reads such a Func.
     """
 
     func: str
@@ -141,14 +141,15 @@ def tiles(shape: Shape) -> Pattern | None:
 
 def register_rows(shape: Shape) -> Pattern | None:
     """For what reads sums: blocks of a few vectors by a few lines, so that the sums of a block fit
-    the registers. One follows the other along a line. The outermost long dimension runs in parallel.
+    the registers. One follows the other along a line; the outermost long dimension runs in
+    parallel.
     """
     return _register_blocks(shape, tuple(reversed(shape.free)))
 
 
 def register_columns(shape: Shape) -> Pattern | None:
-    """For what reads sums: blocks as in :func:`register_rows`, in columns that run in parallel: what
-    a column reads may stay in a cache.
+    """For what reads sums: blocks as in :func:`register_rows`, in columns that run in parallel:
+    what a column reads may stay in a cache.
     """
     return _register_blocks(shape, (*shape.free[:1], *reversed(shape.free[1:])))
 
@@ -164,7 +165,7 @@ def channel_tiles(shape: Shape) -> Pattern | None:
 
 
 def channel_vectors(shape: Shape) -> Pattern | None:
-    """Vectors as in :func:`vectors`, with all channels of a vector of pixels one after the other."""
+    """Vectors as in :func:`vectors`, with all channels of a vector one after the other."""
     return _with_channels(shape, vectors)
 
 

@@ -296,14 +296,15 @@ def test_what_leaves_all_values_undefined_takes_no_time() -> None:
 
 def test_copies_of_an_unrolled_body_share_what_is_the_same_in_all() -> None:
     """The channels of a pixel read one gray value."""
-    gray, f, c = ImageParam(Float32, 2, "gray"), Func("f"), Var("c")
-    f[X, Y, c] = fn.sqrt(gray[X, Y]) * c
+    gray, color, f = ImageParam(Float32, 2, "gray"), ImageParam(Float32, 3, "color"), Func("f")
+    c = Var("c")
+    f[X, Y, c] = fn.sqrt(gray[X, Y]) * color[X, Y, c]
     pipe = pipeline(f, estimates={f: [64, 32, 3]})
     plane = parse_schedule("f.bound(c, 0, 3)", pipe)
     pixels = parse_schedule("f.bound(c, 0, 3).reorder(c, x, y)", pipe)
     copies = parse_schedule("f.bound(c, 0, 3).reorder(c, x, y).unroll(c)", pipe)
-    assert _cost(pipe, plane, load=1.0) == _cost(pipe, pixels, load=1.0) == 3 * VALUES
-    assert _cost(pipe, copies, load=1.0) == VALUES
+    assert _cost(pipe, plane, load=1.0) == _cost(pipe, pixels, load=1.0) == 6 * VALUES
+    assert _cost(pipe, copies, load=1.0) == (1 + 3) * VALUES
     shared = _cost(pipe, plane, instruction=1.0) - _cost(pipe, copies, instruction=1.0)
     assert shared == 2 * VALUES  # the roots
 

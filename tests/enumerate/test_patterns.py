@@ -6,9 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from apps.catalog import APPS
 from spaces import (
     DomainOrder,
+    Float32,
+    Func,
     Fuse,
+    ImageParam,
+    LoopKind,
     Options,
     OrderedLoop,
     Pattern,
@@ -16,12 +21,22 @@ from spaces import (
     ScheduleSpace,
     Shape,
     Split,
+    UInt8,
+    Var,
+    best,
+    cast,
+    format_schedule,
+    pipeline,
     register_pattern,
+    search,
+    sqrt,
 )
 from spaces.enumerate.patterns import ROOT_PATTERNS
+from spaces.model.schedules.schedule import Bound
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 
+SERIAL, UNROLLED, VECTORIZED = LoopKind.SERIAL, LoopKind.UNROLLED, LoopKind.VECTORIZED
 X, Y = OrderedLoop("x"), OrderedLoop("y")
 XO, XI = OrderedLoop("xo"), OrderedLoop("xi")
 
@@ -76,3 +91,34 @@ def test_names_and_kinds_of_patterns_are_checked() -> None:
         register_pattern("nests", lambda shape: None)
     with pytest.raises(TypeError, match="takes a function from a Shape to a Pattern, not a int"):
         register_pattern("own", 3)  # type: ignore[arg-type]
+
+
+def test_sums_are_searched_in_blocks_of_registers() -> None:
+    """As in the schedule by hand of a product of matrices: a block of the output in registers."""
+    cpu = FOUR_CORES
+    space = ScheduleSpace(APPS["sgemm"].pipeline(), cpu, Options.medium(cpu))
+    found = best(search(space)).best[0].schedule
+    text = format_schedule(found, space.pipeline)
+    product = found.of("product")
+    assert product.compute.func == "output", text
+    assert product.store == product.compute, text
+    block = [loop.kind for loop in product.stages[1].loops]
+    assert block == [SERIAL, UNROLLED, UNROLLED, VECTORIZED], text
+
+
+def test_channels_are_unrolled_around_vectors() -> None:
+    gray, out = Func("gray"), Func("out")
+    image = ImageParam(UInt8, 3, "image")
+    x, y, c = Var("x"), Var("y"), Var("c")
+    gray[x, y] = sqrt(cast(Float32, image[x, y, 0]) * 0.3 + cast(Float32, image[x, y, 1]) * 0.7)
+    out[x, y, c] = gray[x, y] * image[x, y, c]
+    pipe = pipeline(out, estimates={out: [1024, 512, 3], image: [1024, 512, 3]})
+    found = (
+        best(search(ScheduleSpace(pipe, FOUR_CORES, Options.medium(FOUR_CORES))))
+        .best[0]
+        .schedule.of("out")
+    )
+    text = str(found)
+    assert found.bounds == (Bound("c", 0, 3),), text
+    *_, channels, vector = found.stages[0].loops
+    assert (channels.name, channels.kind, vector.kind) == ("c", UNROLLED, VECTORIZED), text
