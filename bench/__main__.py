@@ -10,17 +10,21 @@ from pathlib import Path
 
 from apps.catalog import APPS
 from apps.files import write_text
-from bench import against_halide, spaces
+from bench import against_autoschedulers, against_halide, spaces
 from bench.machine import machine
 from bench.report import RESULTS, renew_readme
 
 AGAINST_HALIDE = "against_halide"
+AGAINST_AUTOSCHEDULERS = "against_autoschedulers"
+BY_APP = {AGAINST_HALIDE: against_halide, AGAINST_AUTOSCHEDULERS: against_autoschedulers}
+"""Those that can measure some apps alone."""
 SPACES = "spaces"
 
 NAMES = (
     "against_default",
     "against_plain",
     AGAINST_HALIDE,
+    AGAINST_AUTOSCHEDULERS,
     "against_blas",
     "throughput",
     "lattice",
@@ -41,7 +45,8 @@ def main(arguments: list[str]) -> None:
         action="append",
         choices=sorted(APPS),
         metavar="APP",
-        help="of against_halide measure this app alone; may be given again",
+        help="of against_halide or against_autoschedulers measure this app alone; may be given "
+        "again",
     )
     parser.add_argument(
         "--part",
@@ -53,16 +58,17 @@ def main(arguments: list[str]) -> None:
     unknown = [name for name in chosen.name if name not in NAMES]
     if unknown:
         parser.error(f"There is no measurement {', '.join(unknown)}; there are {', '.join(NAMES)}.")
-    if chosen.app and chosen.name != [AGAINST_HALIDE]:
-        parser.error(f"--app is for {AGAINST_HALIDE} alone.")
+    if chosen.app and (len(chosen.name) != 1 or chosen.name[0] not in BY_APP):
+        parser.error(f"--app is for one of {', '.join(BY_APP)}.")
     if chosen.part and chosen.name != [SPACES]:
         parser.error(f"--part is for {SPACES} alone.")
     for name in chosen.name or NAMES:
         print(f"measuring {name} ...", flush=True)
         file = RESULTS / f"{name}.json"
         if chosen.app:
-            earlier = json.loads(file.read_text("utf-8"))["results"]["apps"]
-            results = against_halide.measure(chosen.app, earlier)
+            is_kept = file.exists()
+            earlier = json.loads(file.read_text("utf-8"))["results"]["apps"] if is_kept else {}
+            results = BY_APP[name].measure(chosen.app, earlier)
         elif name == SPACES:
             results = spaces.measure(chosen.part or (), file)
         else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.files import write_text
+from bench.against_autoschedulers import AUTOSCHEDULERS, GROUPS, OURS, best_of
 from bench.formal import DEVICES
 from bench.spaces.table import HEADS, rows
 
@@ -31,7 +32,17 @@ def renew_readme(readme: Path) -> None:
 def tables() -> str:
     """All results as Markdown."""
     return "\n\n".join(
-        [_speed(), _halide(), _blas(), _formal(), _throughput(), _spaces(), _machine(), _trust()]
+        [
+            _speed(),
+            _halide(),
+            _autoschedulers(),
+            _blas(),
+            _formal(),
+            _throughput(),
+            _spaces(),
+            _machine(),
+            _trust(),
+        ]
     )
 
 
@@ -64,6 +75,14 @@ Halide returns it to the C library. The column *memory kept* is the ratio when b
 """The conditions of the comparison with Halide, printed above its table."""
 
 
+SEARCHED = """\
+The first schedule that each search finds, not measured before. Above 1 ours is faster: than the best
+of Halide's autoschedulers, than the best of these and of our hand-written schedule compiled by
+Halide, and than our hand-written schedule compiled here. An autoscheduler fails if it takes over two
+minutes or all memory."""
+"""The conditions of the comparison with autoschedulers, printed above its table."""
+
+
 def _halide() -> str:
     found = _load("against_halide")["results"]
     rows = [
@@ -79,6 +98,30 @@ def _halide() -> str:
     columns = ("ours, ms", "Halide, ms", "ours / Halide", "memory kept", "ours compile, s")
     heads = ("app", "schedule", *columns, "Halide compile, s", "ours / Halide")
     return f"{COMPARED}\n\n{_table(heads, rows)}"
+
+
+def _autoschedulers() -> str:
+    found = _load("against_autoschedulers")["results"]
+    rows: list[tuple[object, ...]] = []
+    for app, one in found["apps"].items():
+        seconds = (_seconds(one, name) for name in (OURS, *AUTOSCHEDULERS))
+        ratios = (_times_ours(best_of(one, names)) for names in GROUPS.values())
+        rows.append((app, *seconds, one["ms"].get(OURS, "failed"), *ratios))
+    means = found["geometric_means"]
+    mean = f"geometric mean of {means['apps']}"
+    empty = ("",) * (len(AUTOSCHEDULERS) + 2)
+    rows.append((mean, *empty, *(_times_ours(means.get(group)) for group in GROUPS)))
+    searches = (f"{name}, s" for name in ("our search", *AUTOSCHEDULERS))
+    heads = ("app", *searches, "ours, ms", *(f"{group} / ours" for group in GROUPS))
+    return f"{SEARCHED}\n\n{_table(heads, rows)}"
+
+
+def _seconds(found: dict[str, Any], name: str) -> object:
+    return found["search_s"].get(name) if name not in found["failed"] else "failed"
+
+
+def _times_ours(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.2f}"
 
 
 def _times(found: dict[str, Any], unit: str) -> tuple[object, object]:

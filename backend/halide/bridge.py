@@ -147,6 +147,10 @@ class HalidePipeline:
             self._built.compile_jit(chosen)
         return chosen
 
+    def autoschedule(self, target: Any, parameters: Any) -> None:
+        """Gives its Funcs the schedule that one of Halide's autoschedulers finds."""
+        self._built.apply_autoscheduler(target, parameters)
+
     def loop_nest(self) -> str:
         """The output of Halide's ``print_loop_nest``.
 

@@ -13,7 +13,7 @@ from backend.halide.errors import DirectiveError
 from backend.halide.expressions import peer_expressions
 from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl, peer_type
-from backend.halide.scalars import limit_scalar, peer_scalar, read_scalar
+from backend.halide.scalars import estimate_scalar, limit_scalar, peer_scalar, read_scalar
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.algorithm.promises import Limit, limits
 from spaces.model.expressions.expr import Call, Expr, Variable, cast
@@ -57,6 +57,16 @@ class PeerAlgorithm:
                     buffer.dim(d).set_stride(step)
         for limit in limits(self.pipeline.promises):  # the arguments are checked for the others
             self._limit(limit)
+
+    def set_estimates(self) -> None:
+        """Tells Halide the estimates of images and outputs; of parameters the default values."""
+        for estimate in self.pipeline.estimates:
+            of_buffer = [hl.Range(low, extent) for low, extent in estimate.ranges]
+            buffer = self.images.get(estimate.buffer) or self.funcs[estimate.buffer]
+            buffer.set_estimates(of_buffer)
+        for scalar in self.pipeline.scalars:
+            if scalar.default is not None:
+                estimate_scalar(self.scalars[scalar.name], scalar.type, scalar.default)
 
     def _limit(self, limit: Limit) -> None:
         (value,) = self.expressions((limit.value,), {})

@@ -30,6 +30,13 @@ def read_scalar(param: Any, type: Type) -> Any:
     return hl.reinterpret(peer_type(type), param) if type == Float64 else hl.Expr(param)
 
 
+def estimate_scalar(param: Any, type: Type, value: int | float) -> None:
+    """Tells Halide's autoschedulers a typical value of a scalar."""
+    if type == Float64:
+        value = int(np.float64(value).view(np.uint64))
+    param.set_estimate(value)
+
+
 def limit_scalar(param: Any, type: Type, lowest: Any | None, largest: Any | None) -> None:
     """Tells Halide the limits of a scalar; a scalar passed as bits gets no limits."""
     if type == Float64:

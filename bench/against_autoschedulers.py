@@ -1,0 +1,245 @@
+"""Our search against Halide's autoschedulers: the first schedule that each finds, in turns.
+
+Each contender finds its schedule, compiles and runs in a process of its own: an autoscheduler may
+take all memory, take for ever or crash, and then it alone is out. Processes run in turns, so all
+have the machine for themselves. All compute on as many threads as the machine has cores.
+"""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from attrs import frozen
+
+from apps.catalog import APPS
+from backend.halide.autoschedule import AUTOSCHEDULERS, autoscheduled
+from backend.halide.bridge import build
+from backend.halide.errors import HalideFailure
+from backend.llvm.operators import FloatMode
+from bench.against_halide import apart
+from bench.contenders import Outputs, inputs_of, pipeline_of, program, sizes_of, written
+from spaces.constraints.devices.device import device
+from spaces.cost.measurer import interval_of_median
+from spaces.enumerate.board import Limits
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stagewise import Stagewise
+from spaces.enumerate.strategies import best, search
+from spaces.model.writing.text import format_schedule
+
+OURS, HAND, EXPERT = "ours", "hand", "Halide, hand"
+"""What our search finds first; the schedule by hand, by our compiler and by Halide."""
+
+SEARCHING = 30.0
+"""The time limit of our search in seconds."""
+
+FINDING = 60.0
+"""Seconds in which each must find its schedule."""
+
+COMPILING = 120.0
+"""Seconds in which it must be compiled and run once."""
+
+ROUNDS = 15
+MEASURING = 20.0
+"""Seconds after which no round begins, once there are 5."""
+
+Found: TypeAlias = dict[str, Any]
+
+
+def chosen_apps() -> tuple[str, ...]:
+    """The apps that are measured; the toys are too small."""
+    return tuple(name for name in APPS if not name.startswith("toy_"))
+
+
+def measure(
+    chosen: Collection[str] = (), earlier: Mapping[str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """For each app the times of all contenders, the seconds of their searches, and how often ours
+    is faster; the geometric means. Apps outside ``chosen`` keep their ``earlier`` results.
+    """
+    cores = _cores()
+    os.environ["HL_NUM_THREADS"] = str(cores)
+    apps: dict[str, Found] = {}
+    for app in chosen_apps():
+        if not chosen or app in chosen:
+            apps[app] = _measured(app)
+            print(f"  {app}: {apps[app]}", flush=True)
+        elif earlier and app in earlier:
+            apps[app] = earlier[app]
+    return {"threads": cores, "apps": apps, "geometric_means": _means(apps)}
+
+
+def _cores() -> int:
+    return getattr(device("cpu"), "cores", 1)
+
+
+@frozen
+class Contender:
+    """A process that holds one compiled schedule of an app."""
+
+    name: str
+    pool: ProcessPoolExecutor
+
+    def ask(self, task: Callable[..., Any], *given: object, seconds: float) -> Any:
+        """The result of a task in the process.
+
+        Raises:
+            TimeoutError: there is none in time; the process is killed.
+            BrokenProcessPool: the process died.
+            HalideFailure: Halide refuses the schedule.
+        """
+        try:
+            return self.pool.submit(task, *given).result(seconds)
+        except TimeoutError:
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """Ends the process."""
+        for process in list((self.pool._processes or {}).values()):
+            process.kill()
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _measured(app: str) -> Found:
+    fresh = multiprocessing.get_context("spawn")
+    names = (OURS, HAND, EXPERT, *AUTOSCHEDULERS)
+    contenders = [Contender(name, ProcessPoolExecutor(1, mp_context=fresh)) for name in names]
+    found: Found = {"search_s": {}, "failed": {}}
+    ready = []
+    with tempfile.TemporaryDirectory() as folder:
+        wanted: Outputs | None = None
+        for contender in contenders:
+            file = Path(folder) / f"{contender.name}.npz"
+            try:
+                seconds, text = contender.ask(_find, app, contender.name, seconds=FINDING)
+                found["search_s"][contender.name] = round(seconds, 2)
+                if text:
+                    found["schedule"] = text
+                contender.ask(_prepare, app, str(file), seconds=COMPILING)
+                with np.load(file) as outputs:
+                    mine = dict(outputs)
+                apart(mine, mine if wanted is None else wanted)
+            except TimeoutError:
+                found["failed"][contender.name] = "out of time"
+            except BrokenProcessPool:
+                found["failed"][contender.name] = "its process died"
+            except (HalideFailure, ValueError) as error:
+                found["failed"][contender.name] = str(error)[:200]
+            else:
+                wanted = wanted or mine
+                ready.append(contender)
+    found |= _compared(_in_turns(ready))
+    for contender in contenders:
+        contender.end()
+    return found
+
+
+def _in_turns(contenders: list[Contender]) -> dict[str, list[float]]:
+    """Milliseconds of each contender, round by round."""
+    times: dict[str, list[float]] = {one.name: [] for one in contenders}
+    order = random.Random(0)
+    start = time.monotonic()
+    for number in range(ROUNDS):
+        if number >= 5 and time.monotonic() - start > MEASURING:
+            break
+        for one in order.sample(contenders, len(contenders)):
+            times[one.name].append(one.ask(_timed, seconds=COMPILING) * 1e3)
+    return times
+
+
+def _compared(times: dict[str, list[float]]) -> Found:
+    """The medians, and how many times as long as ours each takes, with the interval of 95 %."""
+    found: Found = {"ms": {name: round(statistics.median(ms), 3) for name, ms in times.items()}}
+    ours = times.get(OURS)
+    if ours is None:
+        return found
+    found["over_ours"] = {}
+    for name, ms in times.items():
+        if name != OURS:
+            ratios = [theirs / mine for theirs, mine in zip(ms, ours, strict=True)]
+            ends = (statistics.median(ratios), *interval_of_median(ratios))
+            found["over_ours"][name] = [round(end, 3) for end in ends]
+    return found
+
+
+def best_of(found: Found, names: Collection[str]) -> float | None:
+    """How many times as long as ours the fastest of some contenders takes."""
+    ratios = [found["over_ours"][one][0] for one in names if one in found.get("over_ours", {})]
+    return min(ratios) if ratios else None
+
+
+GROUPS = {
+    "autoschedulers": AUTOSCHEDULERS,
+    "all of Halide": (EXPERT, *AUTOSCHEDULERS),
+    "hand": (HAND,),
+}
+"""What ours is compared with: the best of each group."""
+
+
+def _means(apps: dict[str, Found]) -> Found:
+    means: Found = {"apps": len(apps)}
+    for group, names in GROUPS.items():
+        ratios = [ratio for found in apps.values() if (ratio := best_of(found, names))]
+        if ratios:
+            means[group] = round(statistics.geometric_mean(ratios), 3)
+    return means
+
+
+_here: dict[str, Any] = {}
+"""What this process holds between two tasks."""
+
+
+def _find(app: str, name: str) -> tuple[float, str]:
+    """Finds the schedule of a contender; its seconds, and the schedule if our search found it."""
+    pipeline = pipeline_of(app)
+    start = time.perf_counter()
+    text = ""
+    if name == OURS:
+        space = ScheduleSpace(pipeline, device("cpu"))
+        events = search(space, strategy=Stagewise(), limits=Limits(seconds=SEARCHING))
+        schedule = best(events).best[0].schedule
+        text = format_schedule(schedule, pipeline)
+        _here["make"] = functools.partial(program, app, schedule, float_mode=FloatMode.FAST)
+    elif name == HAND:
+        made = functools.partial(program, app, written(app, "cpu"), float_mode=FloatMode.FAST)
+        _here["make"] = made
+    else:
+        peer = (
+            build(pipeline, written(app, "cpu"))
+            if name == EXPERT
+            else autoscheduled(pipeline, name, _cores())
+        )
+        _here["make"] = lambda: peer.prepare(inputs_of(app), sizes=sizes_of(app))
+    return time.perf_counter() - start, text
+
+
+def _prepare(app: str, file: str) -> None:
+    """Compiles, runs once and keeps the outputs in a file."""
+    _here["run"] = _here["make"]()
+    np.savez(file, **_here["run"]())
+
+
+def _timed() -> float:
+    """Seconds of a run after another one; the mean of several short ones."""
+    run = _here["run"]
+    run()
+    start = time.perf_counter()
+    run()
+    once = time.perf_counter() - start
+    times = max(1, int(2e-3 / max(once, 1e-6)))
+    start = time.perf_counter()
+    for _ in range(times):
+        run()
+    return (time.perf_counter() - start) / times
