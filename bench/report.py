@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from apps.files import write_text
-from bench.against_autoschedulers import AUTOSCHEDULERS, GROUPS, OURS, best_of
+from backend.halide.autoschedule import AUTOSCHEDULERS
+from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.formal import DEVICES
 from bench.spaces.table import HEADS, rows
 
@@ -31,19 +32,8 @@ def renew_readme(readme: Path) -> None:
 
 def tables() -> str:
     """All results as Markdown."""
-    return "\n\n".join(
-        [
-            _speed(),
-            _halide(),
-            _autoschedulers(),
-            _blas(),
-            _formal(),
-            _throughput(),
-            _spaces(),
-            _machine(),
-            _trust(),
-        ]
-    )
+    parts = (_speed, _halide, _autoschedulers, _blas, _formal, _throughput, _spaces)
+    return "\n\n".join(part() for part in (*parts, _machine, _trust))
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -76,10 +66,10 @@ Halide returns it to the C library. The column *memory kept* is the ratio when b
 
 
 SEARCHED = """\
-The first schedule that each search finds, not measured before. Above 1 ours is faster: than the best
-of Halide's autoschedulers, than the best of these and of our hand-written schedule compiled by
-Halide, and than our hand-written schedule compiled here. An autoscheduler fails if it takes over two
-minutes or all memory."""
+The first schedule that each search finds, not measured before. Above 1 ours is faster: than the
+best of Halide's autoschedulers, than the best of these and of our hand-written schedule compiled
+by Halide, and than our hand-written schedule compiled here. An autoscheduler fails if it takes
+over a minute or all memory, or if its schedule fails to compile or to run."""
 """The conditions of the comparison with autoschedulers, printed above its table."""
 
 

@@ -1,0 +1,68 @@
+"""The comparison with Halide's autoschedulers."""
+
+import multiprocessing
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+import numpy as np
+import pytest
+
+pytest.importorskip("halide", reason="the extra `halide` is not installed")
+
+from backend.halide.autoschedule import autoscheduled
+from backend.halide.errors import DirectiveError
+from bench import report
+from bench.against_autoschedulers import Contender, _compared, _means, best_of
+from tests.enumerate.pipelines import blur
+
+
+def test_halide_schedules_a_pipeline_itself() -> None:
+    peer = autoscheduled(blur(96, 64), "Mullapudi2016", 2)
+    assert "parallel" in peer.loop_nest()
+    image = np.arange(98 * 66, dtype=np.uint16).reshape(66, 98)
+    sizes = {"blur_y": [96, 64], "input": [(-1, 98), (-1, 66)]}
+    (out,) = peer.realize({"input": image}, sizes=sizes).values()
+    rows = (image[:, :-2].astype(int) + image[:, 1:-1] + image[:, 2:]) // 3
+    assert (out == (rows[:-2] + rows[1:-1] + rows[2:]) // 3).all()
+
+
+def test_what_halide_refuses_is_a_sentence() -> None:
+    with pytest.raises(DirectiveError, match="^Mullapudi2017 fails to schedule"):
+        autoscheduled(blur(96, 64), "Mullapudi2017", 2)
+
+
+def test_a_contender_that_hangs_or_dies_is_out_alone() -> None:
+    fresh = multiprocessing.get_context("spawn")
+    hanging, dying = (Contender(n, ProcessPoolExecutor(1, mp_context=fresh)) for n in "ab")
+    start = time.monotonic()
+    with pytest.raises(TimeoutError):
+        hanging.ask(time.sleep, 60, seconds=1.0)
+    assert time.monotonic() - start < 20
+    with pytest.raises(BrokenProcessPool):
+        dying.ask(os._exit, 3, seconds=20)
+    dying.end()
+
+
+def test_ratios_are_of_one_round_each() -> None:
+    times = {"ours": [1.0, 2.0, 4.0], "hand": [2.0, 4.0, 8.0], "Li2018": [3.0, 3.0, 3.0]}
+    found = _compared(times)
+    assert found["over_ours"]["hand"] == [2.0, 2.0, 2.0]
+    assert found["over_ours"]["Li2018"] == [1.5, 0.75, 3.0]
+    assert best_of(found, ("hand", "Li2018")) == 1.5
+    assert best_of(found, ("Adams2019",)) is None
+    assert best_of(_compared({"hand": [1.0]}), ("hand",)) is None
+
+
+def test_the_table_shows_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = {"ours": [1.0], "hand": [2.0], "Mullapudi2016": [3.0]}
+    search = {"ours": 0.25, "Mullapudi2016": 0.5}
+    one = {"search_s": search, "failed": {"Adams2019": "out of time", "Li2018": "it died"}}
+    apps = {"app": one | _compared(times)}
+    results = {"results": {"apps": apps, "geometric_means": _means(apps)}}
+    monkeypatch.setattr(report, "_load", lambda name: results)
+    row, mean = report._autoschedulers().splitlines()[-2:]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells == ["app", "0.25", "0.5", "failed", "failed", "1.0", "3.00", "3.00", "2.00"]
+    assert "3.00" in mean
