@@ -29,7 +29,7 @@ def test_halide_schedules_a_pipeline_itself() -> None:
 
 
 def test_what_halide_refuses_is_a_sentence() -> None:
-    with pytest.raises(DirectiveError, match="^Mullapudi2017 fails to schedule"):
+    with pytest.raises(DirectiveError, match=r"^Mullapudi2017 fails to schedule"):
         autoscheduled(blur(96, 64), "Mullapudi2017", 2)
 
 
