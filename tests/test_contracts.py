@@ -18,6 +18,7 @@ from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.patterns import ROOT_PATTERNS
+from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import Evolving
@@ -34,6 +35,11 @@ class TestExhaustive(StrategyContract):
 class TestStagewise(StrategyContract):
     def strategy(self):
         return Stagewise()
+
+
+class TestReuseAnalysis(StrategyContract):
+    def strategy(self):
+        return ReuseAnalysis()
 
 
 class TestAnnealing(StrategyContract):

@@ -85,12 +85,16 @@ def input_loads(
 ) -> SymbolicNumber:
     """Loads of ``buffer`` that ``stage`` causes outside the cache: C of [S19] (5), (6), (13).
 
-    For each allocation of its Func, the stage loads everything that it reads once. With a streaming
-    prefetcher only the first element of a row costs, if the loop that runs fastest moves along the
-    row.
+    For each allocation of its Func, the stage loads everything that it reads once, for all terms of
+    a sum together. With a streaming prefetcher only the first element of a row costs, if the loop
+    that runs fastest moves along the row.
     """
     func = features.func(stage.func)
-    extents = dict(zip(func.args, func.stored, strict=True))
+    extents = {**dict(zip(func.args, func.stored, strict=True)), **dict.fromkeys(stage.reduced, 1)}
+    for loop in stage.own:
+        for name, values in zip(loop.dimensions, loop.covers, strict=True):
+            if name in stage.reduced:
+                extents[name] = extents[name] * values
     loads: SymbolicNumber = 0
     for access in stage.work.accesses:
         if access.buffer == buffer:

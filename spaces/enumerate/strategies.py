@@ -12,6 +12,7 @@ from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits, Strategy
 from spaces.enumerate.events import Done, Event
 from spaces.enumerate.exhaustive import exhaustive
+from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.registry import Registry
@@ -26,6 +27,7 @@ _strategies = Registry[Strategy](
         "annealing": Annealing(opening=Stagewise()),
         "beam": Beam(),
         "exhaustive": exhaustive,
+        "reuse-analysis": ReuseAnalysis(),
         "stagewise": Stagewise(),
     },
     "a function of a space, a cost model and limits",

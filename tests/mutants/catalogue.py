@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutants import (
+    analyzing,
     apps,
     barriers,
     blending,
@@ -73,6 +74,7 @@ AREAS: dict[str, tuple[Mutant, ...]] = {
     "estimates": estimates.ESTIMATES,
     "counts of spaces": counts.COUNTS,
     "decisions of spaces": decisions.DECISIONS,
+    "reuse analysis": analyzing.ANALYZING,
     "reuse of nests": reusing.REUSING,
     "restrictions of spaces": restricting.RESTRICTING,
     "measuring and tuning": tuning.TUNING,
