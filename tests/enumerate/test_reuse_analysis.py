@@ -346,6 +346,12 @@ def test_it_keeps_given_entries():
     assert all(one.schedule.of("blur_x") == entry for one in done.best)
 
 
+def test_it_keeps_to_the_placements_of_the_space():
+    space = ScheduleSpace(blur(2048, 512), FOUR_CORES, Options(placements=("root",)))
+    events = list(search(space, "reuse", "reuse-analysis", Limits(top=9)))
+    assert all(one.schedule.of("blur_x").compute.is_root for one in events[-1].best)
+
+
 def test_it_is_for_cpus():
     space = ScheduleSpace(blur(), device("sm_80"))
     with pytest.raises(ValueError, match="schedules for CPUs, not for sm_80"):

@@ -10,6 +10,7 @@ from attrs.validators import ge
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
+from spaces.enumerate.beam import allows
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.ladder import incumbents
@@ -24,7 +25,8 @@ class ReuseAnalysis:
     """Reuse analysis as in [S19], on CPUs: it derives one schedule of the whole patterns of a space
     (``ScheduleSpace.of_patterns``) from the overlaps between the regions that consumers read. The
     cost model ranks this schedule, its alternatives with other loop permutations, and the simple
-    schedules that every search begins with; it has no part in the analysis.
+    schedules that every search begins with; it has no part in the analysis. Where the options of
+    the space lack a placement that the analysis needs, only those simple schedules are left.
 
     Attributes:
         load_weight: the cost of a load relative to a computed value, w of [S19].
@@ -55,7 +57,7 @@ class ReuseAnalysis:
             for schedule in analysis.schedules(segments):
                 with board.deadline.kept():
                     board.considered += 1
-                    if not space.verdict(schedule):
+                    if not (allows(patterns, schedule) and space.verdict(schedule)):
                         continue
                     batch = Batch.of(space.pipeline, schedule, memo=patterns.memo)
                     cost = float(board.score(model, batch))
