@@ -445,6 +445,7 @@ from spaces.enumerate.board import Limits as Limits
 from spaces.enumerate.annealing import Annealing as Annealing
 from spaces.enumerate.beam import Beam as Beam
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis as ReuseAnalysis
+from spaces.enumerate.freezing import Freezing as Freezing
 from spaces.enumerate.stagewise import Stagewise as Stagewise
 from spaces.enumerate.events import (
     Event as Event,

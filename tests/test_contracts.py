@@ -17,6 +17,7 @@ from spaces.contracts.tuning_strategies import TuningStrategyContract
 from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.exhaustive import exhaustive
+from spaces.enumerate.freezing import Freezing
 from spaces.enumerate.patterns import ROOT_PATTERNS
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.stagewise import Stagewise
@@ -40,6 +41,11 @@ class TestStagewise(StrategyContract):
 class TestReuseAnalysis(StrategyContract):
     def strategy(self):
         return ReuseAnalysis()
+
+
+class TestFreezing(StrategyContract):
+    def strategy(self):
+        return Freezing()
 
 
 class TestAnnealing(StrategyContract):

@@ -48,7 +48,8 @@ StrategyName = Annotated[
     typer.Option(
         "--strategy",
         help="A search strategy.",
-        show_default="stagewise; annealing where loops are decided one by one",
+        show_default="freezing for many Funcs; annealing where loops are decided one by one; "
+        "else stagewise",
     ),
 ]
 Top = Annotated[int, typer.Option("--top", min=1, help="Find this many schedules.")]

@@ -224,7 +224,9 @@ class Traffic:
         """
         whole = self.regions.footprint(stage, buffer, depth)
         piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
-        pieces = np.where(piece.rows > STREAMS, np.maximum(1, whole.length / piece.length), 1)
+        pieces = np.where(
+            piece.rows > STREAMS, np.maximum(1, whole.length / np.maximum(piece.length, 1)), 1
+        )
         return evolve(whole, rows=whole.rows * pieces)
 
 

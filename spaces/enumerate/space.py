@@ -165,6 +165,11 @@ class ScheduleSpace:
         return self.fixed.with_funcs((*self.fixed.funcs, *left))
 
     @cached_property
+    def kept_names(self) -> frozenset[str]:
+        """The Funcs without decisions."""
+        return frozenset(entry.name for entry in self.kept.funcs)
+
+    @cached_property
     def judged(self) -> JudgedSizes:
         """What judges schedules at the estimates and at the further sizes."""
         return JudgedSizes(self.pipeline, self.sizes, self.device)

@@ -109,11 +109,17 @@ class Stagewise:
     def searched(
         self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
     ) -> Generator[Event, None, bool]:
+        """Climbs the ladder of simple schedules, and goes on as :meth:`refined`."""
+        yield from incumbents(space, model, board)
+        return (yield from self.refined(space, model, board, share))
+
+    def refined(
+        self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
+    ) -> Generator[Event, None, bool]:
         """Searches in a share of the time limit, and offers to a board what it finds. Returns
         whether it ended in time.
         """
         space = space.of_patterns
-        yield from incumbents(space, model, board)
         task = _Task(space, model, board, self.lattice, board.until(share), self.alike)
         start = _underived(space.start())
         states = [_State(start, {}, 0.0)]
@@ -125,6 +131,9 @@ class Stagewise:
                 with board.until(share * (1 - COMPLETING)).kept():
                     states = task.decided(states, names[:step], max(self.width, board.limits.top))
                 yield board.scored
+            if names[-1] in space.kept_names:
+                with task.deadline.kept():
+                    states = task.priced(states)
         except OutOfTime:
             yield from task.completions(states)
             return False
@@ -156,11 +165,28 @@ class _Task:
     alike: int
 
     def decided(self, states: list[_State], names: list[str], width: int) -> list[_State]:
-        """The ``width`` cheapest legal states after the last of some Funcs is decided."""
+        """The ``width`` cheapest legal states after the last of some Funcs is decided. A Func that
+        the space fixes is taken without a look at the cost or at rules: they wait for the next
+        choice.
+        """
         if not states:
             return []
+        if names[-1] in self.space.kept_names:
+            return [self._passed(state, names[-1]) for state in states]
         part = decided_part(states[0].partial.state.pipeline, frozenset(names))
         return self.cheapest(part, list(self.candidates(part, states, names)), width)
+
+    @staticmethod
+    def _passed(state: _State, name: str) -> _State:
+        """The state after a Func that the space fixes."""
+        (after,) = state.partial.ways(name, lambda _: True)
+        return evolve(state, partial=after)
+
+    def priced(self, states: list[_State]) -> list[_State]:
+        """The legal ones of some complete states, cheapest first."""
+        pipeline = self.space.pipeline
+        candidates = [self._scored(pipeline, state, ()) for state in states]
+        return self.cheapest(pipeline, [one for one in candidates if one], len(states))
 
     def completions(self, states: list[_State]) -> Iterator[Event]:
         """Offers half-decided schedules, with the Funcs that are left as the ladder has them."""

@@ -12,6 +12,7 @@ from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits, Strategy
 from spaces.enumerate.events import Done, Event
 from spaces.enumerate.exhaustive import exhaustive
+from spaces.enumerate.freezing import Freezing
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
@@ -28,10 +29,16 @@ _strategies = Registry[Strategy](
         "beam": Beam(),
         "exhaustive": exhaustive,
         "reuse-analysis": ReuseAnalysis(),
+        "freezing": Freezing(),
         "stagewise": Stagewise(),
     },
     "a function of a space, a cost model and limits",
 )
+
+LARGE = 30
+"""The most Funcs for ``stagewise``. With more, ``freezing`` finds schedules as fast in less time,
+as measured on the apps.
+"""
 
 
 class UnknownStrategyError(ValueError):
@@ -49,9 +56,12 @@ def strategy_names() -> tuple[str, ...]:
 
 
 def default_strategy(space: ScheduleSpace) -> str:
-    """The name of the strategy that suits a space: ``annealing`` where loops are decided one by
-    one, and ``stagewise`` where Funcs have whole patterns.
+    """The name of the strategy that suits a space: ``freezing`` for more than :data:`LARGE` Funcs;
+    for others ``annealing`` where loops are decided one by one, and ``stagewise`` where Funcs have
+    whole patterns.
     """
+    if len(space.pipeline.functions) > LARGE:
+        return "freezing"
     return "annealing" if space.decides_loops else "stagewise"
 
 

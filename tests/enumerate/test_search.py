@@ -62,6 +62,7 @@ REGISTERED = strategy_names()
 STRATEGIES = {
     "annealing": Annealing(steps=60),
     "exhaustive": "exhaustive",
+    "freezing": "freezing",
     "stagewise": "stagewise",
     "reuse-analysis": ReuseAnalysis(),
     "beam": Beam(depth=2, width=3, factors=(8, 32)),

@@ -1,0 +1,102 @@
+"""A search for large pipelines that freezes the Funcs that cost little, as in [A21] section 3.2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import accumulate, pairwise
+
+from attrs import evolve, field, frozen
+
+from spaces.cost.batch import Batch
+from spaces.cost.model import CostModel
+from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.events import Event
+from spaces.enumerate.options import PlacementOption
+from spaces.enumerate.process.decided_part import decided_part
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stagewise import Stagewise
+from spaces.model.deadline import OutOfTime
+from spaces.model.schedules.schedule import Schedule
+
+APART: tuple[PlacementOption, ...] = ("inline", "root")
+"""Where the first search computes Funcs."""
+
+FIRST = 0.5
+"""The share of the time limit in which the first search ends."""
+
+
+@frozen(kw_only=True)
+class Freezing:
+    """Searches the whole patterns of a space twice. The first search computes all Funcs inline or
+    at root. The ``log2(N)`` of its ``N`` Funcs that add most to the cost stay open, and the
+    second search decides them again without that limit; all others are frozen, with their numbers.
+
+    The cost that a Func adds is the difference between the costs of two half-decided schedules:
+    that of the first search with all consumers of the Func decided, and the same with the Func. So
+    any cost model will do; [A21] reads the cost of each stage from its own model.
+
+    Attributes:
+        first: the search that decides all Funcs.
+        second: the search that decides the open ones.
+    """
+
+    first: Stagewise = field(default=Stagewise(width=1, polished=1))
+    second: Stagewise = field(default=Stagewise())
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        board = Board(limits)
+        patterns = space.of_patterns
+        complete = yield from self.first.searched(_with_funcs_apart(patterns), model, board, FIRST)
+        if complete:
+            try:
+                with board.deadline.kept():
+                    rest = _frozen(patterns, model, board)
+            except OutOfTime:
+                complete = False
+            else:
+                complete = yield from self.second.refined(rest, model, board)
+        yield board.done(space, complete)
+
+
+def _with_funcs_apart(space: ScheduleSpace) -> ScheduleSpace:
+    """The part of a space in which no Func is computed inside the loops of another; the space
+    itself if it has none.
+    """
+    placements = tuple(one for one in space.options.placements if one in APART)
+    return evolve(space, options=evolve(space.options, placements=placements or APART))
+
+
+def _frozen(space: ScheduleSpace, model: CostModel, board: Board) -> ScheduleSpace:
+    """The part of a space with the cheap Funcs of the best schedule so far."""
+    if not board.best:
+        return space
+    schedule = board.best[0].schedule
+    added = added_costs(space, model, board, schedule)
+    apart = (entry for entry in schedule.funcs if entry.compute.is_inline or entry.compute.is_root)
+    decided = [entry for entry in apart if entry.name not in space.kept_names]
+    decided.sort(key=lambda entry: added[entry.name])
+    cheap = decided[: len(decided) - math.ceil(math.log2(max(len(decided), 2)))]
+    return evolve(space, fixed=space.fixed.with_funcs((*space.fixed.funcs, *cheap)))
+
+
+def added_costs(
+    space: ScheduleSpace, model: CostModel, board: Board, schedule: Schedule
+) -> Mapping[str, float]:
+    """What each Func adds to the cost of a schedule when Funcs are decided consumers first.
+
+    Args:
+        space: the space of the schedule.
+        model: the cost model.
+        board: what asks the model.
+        schedule: a complete schedule of the space.
+    """
+    names = [function.name for function in reversed(space.pipeline.functions)]
+    costs = [0.0]
+    for decided in accumulate([name] for name in names):
+        part = decided_part(space.pipeline, frozenset(decided))
+        entries = tuple(entry for entry in schedule.funcs if entry.name in decided)
+        batch = Batch.of(part, schedule.with_funcs(entries), memo=space.memo)
+        costs.append(float(board.price(model, batch)))
+    steps = (after - before for before, after in pairwise(costs))
+    return dict(zip(names, steps, strict=True))

@@ -1,0 +1,100 @@
+"""The search that freezes the Funcs that cost little."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spaces
+from spaces import Freezing, Func, ImageParam, Limits, Pipeline, ScheduleSpace, Stagewise, Var
+from spaces.cost.batch import Batch
+from spaces.enumerate.board import Board
+from spaces.enumerate.freezing import added_costs
+from tests.enumerate.pipelines import blur
+from tests.small_space import small_space
+
+CPU = spaces.device("cpu")
+
+
+def stencils(count: int) -> Pipeline:
+    """``stage0`` to ``stage<count - 1>``; each reads the one before at two places."""
+    x, y = Var("x"), Var("y")
+    image = ImageParam(spaces.UInt16, 2, "input")
+    last = image
+    for number in range(count):
+        stage = Func(f"stage{number}")
+        stage[x, y] = last[x, y] + last[x + number % 2, y + 1]
+        last = stage
+    sizes = {last: [512, 256], image: [512 + count, 256 + count]}
+    return spaces.pipeline(last, estimates=sizes)
+
+
+def of_one_func(name: str):
+    """A cost model that sees the loops of one Func only."""
+
+    def cost(batch: Batch) -> np.ndarray:
+        if not any(entry.name == name for entry in batch.schedule.funcs):
+            return batch.full(0.0)
+        return batch.full(100.0 + len(batch.schedule.of(name).stages[0].loops))
+
+    return cost
+
+
+def test_what_funcs_add_makes_the_whole_cost() -> None:
+    space = small_space(blur(), CPU)
+    (found,) = spaces.best(spaces.search(space, "reuse", "stagewise")).best
+    model = spaces.cost_model("reuse", CPU)
+    added = added_costs(space, model, Board(Limits()), found.schedule)
+    assert list(added) == ["blur_y", "blur_x"]
+    assert sum(added.values()) == pytest.approx(found.cost)
+
+
+@pytest.mark.parametrize("dear", ["stage0", "stage3", "stage7"])
+def test_only_the_dearest_funcs_are_decided_twice(dear: str, monkeypatch) -> None:
+    """Of 8 Funcs, 3 stay open: the only one with a cost is among them."""
+    space = small_space(stencils(8), CPU)
+    second = []
+    refined = Stagewise.refined
+
+    def recorded(self, given, model, board, share=1.0):
+        second.append(given)
+        return refined(self, given, model, board, share)
+
+    monkeypatch.setattr(Stagewise, "refined", recorded)
+    done = spaces.best(spaces.search(space, of_one_func(dear), Freezing()))
+    frozen = {entry.name: entry for entry in second[-1].fixed.funcs}
+    assert len(frozen) == 5
+    assert dear not in frozen
+    assert all(entry.compute.is_inline or entry.compute.is_root for entry in frozen.values())
+    assert all(done.best[0].schedule.of(name) == entry for name, entry in frozen.items())
+    assert "at" not in second[0].options.placements
+    assert second[-1].options == space.options
+
+
+def wants_blur_x_inside(batch: Batch) -> np.ndarray:
+    """A cost model that likes ``blur_x`` inside the loops of ``blur_y``."""
+    levels = {entry.name: entry.compute for entry in batch.schedule.funcs}
+    is_inside = "blur_x" in levels and levels["blur_x"].func == "blur_y"
+    return batch.full(1.0 if is_inside else float(len(levels) ** 2))
+
+
+def test_open_funcs_may_be_computed_inside_frozen_ones() -> None:
+    space = small_space(blur(), CPU)
+    (found,) = spaces.best(spaces.search(space, wants_blur_x_inside, "freezing")).best
+    assert found.cost == 1.0
+    assert found.schedule.of("blur_x").compute.func == "blur_y"
+    assert found.schedule in space
+
+
+def test_it_keeps_what_the_space_fixes() -> None:
+    pipeline = blur()
+    hand = spaces.parse_schedule("blur_y.parallel(y)\nblur_x.compute_at(blur_y, y)", pipeline)
+    fixed = hand.with_funcs((hand.of("blur_y"),))
+    space = small_space(pipeline, CPU, fixed=fixed)
+    (found,) = spaces.best(spaces.search(space, "reuse", "freezing")).best
+    assert found.schedule.of("blur_y") == hand.of("blur_y")
+
+
+def test_large_pipelines_are_frozen_by_default() -> None:
+    assert spaces.default_strategy(ScheduleSpace(stencils(31), CPU)) == "freezing"
+    assert spaces.default_strategy(ScheduleSpace(stencils(30), CPU)) == "annealing"
