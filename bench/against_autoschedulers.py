@@ -34,17 +34,16 @@ from spaces.constraints.devices.device import device
 from spaces.cost.measurer import interval_of_median
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.strategies import best, search
 from spaces.model.writing.text import format_schedule
 
 OURS, HAND, EXPERT = "ours", "hand", "Halide, hand"
 """What our search finds first; the schedule by hand, by our compiler and by Halide."""
 
-SEARCHING = 30.0
+SEARCHING = 60.0
 """The time limit of our search in seconds."""
 
-FINDING = 60.0
+FINDING = 90.0
 """Seconds in which each must find its schedule."""
 
 COMPILING = 120.0
@@ -207,8 +206,8 @@ def _find(app: str, name: str) -> tuple[float, str]:
     start = time.perf_counter()
     text = ""
     if name == OURS:
-        space = ScheduleSpace(pipeline, device("cpu"))
-        events = search(space, strategy=Stagewise(), limits=Limits(seconds=SEARCHING))
+        space = ScheduleSpace(pipeline, device("cpu")).of_patterns
+        events = search(space, limits=Limits(seconds=SEARCHING))
         schedule = best(events).best[0].schedule
         text = format_schedule(schedule, pipeline)
         _here["make"] = functools.partial(program, app, schedule, float_mode=FloatMode.FAST)

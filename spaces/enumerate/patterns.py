@@ -192,9 +192,9 @@ def _register_blocks(shape: Shape, order: tuple[str, ...]) -> Pattern | None:
     if not (shape.reads_sums and shape.rows):
         return None
     build = _PatternBuilder(shape)
-    width = build.split(shape.rows, f"{shape.rows}i", "block_row")
-    lanes = build.split(width, f"{shape.rows}v", "register")
-    lines = [build.split(name, f"{name}i", "block") for name in shape.free[1:2]]
+    width = build.split(shape.rows, f"{shape.rows}b", "block_row")
+    lanes = build.split(width, f"{shape.rows}r", "register")
+    lines = [build.split(name, f"{name}b", "block") for name in shape.free[1:2]]
     shared = next(name for name in order if name in shape.long)
     outer = (OrderedLoop(name) for name in order if name != shared)
     block = (OrderedLoop(name, LoopKind.UNROLLED) for name in (*lines, width))
@@ -209,7 +209,7 @@ def registers(shape: Shape) -> Pattern | None:
     if not (shape.sums and shape.rows):
         return None
     build = _PatternBuilder(shape)
-    lanes = build.split(shape.rows, f"{shape.rows}v", "register")
+    lanes = build.split(shape.rows, f"{shape.rows}r", "register")
     terms = (OrderedLoop(name) for name in reversed(shape.bound))
     block = (OrderedLoop(name, LoopKind.UNROLLED) for name in reversed(shape.free))
     return build.done((*terms, *block, OrderedLoop(lanes, LoopKind.VECTORIZED)))
