@@ -18,6 +18,7 @@ from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.freezing import Freezing
+from spaces.enumerate.grouping import Grouping
 from spaces.enumerate.patterns import ROOT_PATTERNS
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.stagewise import Stagewise
@@ -51,6 +52,11 @@ class TestFreezing(StrategyContract):
 class TestAnnealing(StrategyContract):
     def strategy(self):
         return Annealing(steps=20)
+
+
+class TestGrouping(StrategyContract):
+    def strategy(self):
+        return Grouping()
 
 
 class TestBeam(StrategyContract):

@@ -13,6 +13,7 @@ from spaces.enumerate.board import Limits, Strategy
 from spaces.enumerate.events import Done, Event
 from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.freezing import Freezing
+from spaces.enumerate.grouping import Grouping
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
@@ -30,6 +31,7 @@ _strategies = Registry[Strategy](
         "exhaustive": exhaustive,
         "reuse-analysis": ReuseAnalysis(),
         "freezing": Freezing(),
+        "grouping": Grouping(),
         "stagewise": Stagewise(),
     },
     "a function of a space, a cost model and limits",

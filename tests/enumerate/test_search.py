@@ -63,6 +63,7 @@ STRATEGIES = {
     "annealing": Annealing(steps=60),
     "exhaustive": "exhaustive",
     "freezing": "freezing",
+    "grouping": "grouping",
     "stagewise": "stagewise",
     "reuse-analysis": ReuseAnalysis(),
     "beam": Beam(depth=2, width=3, factors=(8, 32)),
