@@ -195,7 +195,7 @@ class Reuse:
             return 0.0
         func = features.func(stage.func)
         moved: SymbolicNumber = 0.0
-        written = self._written(func, stage)
+        written, spilled = self._written(func, stage)
         for access in stage.work.accesses:
             bits = 8 * features.element_bytes(access.buffer)
             loads = access.reads * self._load(features, stage, access, bits)
@@ -209,7 +209,10 @@ class Reuse:
         scattered = self.prices.scatter * stage.lanes
         moved = moved + np.where(apart, scattered, self.prices.store * registers) * written
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
-        return np.maximum(stage.points / stage.lanes * moved, computed) + self._loops(stage)
+        # A spilled sum waits for memory between two terms, so nothing else hides it.
+        spills = (self.prices.load + self.prices.store) * registers * spilled
+        vectors = stage.points / stage.lanes
+        return np.maximum(vectors * moved, computed) + vectors * spills + self._loops(stage)
 
     def _operations(
         self, stage: StageFeatures, moved_by: frozenset[str], operations: Operations
@@ -267,8 +270,11 @@ class Reuse:
         elements = (stage.lanes - 1) * step.numerator // step.denominator + 2
         return self.prices.load * self._registers(elements, bits) + self.prices.shuffle * dense
 
-    def _written(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
-        """The share of evaluations that store their value, and load it first if they add to it.
+    def _written(
+        self, func: FuncFeatures, stage: StageFeatures
+    ) -> tuple[SymbolicNumber, SymbolicNumber]:
+        """The share of evaluations that store their value, and load it first if they add to it;
+        and the share of those that do so because registers are lacking.
 
         A register keeps a sum in a loop over its terms, if each loop inside is unrolled, runs once,
         or goes over terms, too. Of sums that need more registers than there are, the surplus moves
@@ -278,7 +284,7 @@ class Reuse:
         """
         work = stage.work
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
-            return 1
+            return 1, 0
         moves = work.written & set(stage.vector_dimensions)
         held = self._registers(stage.lanes if moves else 1, 8 * func.bytes)
         is_private = 0 < func.store_depth == func.depth
@@ -299,7 +305,30 @@ class Reuse:
             else:
                 is_straight = is_straight & np.equal(loop.trips, 1)
         registers = _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
-        return 1 - np.minimum(1, registers / needed) * (1 - 1 / kept)
+        free = registers - self._operands(func, stage)
+        sums = np.minimum(1, free / np.maximum(needed, 1))
+        return 1 / kept, (1 - sums) * (1 - 1 / kept)
+
+    def _operands(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
+        """The registers that hold operands of a term for all copies of an unrolled body: those of
+        each buffer but the one with most, whose values take turns in a register; at most half of
+        all, for then compilers load them again.
+        """
+        copied = [
+            loop
+            for loop in stage.own
+            if loop.kind is LoopKind.UNROLLED and set(loop.dimensions).isdisjoint(stage.reduced)
+        ]
+        along = set(stage.vector_dimensions)
+        total: SymbolicNumber = 0
+        most: SymbolicNumber = 0
+        for access in stage.work.accesses:
+            if access.buffer != stage.func:
+                moving = (one.trips for one in copied if access.moved_by & set(one.dimensions))
+                lanes = stage.lanes if access.moved_by & along else 1
+                values = volume(tuple(moving)) * self._registers(lanes, 8 * func.bytes)
+                total, most = total + values, np.maximum(most, values)
+        return np.minimum(total - most + 1, _REGISTERS / 2)
 
     def _loops(self, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of a stage's own loops without their bodies; a fused loop counts once, for the

@@ -228,9 +228,9 @@ VALUES = 64 * 32
         ("", 1),
         # The values around a loop over terms are other ones in each iteration.
         ("f.update().reorder(x, r.x, y)", 10),
-        # 8 sums stay in registers, 32 are twice as many as there are.
+        # 8 sums stay in registers; of 32 there is place for 15, beside a term.
         ("f.update().split(x, xo, xi, 8).reorder(xi, r.x, xo, y).unroll(xi)", 1),
-        ("f.update().split(x, xo, xi, 32).reorder(xi, r.x, xo, y).unroll(xi)", (10 + 1) / 2),
+        ("f.update().split(x, xo, xi, 32).reorder(xi, r.x, xo, y).unroll(xi)", 1 + 9 * 17 / 32),
         # A loop that runs once keeps them, too.
         ("f.update().split(x, xo, xi, 64).reorder(xo, r.x, xi, y)", 1),
     ],
