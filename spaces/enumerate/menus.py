@@ -289,6 +289,7 @@ def _shape(
         short=_channels(free, options, extents),
         sums=_adds_up(function),
         reads_sums=reads_sums,
+        scatters=any(coordinate.loads for coordinate in stage.args[:1]),
     )
 
 

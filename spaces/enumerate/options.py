@@ -199,6 +199,7 @@ class Options:
                 *small.root,
                 "channel_strips",
                 "channel_tiles",
+                "interleaved_lines",
                 "register_rows",
                 "register_columns",
             ),

@@ -35,6 +35,8 @@ class Shape:
             ``"block_row"``, ``"block"`` and ``"register"`` likewise.
         sums: whether the Func adds up terms of a reduction domain.
         reads_sums: whether the Func is pure and reads such a Func.
+        scatters: whether the first coordinate at which the stage writes is a value that it reads,
+            such as the bin of a histogram.
     """
 
     func: str
@@ -46,6 +48,7 @@ class Shape:
     sums: bool = False
     reads_sums: bool = False
     short: tuple[str, ...] = ()
+    scatters: bool = False
 
     @property
     def rows(self) -> str:
@@ -126,6 +129,19 @@ def strips(shape: Shape) -> Pattern | None:
         return build.done((outer, *_rest(shape, (along,)), *build.vectors(lines)))
     rows = build.vectors(shape.rows) if shape.rows else ()
     return build.done((outer, OrderedLoop(lines), *_rest(shape, (along, shape.rows)), *rows))
+
+
+def interleaved_lines(shape: Shape) -> Pattern | None:
+    """For stages that scatter: a few lines at once, whose counts do not wait for each other; groups
+    of lines in parallel. Other stages have :func:`strips`.
+    """
+    if not (shape.scatters and shape.long):
+        return strips(shape)
+    along = shape.long[-1]
+    build = _PatternBuilder(shape)
+    lines = OrderedLoop(build.split(along, f"{along}i", "block"), LoopKind.UNROLLED)
+    outer = OrderedLoop(along, LoopKind.PARALLEL)
+    return build.done((outer, *_rest(shape, (along,)), lines))
 
 
 def tiles(shape: Shape) -> Pattern | None:
@@ -254,6 +270,7 @@ ROOT_PATTERNS = _patterns(
     vectors=vectors,
     strips=strips,
     tiles=tiles,
+    interleaved_lines=interleaved_lines,
     channel_strips=channel_strips,
     channel_tiles=channel_tiles,
     register_rows=register_rows,
