@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
@@ -38,11 +38,16 @@ COMPLETING = 0.125
 
 @frozen
 class HalfDecided:
-    """A half-decided schedule, the numbers of its parameters, and its cost."""
+    """A half-decided schedule, the numbers of its parameters, and its cost.
+
+    Attributes:
+        before: the state before the last Func was decided; None of the first.
+    """
 
     partial: PartialSchedule
     numbers: Mapping[str, int]
     cost: float
+    before: HalfDecided | None = field(default=None, eq=False, repr=False)
 
     def entries(self, decided: Collection[str]) -> tuple[FuncSchedule, ...]:
         """The entries of some Funcs, producers first, with parameters."""
@@ -84,11 +89,16 @@ class PricedWay:
         return float(self.costs.min())
 
     @property
+    def last(self) -> tuple[object, ...]:
+        """Where the Func decided last is computed, and its loops."""
+        entry = self.structure.schedule.funcs[0]
+        return entry.compute, *((loop.name, loop.kind) for loop in entry.stages[0].loops)
+
+    @property
     def levels(self) -> tuple[object, ...]:
         """Where its Funcs are computed and stored, and the loops of the Func decided last."""
-        first, *_ = entries = self.structure.schedule.funcs
-        loops = tuple((loop.name, loop.kind) for loop in first.stages[0].loops)
-        return (loops, *((entry.name, entry.compute, entry.store) for entry in entries))
+        entries = self.structure.schedule.funcs
+        return (*self.last, *((entry.name, entry.compute, entry.store) for entry in entries))
 
     @property
     def chosen(self) -> HalfDecided:
@@ -135,7 +145,7 @@ class StageDecisions:
         choice.
         """
         (after,) = state.partial.ways(name)
-        return evolve(state, partial=after)
+        return evolve(state, partial=after, before=state)
 
     def whole(self, states: Sequence[HalfDecided]) -> list[PricedWay]:
         """Complete states with a cost; those without a loop nest are left out."""
@@ -187,22 +197,23 @@ class StageDecisions:
         """The way from a state to one in which the last of some Funcs is decided, too."""
         self.board.considered += 1
         path = state.partial.state.frontier.path(names[-1])
-        decided = HalfDecided(after, state.numbers, np.inf)
+        decided = HalfDecided(after, state.numbers, np.inf, state)
         free = self._free(decided, names, path)
         return OpenWay(decided, _structure(decided, names, free, state.numbers))
 
     def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
-        """Which entries of the last of some Funcs to try: only the inlined one, if inlining
-        computes nothing twice; all of them in a restricted space.
+        """Which entries of the last of some Funcs to try: all of them in a restricted space. If
+        each value is read once, only the inlined one, which computes nothing twice; of a Func that
+        can't be inlined those without sliding windows, for windows keep what is read again.
         """
         if self.space.where:
             return lambda entry: True
         *decided, name = names
         process = state.partial.state
-        if may_be_inlined(process, name):
-            part = decided_part(process.pipeline, frozenset(decided))
-            if is_read_once(part, Schedule(state.entries(decided)), name):
-                return lambda entry: entry.compute.is_inline
+        part = decided_part(process.pipeline, frozenset(decided))
+        reads_once = is_read_once(part, Schedule(state.entries(decided)), name)
+        if reads_once and may_be_inlined(process, name):
+            return lambda entry: entry.compute.is_inline
         path = process.frontier.path(name)
         terms = {
             LoopLevel(function.name, rvar.name)
@@ -210,7 +221,13 @@ class StageDecisions:
             for stage in function.stages
             for rvar in stage.rvars
         }
-        return lambda entry: is_undominated(entry, path, terms)
+        return lambda entry: (
+            is_undominated(entry, path, terms) and not (reads_once and entry.store != entry.compute)
+        )
+
+    def adds_up(self, name: str) -> bool:
+        """Whether a Func adds up terms of a reduction domain."""
+        return any(stage.rvars for stage in self.space.pipeline.function(name).stages)
 
     def _free(
         self, state: HalfDecided, names: Sequence[str], path: ResidualPath

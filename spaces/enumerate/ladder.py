@@ -9,6 +9,7 @@ funnel of a search does not count them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from attrs import frozen
 
@@ -90,6 +91,20 @@ def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
     :data:`SHARE` of the time limit. The first one has an infinite cost if there is no time to price
     it. Offers none if the restrictions name loops that patterns lack.
     """
+    for schedule in _climbed(space, board):
+        yield from offered(space, model, board, schedule)
+
+
+def first_incumbent(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    """Offers the first legal schedule of the ladder, as :func:`incumbents` does: for searches that
+    soon find better ones.
+    """
+    for schedule in islice(_climbed(space, board), 1):
+        yield from offered(space, model, board, schedule)
+
+
+def _climbed(space: ScheduleSpace, board: Board) -> Iterator[Schedule]:
+    """The legal schedules of the ladder."""
     seen: set[Schedule] = set()
     try:
         space = space.of_patterns
@@ -105,7 +120,7 @@ def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
                 seen.add(schedule)
         except OutOfTime:
             return
-        yield from offered(space, model, board, schedule)
+        yield schedule
 
 
 def offered(

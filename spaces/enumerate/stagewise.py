@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 from attrs import frozen
@@ -18,8 +18,15 @@ from attrs import frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded
-from spaces.enumerate.half_decided import COMPLETING, HalfDecided, PricedWay, StageDecisions
-from spaces.enumerate.ladder import incumbents
+from spaces.enumerate.half_decided import (
+    COMPLETING,
+    HalfDecided,
+    OpenWay,
+    PricedWay,
+    StageDecisions,
+)
+from spaces.enumerate.ladder import first_incumbent
+from spaces.enumerate.recurring import RecurringDecisions
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
@@ -31,6 +38,8 @@ class Stagewise:
 
     Attributes:
         width: the number of half-decided schedules that the search keeps after each Func.
+        before_sums: the number that it keeps if the next Func adds up terms, each with other loops
+            of the Func decided last: only the sum shows what the loops of its reader are worth.
         lattice: the largest number of choices of tile sizes to score at once; beyond it, Funcs
             decided earlier keep the values found then.
         polished: the number of complete schedules whose numbers the search chooses again at the
@@ -40,11 +49,12 @@ class Stagewise:
             levels, with the same loops of the Func decided last.
     """
 
-    width: int = 6
+    width: int = 2
+    before_sums: int = 4
     lattice: int = 4096
-    polished: int = 3
+    polished: int = 2
     rounds: int = 1
-    alike: int = 2
+    alike: int = 1
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
@@ -54,8 +64,8 @@ class Stagewise:
     def searched(
         self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
     ) -> Generator[Event, None, bool]:
-        """Climbs the ladder of simple schedules, and goes on as :meth:`refined`."""
-        yield from incumbents(space, model, board)
+        """Offers a simple schedule, and goes on as :meth:`refined`."""
+        yield from first_incumbent(space, model, board)
         return (yield from self.refined(space, model, board, share))
 
     def refined(
@@ -69,17 +79,18 @@ class Stagewise:
         states = [task.start]
         names = [one.name for one in reversed(states[0].partial.state.pipeline.functions)]
         steps = len(names) + 1
-        width = max(self.width, board.limits.top)
+        recurring = RecurringDecisions()
         try:
             for step, name in enumerate(names, start=1):
                 yield Expanded(step, steps, name)
                 with board.until(share * (1 - COMPLETING)).kept():
-                    states = self._decided(task, states, names[:step], width)
+                    states = self._decided(task, states, names, step, recurring)
                 yield board.scored
             if names[-1] in space.kept_names:
                 with task.deadline.kept():
                     ways = task.whole(states)
-                    states = self._cheapest(task, space.pipeline, ways, len(states))
+                    kept = _Kept(len(states), self.alike, _levels)
+                    states = kept.of(task, space.pipeline, ways)
         except OutOfTime:
             yield from task.completions(states)
             return False
@@ -92,37 +103,97 @@ class Stagewise:
         return True
 
     def _decided(
-        self, task: StageDecisions, states: list[HalfDecided], names: Sequence[str], width: int
+        self,
+        task: StageDecisions,
+        states: list[HalfDecided],
+        names: Sequence[str],
+        step: int,
+        recurring: RecurringDecisions,
     ) -> list[HalfDecided]:
-        """The ``width`` cheapest legal states after the last of some Funcs is decided."""
+        """The cheapest legal states after the first ``step`` Funcs are decided. A decision that
+        recurs is taken again without a look at other options.
+        """
         if not states:
             return []
-        if names[-1] in task.space.kept_names:
-            return [task.passed(state, names[-1]) for state in states]
-        part = task.part(states, names)
-        ways = (task.scored(part, way) for state in states for way in task.ways(state, names))
-        return self._cheapest(task, part, [way for way in ways if way is not None], width)
+        decided, following = names[:step], names[step : step + 1]
+        if decided[-1] in task.space.kept_names:
+            return [task.passed(state, decided[-1]) for state in states]
+        part = task.part(states, decided)
+        width = max(self.width, task.board.limits.top)
+        kept = _Kept(width, self.alike, _levels)
+        reads_sum = any(map(task.adds_up, following))
+        if reads_sum:
+            kept = _Kept(max(width, self.before_sums), 1, _last)
+        again = [recurring.again(state, decided[-1]) for state in states]
+        found: list[HalfDecided] = []
+        if any(again):
+            ways = (
+                way
+                for state, known in zip(states, again, strict=True)
+                for way in (
+                    task.ways(state, decided)
+                    if known is None
+                    else [task.opened(state, known, decided)]
+                )
+            )
+            found = kept.of(task, part, _priced(task, part, ways))
+        if not found:
+            ways = (way for state in states for way in task.ways(state, decided))
+            found = kept.of(task, part, _priced(task, part, ways))
+        if not reads_sum:  # else the sum shows which of them are good
+            before = [name for name in decided[-2:] if task.adds_up(decided[-1])]
+            for state in found:
+                for name in dict.fromkeys((*before, decided[-1])):
+                    recurring.keep(state, name)
+        return found
 
-    def _cheapest(
-        self, task: StageDecisions, part: Pipeline, ways: list[PricedWay], width: int
-    ) -> list[HalfDecided]:
-        """The states of the ``width`` cheapest ways that have a legal choice.
+
+def _priced(task: StageDecisions, part: Pipeline, ways: Iterable[OpenWay]) -> list[PricedWay]:
+    """Ways with costs; those without a loop nest are left out."""
+    return [one for one in (task.scored(part, way) for way in ways) if one is not None]
+
+
+def _levels(way: PricedWay) -> Hashable:
+    return way.levels
+
+
+def _last(way: PricedWay) -> Hashable:
+    return way.last
+
+
+@frozen
+class _Kept:
+    """Which half-decided schedules a search keeps.
+
+    Attributes:
+        width: how many at most.
+        alike: how many of them at most with the same ``trait``.
+        trait: in which they should differ.
+    """
+
+    width: int
+    alike: int
+    trait: Callable[[PricedWay], Hashable]
+
+    def of(self, task: StageDecisions, part: Pipeline, ways: list[PricedWay]) -> list[HalfDecided]:
+        """The states of the cheapest ways that have a legal choice.
 
         Checks the legality only of the ways that may be among them.
         """
         queue = [(way.cost, i) for i, way in enumerate(ways)]
         heapq.heapify(queue)
         states: list[HalfDecided] = []
-        alike: Counter[object] = Counter()
-        while queue and len(states) < width:
+        alike: Counter[Hashable] = Counter()
+        while queue and len(states) < self.width:
             cost, i = heapq.heappop(queue)
             if not np.isfinite(cost):
                 break
+            trait = self.trait(ways[i])
+            if alike[trait] >= self.alike:
+                continue
             if ways[i].is_legal:
-                levels = ways[i].levels
-                alike[levels] += 1
-                if alike[levels] <= self.alike:
-                    states.append(ways[i].chosen)
+                alike[trait] += 1
+                states.append(ways[i].chosen)
             else:
                 ways[i] = task.legal(part, ways[i])
                 heapq.heappush(queue, (ways[i].cost, i))

@@ -1,0 +1,174 @@
+"""Decisions that recur: those about Funcs that compute alike, for readers scheduled alike.
+
+Networks repeat their layers and chains their stages. A search that has decided one layer need not
+compare all options for the next: [A21] 3.3 recognizes repeated parts of schedules, too. Two Funcs
+recur if their stages do the same work, their extents are similar, and the same holds of all Funcs
+in the loop nests of their readers, which have the same schedule up to names.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping
+
+from attrs import define, field, frozen
+
+from spaces.cost.accesses import ReadGroup, stage_work
+from spaces.enumerate.half_decided import HalfDecided
+from spaces.enumerate.menus import entry_parameters
+from spaces.enumerate.process.partial import PartialSchedule
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.schedules.schedule import FuncSchedule
+
+_PER_DOUBLING = 2
+"""Extents are similar if they are in the same half of a doubling."""
+
+
+@frozen
+class _Context:
+    """All that a decision about a Func depends on, up to names.
+
+    Attributes:
+        key: equal for contexts that are alike.
+        names: the names that differ between them, in an order that does not.
+    """
+
+    key: Hashable
+    names: tuple[str, ...]
+
+
+@frozen
+class _Decided:
+    """A decision, with the names in its context.
+
+    Attributes:
+        names: the names in the context.
+        labels: the labels of the options taken.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+@define
+class RecurringDecisions:
+    """The decisions of a search by their contexts; of several in one context the first counts.
+    Numbers of parameters do not count: they depend on what divides an extent.
+    """
+
+    _known: dict[Hashable, _Decided] = field(init=False, factory=dict)
+
+    def keep(self, state: HalfDecided, func: str) -> None:
+        """Keeps the decision about a Func that a half-decided schedule has."""
+        before = state.before
+        while before is not None and before.entries((func,)):
+            state, before = before, before.before
+        if before is not None:
+            context = _context(before, func)
+            taken = state.partial.taken[len(before.partial.taken) :]
+            self._known.setdefault(context.key, _Decided(context.names, taken))
+
+    def again(self, before: HalfDecided, func: str) -> PartialSchedule | None:
+        """The partial schedule after the decision that is known for the context of a Func; None if
+        none is known, or if the Func has no such options.
+        """
+        context = _context(before, func)
+        known = self._known.get(context.key)
+        if known is None:
+            return None
+        renamed = _renaming(dict(zip(known.names, context.names, strict=True)))
+        after = before.partial
+        for label in map(renamed, known.labels):
+            if label not in (option.label for option in after.options):
+                return None
+            after = after.take(label)
+        is_decided = any(entry.name == func for entry in after.state.entries)
+        return after if is_decided else None
+
+
+def _renaming(names: Mapping[str, str]) -> Callable[[str], str]:
+    """Replaces names in a text."""
+    longest_first = sorted(names, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, longest_first))})(?!\w)")
+    return lambda text: pattern.sub(lambda found: names[found[1]], text)
+
+
+def _context(before: HalfDecided, func: str) -> _Context:
+    state = before.partial.state
+    pipeline = state.pipeline
+    entries = {entry.name: entry for entry in state.entries}
+    around = [pipeline.function(name) for name in _nests(pipeline, entries, func)]
+    functions = (pipeline.function(func), *around)
+    places = {one.name: f"<{number}>" for number, one in enumerate(functions)}
+    for one in functions:
+        for index, stage in enumerate(one.stages):
+            for place, rvar in enumerate(stage.rvars):
+                places.setdefault(rvar.name, f"{places[one.name]}.{index}.{place}")
+    forms = tuple(_form(one, places, state.sizes.boxes.get(one.name, {})) for one in functions)
+    for one in around:
+        for place, name in enumerate(entry_parameters(entries[one.name])):
+            places[name] = f"{places[one.name]} {place}"
+    written = _renaming(places)
+    texts = tuple(written(repr(entries[one.name])) for one in around)
+    is_output = tuple(one.name in pipeline.outputs for one in functions)
+    return _Context((forms, texts, is_output), tuple(places))
+
+
+def _nests(pipeline: Pipeline, entries: Mapping[str, FuncSchedule], func: str) -> Iterator[str]:
+    """The Funcs in the loop nests of the readers of a Func, consumers first."""
+    decided = [one.name for one in reversed(pipeline.functions) if one.name in entries]
+    roots: dict[str, frozenset[str]] = {}
+    for name in decided:
+        entry = entries[name]
+        if entry.compute.is_root:
+            roots[name] = frozenset((name,))
+        elif entry.compute.is_inline:
+            roots[name] = _roots_of_readers(pipeline, roots, name)
+        else:
+            roots[name] = roots[entry.compute.func]
+    wanted = _roots_of_readers(pipeline, roots, func)
+    for name in decided:
+        if not wanted.isdisjoint(roots[name]):
+            yield name
+
+
+def _roots_of_readers(
+    pipeline: Pipeline, roots: Mapping[str, frozenset[str]], func: str
+) -> frozenset[str]:
+    readers = (name for name in pipeline.consumers(func) if name != func)
+    return frozenset().union(*(roots[name] for name in readers))
+
+
+def _form(
+    function: Function, places: Mapping[str, str], box: Mapping[str, tuple[int, int]]
+) -> Hashable:
+    """What a Func computes, up to names."""
+    extents = tuple(_similar(box[name][1]) if name in box else None for name in function.args)
+    stages = tuple(_stage_form(stage, places) for stage in function.stages)
+    return function.args, function.types, extents, stages
+
+
+def _similar(extent: int) -> int:
+    return math.floor(_PER_DOUBLING * math.log2(max(extent, 1)))
+
+
+def _stage_form(stage: Stage, places: Mapping[str, str]) -> Hashable:
+    work = stage_work(stage)
+    own = {rvar.name: f"r{place}" for place, rvar in enumerate(stage.rvars)}
+
+    def named(names: frozenset[str]) -> frozenset[str]:
+        return frozenset(own.get(name, name) for name in names)
+
+    def access_form(access: ReadGroup) -> Hashable:
+        indices = tuple(
+            (tuple((own.get(n, n), step) for n, step in i.moves), i.spread, i.course)
+            for i in access.indices
+        )
+        buffer = places.get(access.buffer, "")
+        return buffer, indices, access.reads, access.in_place, named(access.moved_by)
+
+    terms = tuple(str(rvar.extent) for rvar in stage.rvars)
+    parts = frozenset((named(moved_by), operations) for moved_by, operations in work.parts)
+    accesses = tuple(map(access_form, work.accesses))
+    return terms, accesses, named(work.written), parts, work.is_undefined
