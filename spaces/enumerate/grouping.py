@@ -18,11 +18,11 @@ from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.accesses import stage_work
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.dominance import is_read_once
 from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.groups import GroupPrices, StageGroup
 from spaces.enumerate.ladder import incumbents, priced
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stagewise import is_read_once
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.deadline import OutOfTime, ask_clock
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, Schedule

@@ -14,12 +14,12 @@ from spaces.cost.weighted import Weighted
 from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits
+from spaces.enumerate.dominance import is_read_once
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Done, Expanded, Improved, Scored
 from spaces.enumerate.options import Options
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stagewise import is_read_once
 from spaces.enumerate.strategies import (
     UnknownStrategyError,
     best,

@@ -1,0 +1,288 @@
+"""Half-decided schedules with their costs: what searches that decide Func after Func share.
+
+A half-decided schedule is a whole schedule of a smaller pipeline, in which the open Funcs are
+images: so it has a loop nest, a cost and a verdict like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from spaces.cost.batch import Batch
+from spaces.cost.model import CostModel
+from spaces.enumerate.board import Board
+from spaces.enumerate.dominance import is_read_once, is_undominated
+from spaces.enumerate.events import Event, Found
+from spaces.enumerate.frontier import ResidualPath, depth_of
+from spaces.enumerate.ladder import RUNGS, filled, priced
+from spaces.enumerate.menus import entry_parameters
+from spaces.enumerate.process.decided_part import decided_part
+from spaces.enumerate.process.partial import PartialSchedule
+from spaces.enumerate.process.placing import may_be_inlined
+from spaces.enumerate.restrictions.restricted import Restricted
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.structure import Structure
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.formulas.regions import UnboundedError
+from spaces.model.schedules.parameters import bind, parameters
+from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
+
+COMPLETING = 0.125
+"""The share of the time limit that is left to complete half-decided schedules."""
+
+
+@frozen
+class HalfDecided:
+    """A half-decided schedule, the numbers of its parameters, and its cost."""
+
+    partial: PartialSchedule
+    numbers: Mapping[str, int]
+    cost: float
+
+    def entries(self, decided: Collection[str]) -> tuple[FuncSchedule, ...]:
+        """The entries of some Funcs, producers first, with parameters."""
+        return tuple(one for one in self.partial.state.entries if one.name in decided)
+
+
+@frozen
+class OpenWay:
+    """One way to decide the next Func, without a cost yet.
+
+    Attributes:
+        state: the half-decided schedule with the Func.
+        structure: the decided Funcs; its parameters are those to choose anew.
+    """
+
+    state: HalfDecided
+    structure: Structure
+
+
+@frozen
+class PricedWay:
+    """One way to decide the next Func, with the costs of its choices.
+
+    Attributes:
+        state: the half-decided schedule with the Func.
+        structure: the decided Funcs; its parameters are those to choose anew.
+        costs: the cost of each choice.
+        is_legal: whether illegal choices have an infinite cost.
+    """
+
+    state: HalfDecided
+    structure: Structure
+    costs: NDArray[np.float64]
+    is_legal: bool
+
+    @property
+    def cost(self) -> float:
+        """The cost of the cheapest choice."""
+        return float(self.costs.min())
+
+    @property
+    def levels(self) -> tuple[object, ...]:
+        """Where its Funcs are computed and stored, and the loops of the Func decided last."""
+        first, *_ = entries = self.structure.schedule.funcs
+        loops = tuple((loop.name, loop.kind) for loop in first.stages[0].loops)
+        return (loops, *((entry.name, entry.compute, entry.store) for entry in entries))
+
+    @property
+    def chosen(self) -> HalfDecided:
+        """The state with the numbers of the cheapest choice."""
+        index = int(np.argmin(self.costs))
+        numbers = {**self.state.numbers, **self.structure.numbers(index)}
+        return evolve(self.state, numbers=numbers, cost=float(self.costs.flat[index]))
+
+
+@frozen
+class StageDecisions:
+    """What the steps of one search share.
+
+    Attributes:
+        space: a space of whole patterns.
+        model: the cost model.
+        board: what asks the model and keeps the best.
+        lattice: the largest number of choices of tile sizes to price at once; beyond it, Funcs
+            decided earlier keep the values found then.
+        deadline: the end of the search.
+    """
+
+    space: ScheduleSpace
+    model: CostModel
+    board: Board
+    lattice: int
+    deadline: Deadline
+
+    @property
+    def start(self) -> HalfDecided:
+        """The state in which no Func is decided, without derivations."""
+        partial = self.space.start()
+        while partial.decision is not None and not partial.decision.func:
+            partial = partial.take(next(one for one in partial.options if one.is_plain))
+        return HalfDecided(partial, {}, 0.0)
+
+    def part(self, states: Sequence[HalfDecided], names: Collection[str]) -> Pipeline:
+        """The pipeline of some Funcs."""
+        return decided_part(states[0].partial.state.pipeline, frozenset(names))
+
+    @staticmethod
+    def passed(state: HalfDecided, name: str) -> HalfDecided:
+        """The state after a Func that the space fixes. Its cost and its rules wait for the next
+        choice.
+        """
+        (after,) = state.partial.ways(name)
+        return evolve(state, partial=after)
+
+    def whole(self, states: Sequence[HalfDecided]) -> list[PricedWay]:
+        """Complete states with a cost; those without a loop nest are left out."""
+        pipeline = self.space.pipeline
+        names = [function.name for function in pipeline.functions]
+        ways = (OpenWay(state, _structure(state, names, (), state.numbers)) for state in states)
+        return [way for way in (self.scored(pipeline, one) for one in ways) if way is not None]
+
+    def completions(self, states: Sequence[HalfDecided]) -> Iterator[Event]:
+        """Offers half-decided schedules, with the Funcs that are left as the ladder has them."""
+        space, board = self.space, self.board
+        for state in states if states and states[0].partial.state.entries else ():
+            for rung in RUNGS:
+                try:
+                    with self.deadline.kept():
+                        schedule = filled(state.partial, state.numbers, rung)
+                        if not space.verdict(schedule):
+                            continue
+                        cost = priced(space, self.model, board, schedule)
+                except OutOfTime:
+                    return
+                yield from board.offer(Found(cost, schedule))
+
+    def offered(self, state: HalfDecided) -> Iterator[Event]:
+        """Offers a schedule in which every Func is decided."""
+        schedule = bind(state.partial.schedule, state.numbers)
+        yield from self.board.offer(Found(state.cost, schedule))
+
+    def refined(self, states: Sequence[HalfDecided], rounds: int) -> Iterator[Event]:
+        """Offers complete states, as they are, and then with the numbers of each Func chosen again.
+
+        Raises:
+            OutOfTime: the search is at its end.
+        """
+        for state in states:
+            yield from self.offered(state)
+        for state in states:
+            for _ in range(rounds):
+                with self.deadline.kept():
+                    state = self._polished(state)
+            yield from self.offered(state)
+
+    def ways(self, state: HalfDecided, names: Sequence[str]) -> Iterator[OpenWay]:
+        """Every undominated way to decide the last of some Funcs."""
+        for after in state.partial.ways(names[-1], self.wanted(state, names)):
+            yield self.opened(state, after, names)
+
+    def opened(self, state: HalfDecided, after: PartialSchedule, names: Sequence[str]) -> OpenWay:
+        """The way from a state to one in which the last of some Funcs is decided, too."""
+        self.board.considered += 1
+        path = state.partial.state.frontier.path(names[-1])
+        decided = HalfDecided(after, state.numbers, np.inf)
+        free = self._free(decided, names, path)
+        return OpenWay(decided, _structure(decided, names, free, state.numbers))
+
+    def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
+        """Which entries of the last of some Funcs to try: only the inlined one, if inlining
+        computes nothing twice; all of them in a restricted space.
+        """
+        if self.space.where:
+            return lambda entry: True
+        *decided, name = names
+        process = state.partial.state
+        if may_be_inlined(process, name):
+            part = decided_part(process.pipeline, frozenset(decided))
+            if is_read_once(part, Schedule(state.entries(decided)), name):
+                return lambda entry: entry.compute.is_inline
+        path = process.frontier.path(name)
+        terms = {
+            LoopLevel(function.name, rvar.name)
+            for function in process.pipeline.functions
+            for stage in function.stages
+            for rvar in stage.rvars
+        }
+        return lambda entry: is_undominated(entry, path, terms)
+
+    def _free(
+        self, state: HalfDecided, names: Sequence[str], path: ResidualPath
+    ) -> tuple[str, ...]:
+        """The parameters to choose together: those of the entry of the last of some Funcs and, if
+        they are not too many, those of the loops around it.
+        """
+        entries = {one.name: one for one in state.entries(names)}
+        entry = entries[names[-1]]
+        own = entry_parameters(entry)
+        around = path[: depth_of(path, entry.compute)]
+        shared = entry_parameters(entries[around[0].func]) if around else ()
+        both = (*own, *shared)
+        size = _structure(state, names, both, {}).size
+        return both if size <= self.lattice else own
+
+    def scored(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
+        """A way with its costs; None if it has no loop nest."""
+        structure = way.structure
+        try:
+            batch = Batch.of(part, structure.schedule, structure.columns, memo=self.space.memo)
+        except UnboundedError:
+            return None
+        return PricedWay(way.state, structure, self.board.score(self.model, batch), is_legal=False)
+
+    def legal(self, part: Pipeline, way: PricedWay) -> PricedWay:
+        """The way with an infinite cost for each choice that is illegal, or that the restrictions
+        leave out.
+        """
+        structure, restricted = way.structure, self.space.restricted
+        columns, memo = structure.columns, self.space.memo.nests
+        mask = self.space.judged.mask(part, structure.schedule, columns, memo)
+        if restricted.where:
+            mask = restricted.conditions_mask(structure.schedule, columns, mask, part)
+        costs = np.where(mask, way.costs, np.inf)
+        if restricted.predicates:
+            _drop_unwanted(restricted, structure, costs)
+        self.board.legal += bool(np.isfinite(costs).any())
+        return evolve(way, costs=costs, is_legal=True)
+
+    def _polished(self, state: HalfDecided) -> HalfDecided:
+        """The complete state with the numbers of each Func chosen again, while others are fixed."""
+        pipeline = state.partial.state.pipeline
+        names = [function.name for function in pipeline.functions]
+        for entry in state.partial.state.entries:
+            free = entry_parameters(entry)
+            if free:
+                way = OpenWay(state, _structure(state, names, free, state.numbers))
+                priced_way = self.scored(pipeline, way)
+                if priced_way is not None:
+                    better = self.legal(pipeline, priced_way).chosen
+                    state = min(state, better, key=lambda s: s.cost)
+        return state
+
+
+def _drop_unwanted(
+    restricted: Restricted, structure: Structure, costs: NDArray[np.float64]
+) -> None:
+    """Makes the cost of choices that predicates refuse infinite: cheapest first, up to the first
+    one that they allow.
+    """
+    for index in np.argsort(costs, axis=None, kind="stable"):
+        if not np.isfinite(costs.flat[index]) or restricted.allows(structure.at(int(index))):
+            break
+        costs.flat[index] = np.inf
+
+
+def _structure(
+    state: HalfDecided, decided: Collection[str], free: Collection[str], numbers: Mapping[str, int]
+) -> Structure:
+    """The structure of some Funcs that leaves only some parameters open."""
+    whole = state.partial.state
+    schedule = Schedule(state.entries(decided), whole.pipeline.derivations)
+    bound = bind(schedule, {n: v for n, v in numbers.items() if n not in free})
+    return Structure(bound, {name: whole.menus[name] for name in parameters(bound)})
