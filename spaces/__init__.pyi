@@ -447,6 +447,7 @@ from spaces.enumerate.beam import Beam as Beam
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis as ReuseAnalysis
 from spaces.enumerate.freezing import Freezing as Freezing
 from spaces.enumerate.grouping import Grouping as Grouping
+from spaces.enumerate.sampling import HierarchicalSampling as HierarchicalSampling
 from spaces.enumerate.stagewise import Stagewise as Stagewise
 from spaces.enumerate.events import (
     Event as Event,

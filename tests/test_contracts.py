@@ -21,6 +21,7 @@ from spaces.enumerate.freezing import Freezing
 from spaces.enumerate.grouping import Grouping
 from spaces.enumerate.patterns import ROOT_PATTERNS
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
+from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import Evolving
@@ -47,6 +48,16 @@ class TestReuseAnalysis(StrategyContract):
 class TestFreezing(StrategyContract):
     def strategy(self):
         return Freezing()
+
+
+class TestSampling(StrategyContract):
+    def strategy(self):
+        return HierarchicalSampling(greedy=1)
+
+
+class TestFrozenSampling(StrategyContract):
+    def strategy(self):
+        return Freezing(first=HierarchicalSampling(passes=1), second=HierarchicalSampling())
 
 
 class TestAnnealing(StrategyContract):

@@ -47,9 +47,7 @@ class NestOutline:
         return max(self.facts.values(), default=0)
 
     def hash(self, depth: int) -> str:
-        """A text of 16 hexadecimal digits, the same on every machine: equal for nests that are alike
-        up to a depth.
-        """
+        """A text of 16 hexadecimal digits: equal for nests that are alike up to a depth."""
         known = sorted(fact for fact, first in self.facts.items() if first <= depth)
         return hashlib.blake2b("\n".join(known).encode(), digest_size=8).hexdigest()
 
