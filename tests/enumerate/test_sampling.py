@@ -78,8 +78,8 @@ def test_greedy_samples_find_more() -> None:
         )
         for greedy in (0, 10)
     ]
-    assert found[1].best[0].cost <= found[0].best[0].cost
-    assert found[1].structures > 2 * found[0].structures
+    assert found[1].best[0].cost < found[0].best[0].cost
+    assert found[1].structures > found[0].structures
 
 
 def test_all_patterns_are_compared_only_at_root_and_after_the_place() -> None:
@@ -181,8 +181,8 @@ def test_what_is_fixed_is_kept() -> None:
 
 
 def test_freezing_samples_fewer_structures() -> None:
-    """Of 8 Funcs 5 are frozen."""
-    space = small_space(stencils(8), FOUR_CORES)
+    """Of 4 Funcs 2 are frozen."""
+    space = small_space(stencils(4), FOUR_CORES)
     alone, frozen = (
         spaces.best(spaces.search(space, "reuse", name)) for name in ("sampling", "frozen-sampling")
     )
