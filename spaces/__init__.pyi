@@ -496,6 +496,7 @@ from spaces.tuning.strategies import (
     UnknownTuningStrategyError as UnknownTuningStrategyError,
 )
 from spaces.tuning.evolving import Evolving as Evolving
+from spaces.tuning.iterated import Iterated as Iterated
 from spaces.tuning.top_ranked import TopRanked as TopRanked
 from spaces.tuning.random_trials import RandomTrials as RandomTrials
 from spaces.tuning.store import (
@@ -510,6 +511,10 @@ from spaces.tuning.calibrating import (
     Calibration as Calibration,
 )
 from spaces.cost.reuse import Prices as Prices
+from spaces.cost.training import (
+    TrainableModel as TrainableModel,
+    PricedRun as PricedRun,
+)
 from spaces.tuning.exporting import (
     t4_text as t4_text,
     trials_from_t4 as trials_from_t4,
