@@ -39,7 +39,7 @@ class NestOutline:
     @staticmethod
     def of(pipeline: Pipeline, schedule: Schedule) -> NestOutline:
         """The outline of a well-formed (pipeline, schedule) with an entry for each Func."""
-        return NestOutline(dict(_Reader(pipeline, schedule).facts()))
+        return NestOutline(dict(_OutlineReader(pipeline, schedule).facts()))
 
     @cached_property
     def depth(self) -> int:
@@ -52,7 +52,7 @@ class NestOutline:
         return hashlib.blake2b("\n".join(known).encode(), digest_size=8).hexdigest()
 
 
-class _Reader:
+class _OutlineReader:
     """Reads the outline of one schedule."""
 
     def __init__(self, pipeline: Pipeline, schedule: Schedule) -> None:
