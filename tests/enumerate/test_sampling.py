@@ -16,6 +16,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
 from spaces.cost.reuse import Reuse
 from spaces.enumerate.board import Board
+from spaces.enumerate.events import Improved
 from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.sampling import _KnownHashes, _Option, _Pass, _PricedOption
 from spaces.enumerate.space import ScheduleSpace
@@ -100,13 +101,20 @@ def test_all_patterns_are_compared_only_at_root_and_after_the_place() -> None:
 
 def test_a_place_that_only_other_loops_make_legal_is_kept() -> None:
     """Rows of 32 are too short for the tiles of the first pattern; the last pattern fits."""
+
+    def likes_root(batch: Batch) -> np.ndarray:
+        return batch.full(10.0 - sum(entry.compute.is_root for entry in batch.schedule.funcs))
+
     options = Options(
-        root=("tiles", "serial"), row_tiles=(64,), tiles=(64,), placements=("root",), long=1
-    )
-    (found,) = spaces.best(
-        spaces.search(ScheduleSpace(blur(32, 16), FOUR_CORES, options), "reuse", "sampling")
-    ).best
-    assert all(not entry.stages[0].splits for entry in found.schedule.funcs)
+        root=("tiles", "serial"), row_tiles=(64,), tiles=(64,), placements=("inline", "root"),
+        long=1,
+    )  # fmt: skip
+    space = ScheduleSpace(blur(32, 16), FOUR_CORES, options)
+    (found,) = spaces.best(spaces.search(space, likes_root, HierarchicalSampling(width=1))).best
+    assert found.cost == 8.0
+    board = Board(Limits())
+    events = HierarchicalSampling(width=1).refined(space, cost_model(likes_root, GPU), board)
+    assert [event.best.cost for event in events if isinstance(event, Improved)] == [8.0]
 
 
 def _priced(cost: float, outline: NestOutline) -> _PricedOption:
@@ -146,6 +154,13 @@ def test_known_bad_hashes_let_others_go_first() -> None:
         options = [_priced(1.5, bad), _priced(2.5, fresh)]
         found = one._taken(None, options, [], "f")  # type: ignore[arg-type]
         assert [state.cost for state in found] == [first, 4.0 - first]
+
+
+def test_hashes_that_were_kept_once_are_not_bad() -> None:
+    one = NestOutline({"one": 1})
+    known = _KnownHashes(1)
+    known.add("f", [one], [one, one])
+    assert known.times_poor("f", 1, one) == 0
 
 
 def test_negative_costs_are_set_back_too() -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 from attrs import define, evolve, field, frozen
 
 from spaces.cost.batch import Batch
 from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.cost.model import CostModel
 from spaces.cost.reuse import Prices, Reuse
 from spaces.cost.training import PricedRun, TrainableModel
 from spaces.cost.weighted import Weighted
+from spaces.enumerate.board import Limits
+from spaces.enumerate.events import Done, Event
 from spaces.enumerate.sampling import HierarchicalSampling
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.calibrating import spearman
 from spaces.tuning.iterated import Iterated
@@ -23,7 +30,7 @@ from spaces.tuning.store import TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.study import Study
-from spaces.tuning.top_ranked import TopRanked
+from spaces.tuning.top_ranked import TopRanked, ranked
 from spaces.tuning.trial import Proposal, Trial
 from tests.cpus import FOUR_CORES
 from tests.tuning.fakes import SPACE, FakeMeasurer
@@ -146,6 +153,16 @@ def test_without_time_nothing_is_proposed() -> None:
         known = len(study.trials)
         assert study.run(FakeMeasurer(), seconds=1e-3) is not None
         assert len(study.trials) == known
+
+
+def test_what_a_cut_search_finds_does_not_count() -> None:
+    def slow(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        time.sleep(0.1)
+        yield Done((), 0, 0, complete=False)
+
+    assert ranked(SPACE, Weighted(), slow, Limits()) == ()
+    with pytest.raises(OutOfTime), Deadline.after(0.05).kept():
+        ranked(SPACE, Weighted(), slow, Limits())
 
 
 def test_what_is_measured_everywhere_ends_the_study() -> None:
