@@ -447,6 +447,7 @@ from spaces.enumerate.beam import Beam as Beam
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis as ReuseAnalysis
 from spaces.enumerate.freezing import Freezing as Freezing
 from spaces.enumerate.grouping import Grouping as Grouping
+from spaces.enumerate.sampling import HierarchicalSampling as HierarchicalSampling
 from spaces.enumerate.stagewise import Stagewise as Stagewise
 from spaces.enumerate.events import (
     Event as Event,
@@ -495,6 +496,7 @@ from spaces.tuning.strategies import (
     UnknownTuningStrategyError as UnknownTuningStrategyError,
 )
 from spaces.tuning.evolving import Evolving as Evolving
+from spaces.tuning.iterated import Iterated as Iterated
 from spaces.tuning.top_ranked import TopRanked as TopRanked
 from spaces.tuning.random_trials import RandomTrials as RandomTrials
 from spaces.tuning.store import (
@@ -509,6 +511,10 @@ from spaces.tuning.calibrating import (
     Calibration as Calibration,
 )
 from spaces.cost.reuse import Prices as Prices
+from spaces.cost.training import (
+    TrainableModel as TrainableModel,
+    PricedRun as PricedRun,
+)
 from spaces.tuning.exporting import (
     t4_text as t4_text,
     trials_from_t4 as trials_from_t4,

@@ -21,9 +21,11 @@ from spaces.enumerate.freezing import Freezing
 from spaces.enumerate.grouping import Grouping
 from spaces.enumerate.patterns import ROOT_PATTERNS
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
+from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import Evolving
+from spaces.tuning.iterated import Iterated
 from spaces.tuning.random_trials import RandomTrials
 from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal
@@ -49,6 +51,16 @@ class TestFreezing(StrategyContract):
         return Freezing()
 
 
+class TestSampling(StrategyContract):
+    def strategy(self):
+        return HierarchicalSampling(greedy=1)
+
+
+class TestFrozenSampling(StrategyContract):
+    def strategy(self):
+        return Freezing(first=HierarchicalSampling(passes=1), second=HierarchicalSampling())
+
+
 class TestAnnealing(StrategyContract):
     def strategy(self):
         return Annealing(steps=20)
@@ -67,6 +79,11 @@ class TestBeam(StrategyContract):
 class TestEvolving(TuningStrategyContract):
     def strategy(self):
         return Evolving(found=3, structures=20, size=3, pool=6)
+
+
+class TestIterated(TuningStrategyContract):
+    def strategy(self):
+        return Iterated(size=2, found=3, strategy=HierarchicalSampling(width=1, passes=1))
 
 
 class TestTopRanked(TuningStrategyContract):

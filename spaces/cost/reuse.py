@@ -10,7 +10,7 @@ them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import attrs
@@ -30,7 +30,9 @@ from spaces.cost.features import (
     read_extents,
     volume,
 )
+from spaces.cost.price_fit import fitted_prices
 from spaces.cost.traffic import Footprint, LoopKey, Traffic, moving_loops
+from spaces.cost.training import PricedRun
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -156,6 +158,16 @@ class Reuse:
         for func in features.funcs:
             cycles = self._with_work(cycles, features, func)
         return cycles + self._parallel_overhead(features)
+
+    def retrained(self, runs: Sequence[PricedRun]) -> Reuse:
+        """The model with the prices that fit the times of some runs (:func:`fitted_prices`). It
+        begins with the present prices, and prices that the times say little about stay near them.
+        """
+
+        def price(prices: Prices, features: Features) -> SymbolicNumber:
+            return attrs.evolve(self, prices=prices).price(features)
+
+        return attrs.evolve(self, prices=fitted_prices(runs, self.prices, price))
 
     def least(self, features: Features) -> SymbolicNumber:
         """Cycles of stages, allocations and parallel loops: those of :meth:`price` without the

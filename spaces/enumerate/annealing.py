@@ -61,10 +61,10 @@ class Annealing:
         board = Board(limits)
         if self.start is not None:
             yield from offered(space, model, board, self.start)
-        elif self.opening is None or not _has_patterns(space):
-            yield from incumbents(space, model, board)
         else:
-            yield from self.opening.searched(space, model, board, OPENING)
+            yield from incumbents(space, model, board)
+            if self.opening is not None and _has_patterns(space):
+                yield from self.opening.refined(space, model, board, OPENING)
         if not board.has_schedule:
             yield from _first(space, model, board)
         if not board.best:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from itertools import accumulate, pairwise
+from typing import Protocol
 
 from attrs import evolve, field, frozen
 
@@ -12,6 +13,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event
+from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.options import PlacementOption
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.space import ScheduleSpace
@@ -26,6 +28,18 @@ FIRST = 0.5
 """The share of the time limit in which the first search ends."""
 
 
+class RefiningSearch(Protocol):
+    """A search that a larger one runs on a part of a space, such as :class:`Stagewise`."""
+
+    def refined(
+        self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
+    ) -> Generator[Event, None, bool]:
+        """Searches in a share of the time limit, and offers to a board what it finds. Returns
+        whether it ended in time.
+        """
+        ...
+
+
 @frozen(kw_only=True)
 class Freezing:
     """Searches the whole patterns of a space twice. The first search computes all Funcs inline or
@@ -34,20 +48,23 @@ class Freezing:
 
     The cost that a Func adds is the difference between the costs of two half-decided schedules:
     that of the first search with all consumers of the Func decided, and the same with the Func. So
-    any cost model will do; [A21] reads the cost of each stage from its own model.
+    any cost model will do; [A21] reads the cost of each stage from its own model. Both searches may
+    sample, as they do in [A21]: the strategy ``frozen-sampling``.
 
     Attributes:
         first: the search that decides all Funcs.
         second: the search that decides the open ones.
     """
 
-    first: Stagewise = field(default=Stagewise(width=1, polished=1))
-    second: Stagewise = field(default=Stagewise())
+    first: RefiningSearch = field(default=Stagewise(width=1, polished=1))
+    second: RefiningSearch = field(default=Stagewise())
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
         patterns = space.of_patterns
-        complete = yield from self.first.searched(_with_funcs_apart(patterns), model, board, FIRST)
+        apart = _with_funcs_apart(patterns)
+        yield from first_incumbent(apart, model, board)
+        complete = yield from self.first.refined(apart, model, board, FIRST)
         if complete:
             try:
                 with board.deadline.kept():

@@ -58,15 +58,9 @@ class Stagewise:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
-        complete = yield from self.searched(space, model, board)
-        yield board.done(space, complete)
-
-    def searched(
-        self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
-    ) -> Generator[Event, None, bool]:
-        """Offers a simple schedule, and goes on as :meth:`refined`."""
         yield from first_incumbent(space, model, board)
-        return (yield from self.refined(space, model, board, share))
+        complete = yield from self.refined(space, model, board)
+        yield board.done(space, complete)
 
     def refined(
         self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0

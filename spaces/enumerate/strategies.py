@@ -15,6 +15,7 @@ from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.freezing import Freezing
 from spaces.enumerate.grouping import Grouping
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
+from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.registry import Registry
@@ -31,7 +32,11 @@ _strategies = Registry[Strategy](
         "exhaustive": exhaustive,
         "reuse-analysis": ReuseAnalysis(),
         "freezing": Freezing(),
+        "frozen-sampling": Freezing(
+            first=HierarchicalSampling(width=1, passes=1), second=HierarchicalSampling()
+        ),
         "grouping": Grouping(),
+        "sampling": HierarchicalSampling(),
         "stagewise": Stagewise(),
     },
     "a function of a space, a cost model and limits",

@@ -1,10 +1,6 @@
 """Fits the prices of the cost model ``reuse`` to a machine, by measured times.
 
-The cost of a schedule is a sum of prices times what the schedule does. The fit minimises the
-squared differences of the logarithms of costs and times, over random legal schedules of a few small
-pipelines. Each pipeline has a factor of its own, for the model ranks schedules of one pipeline.
-Prices that the times say little about stay near their defaults (a ridge). Prices stay positive, as
-their logarithms are fitted (Gauss-Newton).
+The fit (``Reuse.retrained``) reads random legal schedules of a few small pipelines.
 """
 
 from __future__ import annotations
@@ -24,6 +20,7 @@ from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.measurer import Measurer
 from spaces.cost.reuse import Prices, Reuse
+from spaces.cost.training import PricedRun
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
@@ -32,35 +29,11 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.kernels import KERNELS
 from spaces.tuning.study import trusted
 
-RIDGE = 0.01
-"""How strongly prices are held to their defaults: as a time beside the times of a fit."""
-
-STEPS = 8
-"""Steps of Gauss-Newton."""
-
-LARGEST_STEP = 1.0
-"""The most that a step changes the logarithm of a price."""
-
 MARGIN = 0.02
 """By how much the rank correlation must rise for the fitted prices to take the place of others."""
 
 LEAST = 8
 """The fewest schedules with times of a pipeline that count."""
-
-
-@frozen
-class PricedRun:
-    """One measured schedule.
-
-    Attributes:
-        kernel: the name of the pipeline.
-        batch: the schedule with its features.
-        seconds: its time.
-    """
-
-    kernel: str
-    batch: Batch
-    seconds: float
 
 
 @frozen
@@ -170,43 +143,10 @@ def fit_and_judge(runs: Sequence[PricedRun], device: CpuDevice) -> Calibration:
         own = [run for run in runs if run.kernel == name]
         seen += own[::2]
         unseen += own[1::2]
-    found = fitted(seen, device)
+    found = Reuse(device).retrained(seen).prices
     before, after = (rank_quality(unseen, device, prices) for prices in (Prices(), found))
     judged = Calibration(found, found, before, after, len(runs))
     return judged if judged.is_better else attrs.evolve(judged, prices=Prices())
-
-
-def fitted(runs: Sequence[PricedRun], device: CpuDevice) -> Prices:
-    """The prices that fit the times of some runs best."""
-    names = [one.name for one in attrs.fields(Prices)]
-    default = np.log(np.array(attrs.astuple(Prices())))
-    times = np.log(np.array([run.seconds for run in runs]))
-    groups = [np.array([run.kernel == name for run in runs]) for name in {r.kernel for r in runs}]
-
-    def residuals(prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        model = Reuse(device, Prices(**dict(zip(names, np.exp(prices), strict=True))))
-        costs = np.array([float(model.cost(run.batch)) for run in runs])
-        differences = np.log(costs) - times
-        for group in groups:
-            differences[group] -= differences[group].mean()
-        return np.concatenate([differences, RIDGE * len(runs) ** 0.5 * (prices - default)])
-
-    here, errors = default, residuals(default)
-    for _ in range(STEPS):
-        slopes = np.stack(
-            [(residuals(here + step) - errors) / 1e-3 for step in np.eye(len(here)) * 1e-3], axis=1
-        )
-        move = -np.linalg.lstsq(slopes, errors, rcond=None)[0]
-        move *= min(1.0, LARGEST_STEP / max(float(np.abs(move).max()), 1e-12))
-        while float(np.abs(move).max()) > 1e-4:
-            there = residuals(here + move)
-            if (there**2).sum() < (errors**2).sum():
-                here, errors = here + move, there
-                break
-            move = move / 2
-        else:
-            break
-    return Prices(**{name: float(price) for name, price in zip(names, np.exp(here), strict=True)})
 
 
 def rank_quality(runs: Sequence[PricedRun], device: CpuDevice, prices: Prices) -> float:

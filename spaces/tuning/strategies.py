@@ -5,6 +5,7 @@ from __future__ import annotations
 from spaces.model.registry import Registry
 from spaces.model.suggestions import suggestion
 from spaces.tuning.evolving import Evolving
+from spaces.tuning.iterated import Iterated
 from spaces.tuning.random_trials import RandomTrials
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.top_ranked import TopRanked
@@ -15,7 +16,12 @@ DEFAULT = "evolving"
 _strategies = Registry[TuningStrategy](
     "spaces.tuning_strategies",
     "Tuning strategy",
-    {"evolving": Evolving(), "top": TopRanked(), "random": RandomTrials()},
+    {
+        "evolving": Evolving(),
+        "iterated": Iterated(),
+        "top": TopRanked(),
+        "random": RandomTrials(),
+    },
     "an object with a method generation(space, model, trials, seed)",
     lambda thing: isinstance(thing, TuningStrategy),
 )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.board import Limits
+from spaces.enumerate.board import Limits, Strategy
 from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.enumerate.events import Found
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.strategies import best
+from spaces.model.deadline import ask_clock
 from spaces.tuning.trial import Proposal, Trial
 
 SEARCH = "search"
@@ -20,15 +22,18 @@ SEARCH = "search"
 
 @frozen(kw_only=True)
 class TopRanked:
-    """The schedules that a search by the model ranks first, and nothing else.
+    """The schedules that a search by the model ranks first, and nothing else. With ``found=1`` this
+    is the one-shot mode of [A21].
 
     Attributes:
         found: how many schedules are measured; they differ in structure.
         structures: how many structures the search scores at most.
+        strategy: the search. Its text (``repr``) is a part of the key of a study.
     """
 
     found: int = 5
     structures: int = 2000
+    strategy: Strategy = field(default=Stagewise())
 
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
@@ -36,8 +41,23 @@ class TopRanked:
         if any(trial.proposal.source == SEARCH for trial in trials):
             return []
         limits = Limits(top=self.found, structures=self.structures, seed=seed)
-        try:
-            done = best(Stagewise()(space, model, limits))
-        except (EmptySpaceError, ValueError):  # restrictions may name loops that patterns lack
-            return []
-        return [Proposal(one.schedule, SEARCH, one.cost) for one in done.best]
+        found = ranked(space, model, self.strategy, limits)
+        return [Proposal(one.schedule, SEARCH, one.cost) for one in found]
+
+
+def ranked(
+    space: ScheduleSpace, model: CostModel, strategy: Strategy, limits: Limits
+) -> tuple[Found, ...]:
+    """The best schedules of a search, cheapest first; none if it finds none.
+
+    Raises:
+        OutOfTime: a deadline around this call is past. What the search has found by then depends
+            on the clock.
+    """
+    try:
+        done = best(strategy(space, model, limits))
+    except (EmptySpaceError, ValueError):  # restrictions may name loops that patterns lack
+        ask_clock()
+        return ()
+    ask_clock()
+    return done.best

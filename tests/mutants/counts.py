@@ -20,7 +20,7 @@ COUNTS = (
     ),
     Mutant(
         "stages-only-plain",
-        "PartialSchedule.ways",
+        "PartialSchedule._until",
         "map(partial._after, partial._offered())",
         "map(partial._after, [next(partial._offered())])",
         "Stagewise takes the first option of each decision.",

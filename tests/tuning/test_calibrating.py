@@ -13,13 +13,12 @@ from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.reuse import Prices, Reuse
+from spaces.cost.training import PricedRun
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.calibrating import (
-    PricedRun,
     calibrate,
     fit_and_judge,
-    fitted,
     rank_quality,
     spearman,
 )
@@ -63,7 +62,7 @@ def test_fitted_prices_rank_better(runs: list[PricedRun]) -> None:
 def test_the_default_machine_keeps_the_defaults(runs: list[PricedRun]) -> None:
     model = Reuse(FOUR_CORES)
     own = [evolve(run, seconds=float(model.cost(run.batch))) for run in runs]
-    assert np.allclose(vars_of(fitted(own, FOUR_CORES)), vars_of(Prices()), rtol=1e-3)
+    assert np.allclose(vars_of(model.retrained(own).prices), vars_of(Prices()), rtol=1e-3)
     found = fit_and_judge(own, FOUR_CORES)
     assert not found.is_better
     assert found.prices == Prices()

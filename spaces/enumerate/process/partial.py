@@ -189,6 +189,23 @@ class PartialSchedule:
             keeps: whether ways with an entry of the Func are wanted; asked after each decision,
                 so parts of the entry may still be those of the default schedule.
         """
+        return self._until(lambda state: _entry(state, func) is not None, func, keeps)
+
+    def placements(
+        self, func: str, keeps: Callable[[FuncSchedule], bool] = lambda entry: True
+    ) -> Iterator[PartialSchedule]:
+        """The partial schedules once it is decided where a Func is computed, likewise. Further
+        decisions about the Func follow, if it is not inlined.
+        """
+        return self._until(lambda state: _draft(state, func) is not None, func, keeps)
+
+    def _until(
+        self,
+        ends: Callable[[ProcessState], bool],
+        func: str,
+        keeps: Callable[[FuncSchedule], bool],
+    ) -> Iterator[PartialSchedule]:
+        """The first partial schedules on all ways whose state ends the decisions about a Func."""
         stack: list[Iterator[PartialSchedule]] = [iter((self,))]
         while stack:
             ask_clock()
@@ -196,12 +213,10 @@ class PartialSchedule:
             if partial is None:
                 stack.pop()
                 continue
-            state = partial.state
-            entry = next((one for one in state.entries if one.name == func), None)
-            draft = entry or (state.draft if state.draft and state.draft.name == func else None)
+            draft = _draft(partial.state, func)
             if draft is not None and not keeps(draft):
                 continue
-            if entry is not None:
+            if ends(partial.state):
                 yield partial
             else:
                 stack.append(map(partial._after, partial._offered()))
@@ -267,3 +282,15 @@ def replayed(start: PartialSchedule, labels: Iterable[str]) -> PartialSchedule:
 
 def _without_topic(state: ProcessState) -> ProcessState:
     return evolve(state, agenda=state.agenda[1:])
+
+
+def _entry(state: ProcessState, func: str) -> FuncSchedule | None:
+    """The entry of a Func, if the Func is decided."""
+    return next((entry for entry in state.entries if entry.name == func), None)
+
+
+def _draft(state: ProcessState, func: str) -> FuncSchedule | None:
+    """The entry of a Func, as far as it is decided; None if nothing about it is."""
+    if state.draft is not None and state.draft.name == func:
+        return state.draft
+    return _entry(state, func)

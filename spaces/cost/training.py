@@ -1,0 +1,37 @@
+"""Cost models that learn from measured times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from attrs import frozen
+
+from spaces.cost.batch import Batch
+from spaces.cost.model import CostModel
+
+
+@frozen
+class PricedRun:
+    """One measured schedule.
+
+    Attributes:
+        kernel: the name of the pipeline.
+        batch: the schedule with its features.
+        seconds: its time. Only the proportions of the times of a pipeline count.
+    """
+
+    kernel: str
+    batch: Batch
+    seconds: float
+
+
+@runtime_checkable
+class TrainableModel(CostModel, Protocol):
+    """A cost model that measured times improve."""
+
+    def retrained(self, runs: Sequence[PricedRun]) -> CostModel:
+        """The model after it has learned from runs, beside all that it has learned before. The
+        result depends on nothing else. The model itself does not change.
+        """
+        ...

@@ -1,0 +1,71 @@
+"""Tuning in rounds, as in [A21] section 6 (autotuning): search, measure, retrain, repeat."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from attrs import field, frozen
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.board import Limits, Strategy
+from spaces.enumerate.sampling import HierarchicalSampling
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.nest.canonical import canonical_form
+from spaces.tuning.retraining import retrained
+from spaces.tuning.top_ranked import ranked
+from spaces.tuning.trial import Proposal, Trial
+
+ROUND = "round"
+"""The source of what a round proposes, with the number of the round."""
+
+
+@frozen(kw_only=True)
+class Iterated:
+    """Each round searches with the current model, measures the best schedules that are not measured
+    yet, and retrains the model from all results of the study (:class:`TrainableModel`). A model
+    that cannot learn stays as it is; then further rounds only draw other samples.
+
+    [A21] tunes for 20 rounds of 80 samples each, from random weights. Ours begins with the model of
+    the study, and a study may end at any time. The strategy searches the whole patterns of a space
+    (``ScheduleSpace.of_patterns``).
+
+    Attributes:
+        size: how many schedules a round measures at most.
+        rounds: the number of rounds.
+        found: how many schedules a search finds, measured or not; they differ in structure.
+        structures: how many structures a search prices at most.
+        attempts: with how many seeds a round searches at most, if all that is found is measured
+            already.
+        strategy: the search. Its text (``repr``) is a part of the key of a study.
+    """
+
+    size: int = 6
+    rounds: int = 20
+    found: int = 12
+    structures: int = 2000
+    attempts: int = 4
+    strategy: Strategy = field(default=HierarchicalSampling(passes=2, greedy=8))
+
+    def generation(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
+        sources = {trial.proposal.source for trial in trials}
+        number = 1 + sum(source.startswith(f"{ROUND} ") for source in sources)
+        if number > self.rounds:
+            return []
+        learned = retrained(model, space, trials)
+        tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
+        chosen = random.Random(f"{seed} {number}")
+        for _ in range(self.attempts):
+            limits = Limits(
+                top=self.found, structures=self.structures, seed=chosen.randrange(1 << 30)
+            )
+            fresh = [
+                Proposal(one.schedule, f"{ROUND} {number}", one.cost)
+                for one in ranked(space, learned, self.strategy, limits)
+                if canonical_form(space.pipeline, one.schedule) not in tried
+            ]
+            if fresh:
+                return fresh[: self.size]
+        return []
