@@ -11,9 +11,8 @@ from attrs import frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.changes import PlacedSchedule
-from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Event, Expanded
-from spaces.enumerate.exhaustive import cheapest
+from spaces.enumerate.judging import drawn_if_none, judged
 from spaces.enumerate.ladder import incumbents, offered
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
@@ -25,9 +24,6 @@ PART = 50
 
 OPENING = 0.5
 """The share of the time limit for the search before the first change."""
-
-FINDING = 20.0
-"""The most seconds to look for a first schedule where no simple one is legal."""
 
 
 @frozen(kw_only=True)
@@ -65,8 +61,7 @@ class Annealing:
             yield from incumbents(space, model, board)
         else:
             yield from self.opening.searched(space, model, board, OPENING)
-        if not board.has_schedule:
-            yield from _first(space, model, board)
+        yield from drawn_if_none(space, model, board)
         if not board.best:
             yield board.done(space, complete=False)
             return
@@ -83,12 +78,9 @@ class Annealing:
                         yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
                         yield board.scored
                     change = place.changed(chosen, self.numbers)
-                    board.considered += 1
-                    found = cheapest(space, model, board, change.structure)
+                    found = yield from judged(space, model, board, change.structure)
                     if found is None:
                         continue
-                    board.legal += 1
-                    yield from board.offer(found)
                     heat = self.heat * (1 - step / steps)
                     if is_taken(current.cost, found.cost, heat, chosen.random()):
                         current, place = found, PlacedSchedule.after(change, found.schedule)
@@ -104,16 +96,6 @@ def _has_patterns(space: ScheduleSpace) -> bool:
         return bool(space.of_patterns)
     except ValueError:
         return False
-
-
-def _first(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
-    """Offers a random schedule, if there is time to find it."""
-    try:
-        with board.deadline.kept():
-            (schedule,) = space.sample(1, board.limits.seed, seconds=FINDING)
-    except (OutOfTime, TimeoutError, EmptySpaceError):
-        return
-    yield from offered(space, model, board, schedule)
 
 
 def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:

@@ -8,14 +8,13 @@ process decides everything else as it was, or as near to it as its options allow
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from typing import TypeAlias
 
 from attrs import frozen
 
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.decision import DecisionOption, FormParts
-from spaces.enumerate.process.partial import NO_FORMS, PartialSchedule, form_of
+from spaces.enumerate.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
 from spaces.model.schedules.parameters import bind
@@ -112,12 +111,3 @@ class PlacedSchedule:
         """The way to the schedule with another option of a decision, given by its number."""
         taken = self.way[number].take(option)
         return (*self.way[: number + 1], *taken.along(self.form))
-
-    def wished(self, wish: FormParts, own: Mapping[str, FormParts] = NO_FORMS) -> Way:
-        """The way to the schedule of the space that is nearest to a form.
-
-        Args:
-            wish: the form.
-            own: for some Funcs, by name, another form, which their decisions follow.
-        """
-        return tuple(self.way[0].along(wish, own))
