@@ -12,15 +12,12 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.changes import PlacedSchedule
 from spaces.enumerate.events import Event, Expanded
-from spaces.enumerate.judging import drawn_if_none, judged
+from spaces.enumerate.judging import PART, concluded, drawn_if_none, judged
 from spaces.enumerate.ladder import incumbents, offered
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
-
-PART = 50
-"""Steps between two events of progress."""
 
 OPENING = 0.5
 """The share of the time limit for the search before the first change."""
@@ -65,29 +62,26 @@ class Annealing:
         if not board.best:
             yield board.done(space, complete=False)
             return
-        chosen = random.Random(limits.seed)
-        complete = True
+        yield from concluded(space, board, self._walk(space, model, board))
+
+    def _walk(self, space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+        """The changes, from the best schedule of the board on."""
+        chosen = random.Random(board.limits.seed)
         current = board.best[0]
-        try:
-            with board.deadline.kept():
-                place = PlacedSchedule.of(space, current.schedule)
-                has_choices = len(place.way) > 1  # a space may have a single schedule
-                steps = self.steps if has_choices else 0
-                for step in range(steps):
-                    if step % PART == 0:
-                        yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
-                        yield board.scored
-                    change = place.changed(chosen, self.numbers)
-                    found = yield from judged(space, model, board, change.structure)
-                    if found is None:
-                        continue
-                    heat = self.heat * (1 - step / steps)
-                    if is_taken(current.cost, found.cost, heat, chosen.random()):
-                        current, place = found, PlacedSchedule.after(change, found.schedule)
-        except OutOfTime:
-            complete = False
-        yield board.scored
-        yield board.done(space, complete)
+        place = PlacedSchedule.of(space, current.schedule)
+        has_choices = len(place.way) > 1  # a space may have a single schedule
+        steps = self.steps if has_choices else 0
+        for step in range(steps):
+            if step % PART == 0:
+                yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
+                yield board.scored
+            change = place.changed(chosen, self.numbers)
+            found = yield from judged(space, model, board, change.structure)
+            if found is None:
+                continue
+            heat = self.heat * (1 - step / steps)
+            if is_taken(current.cost, found.cost, heat, chosen.random()):
+                current, place = found, PlacedSchedule.after(change, found.schedule)
 
 
 def _has_patterns(space: ScheduleSpace) -> bool:

@@ -14,6 +14,9 @@ from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
 from spaces.model.deadline import OutOfTime
 
+PART = 50
+"""Schedules, or slices of work, between two events of progress."""
+
 FINDING = 20.0
 """The most seconds to look for a first schedule where no simple one is legal."""
 

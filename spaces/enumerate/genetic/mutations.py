@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from spaces.enumerate.changes import PlacedSchedule, Way
 from spaces.enumerate.genetic.copying import copied_entry
@@ -23,6 +23,10 @@ Mutation: TypeAlias = Callable[[PlacedSchedule, str, random.Random], Way | None]
 """Changes the schedule of one Func, and returns the way to the changed schedule; None if the rule
 does not apply to the Func. The schedule may be illegal.
 """
+
+
+GOES_ON = 0.85
+"""The chance that loop fusion goes on with the callees of a callee: that of the published tuner."""
 
 
 def random_constants(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
@@ -52,13 +56,20 @@ def random_schedule(place: PlacedSchedule, func: str, chosen: random.Random) -> 
     if found is None:
         return None
 
+    after = found[0]
+    decided = [before]
+    for label in after.taken[len(before.taken) :]:
+        decided.append(decided[-1].take(label))
+
     def choose(partial: PartialSchedule) -> DecisionOption:
         if partial.func == func:  # a factor, which has its number
-            known = partial.state.numbers
-            return next(one for one in partial.options if one.after.numbers == known)
+            known = {**after.state.numbers, **partial.state.numbers}
+            return next(
+                one for one in partial.options if one.after.numbers.items() <= known.items()
+            )
         return partial.nearest(place.form)
 
-    return (*place.way[: number + 1], *found[0].led(choose))
+    return (*place.way[:number], *decided[:-1], *decided[-1].led(choose))
 
 
 def copied_schedule(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
@@ -87,41 +98,33 @@ def replaced_transformation(place: PlacedSchedule, func: str, chosen: random.Ran
     return _transformed(place, func, chosen, lambda before, after: after == before)
 
 
-@frozen
-class LoopFusion:
+def loop_fusion(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
     """Tiles the Func fully, and computes callees in vectors inside its tiles: under the inner loop
     over x. Goes on with the callees of each callee until a coin fails.
-
-    Attributes:
-        goes_on: the chance that the callees of a callee follow.
     """
+    state = place.way[-1].state
+    entry = fully_tiled(state, func, chosen)
+    level = None if entry is None else _inside_tile(entry)
+    if entry is None or level is None:
+        return None
+    return _nearest(place, [entry, *_fused_callees(state, func, level, chosen)])
 
-    goes_on: float
 
-    def __call__(self, place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
-        state = place.way[-1].state
-        entry = fully_tiled(state, func, chosen)
-        if entry is None:
-            return None
-        level = _inside_tile(entry)
-        if level is None:
-            return None
-        return _nearest(place, [entry, *self._callees(state, func, level, chosen)])
-
-    def _callees(
-        self, state: ProcessState, func: str, level: LoopLevel, chosen: random.Random
-    ) -> Iterator[FuncSchedule]:
-        open_, seen = [func], {func}
-        while open_:
-            for name in state.function(open_.pop()).callees:
-                if name in seen or state.pipeline.is_image.get(name, False):
-                    continue
-                seen.add(name)
-                entry = vectors_at(state, name, chosen, level)
-                if entry is not None:
-                    yield entry
-                if chosen.random() < self.goes_on:
-                    open_.append(name)
+def _fused_callees(
+    state: ProcessState, func: str, level: LoopLevel, chosen: random.Random
+) -> Iterator[FuncSchedule]:
+    """The entries of the callees that loop fusion computes at a level."""
+    open_, seen = [func], {func}
+    while open_:
+        for name in state.function(open_.pop()).callees:
+            if name in seen or state.pipeline.is_image.get(name, False):
+                continue
+            seen.add(name)
+            entry = vectors_at(state, name, chosen, level)
+            if entry is not None:
+                yield entry
+            if chosen.random() < GOES_ON:
+                open_.append(name)
 
 
 def template(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
@@ -142,13 +145,8 @@ GENERIC: Mapping[str, Mutation] = {
 """The rules that know nothing of images."""
 
 
-def imaging(goes_on: float) -> Mapping[str, Mutation]:
-    """The rules that know what suits images.
-
-    Args:
-        goes_on: the chance that loop fusion goes on with the callees of a callee.
-    """
-    return {"fusion": LoopFusion(goes_on), "template": template}
+IMAGING: Mapping[str, Mutation] = {"fusion": loop_fusion, "template": template}
+"""The rules that know what suits images."""
 
 
 def transformations(entry: FuncSchedule) -> int:

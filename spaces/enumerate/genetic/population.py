@@ -83,18 +83,28 @@ class Offspring:
 
     def reasonable(self) -> ChangedSchedule:
         """A reasonable schedule."""
-        return self._near(reasonable(self.start.state, self.chosen))
+        return self.near(reasonable(self.start.state, self.chosen))
 
     def drawn(self) -> ChangedSchedule | None:
         """A random schedule of the space, each Func on its own; None if the draw is illegal."""
         schedule = next(self._draws).schedule
-        return None if schedule is None else self._near(schedule)
+        return None if schedule is None else self.near(schedule)
+
+    def near(self, schedule: Schedule) -> ChangedSchedule:
+        """The schedule of the space that is nearest to one."""
+        return self._tried(tuple(self.start.along(form_of(self.start.state, schedule))), "")
 
     def crossed(self, parents: Sequence[Individual]) -> ChangedSchedule:
         """A cross of two schedules between two points."""
         first, second = (self.parent(parents) for _ in range(2))
         cut = two_points(self.space.pipeline, self.chosen)
         return self._tried(crossed_between(first, second, cut), "")
+
+    def changed(self, parents: Sequence[Individual]) -> ChangedSchedule | None:
+        """A schedule with one random decision changed; None if the space has one schedule only."""
+        place = self.parent(parents)
+        has_choices = len(place.way) > 1
+        return place.changed(self.chosen, self.numbers) if has_choices else None
 
     def mutated(self, rule: Mutation, parents: Sequence[Individual]) -> ChangedSchedule | None:
         """A schedule with one random Func changed by a rule; None if the rule does not apply."""
@@ -106,10 +116,6 @@ class Offspring:
     def parent(self, individuals: Sequence[Individual]) -> PlacedSchedule:
         """The winner of a tournament."""
         return tournament(individuals, self.rivals, self.chosen).place
-
-    def _near(self, schedule: Schedule) -> ChangedSchedule:
-        """The schedule of the space that is nearest to one."""
-        return self._tried(tuple(self.start.along(form_of(self.start.state, schedule))), "")
 
     def _tried(self, way: Way, func: str) -> ChangedSchedule:
         return ChangedSchedule.along(way, func, self.chosen, self.numbers)

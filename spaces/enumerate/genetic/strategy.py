@@ -12,7 +12,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.changes import ChangedSchedule
 from spaces.enumerate.events import Event, Expanded
-from spaces.enumerate.genetic.mutations import GENERIC, imaging
+from spaces.enumerate.genetic.mutations import GENERIC, IMAGING
 from spaces.enumerate.genetic.population import Individual, Offspring, Selection
 from spaces.enumerate.judging import concluded, opened
 from spaces.enumerate.space import ScheduleSpace
@@ -35,7 +35,7 @@ class Genetic:
     rejected, and another one is tried.
 
     The population and the rules are those of the paper. It gives no number for the shares, the
-    tournament, the weights of mutations and the coin of loop fusion; ours are those of the tuner
+    tournament, the weights of mutations and the coin of loop fusion (``GOES_ON``); ours are those of the tuner
     that its authors published (``autotune.py`` in the early history of Halide's repository).
 
     Attributes:
@@ -47,7 +47,6 @@ class Genetic:
         tournament: how many schedules a tournament has.
         favor: how much likelier a mutation follows one of the two rules about images, loop fusion
             and templates, than one of the six others.
-        goes_on: the chance that loop fusion goes on with the callees of a callee.
         sensible: the chance that a random schedule is a reasonable one.
         numbers: how many choices of parameters are tried with each schedule, at most; 1 in the
             paper, which measures one schedule at a time.
@@ -64,7 +63,6 @@ class Genetic:
     mutants: float = field(default=0.3)
     tournament: int = 5
     favor: float = 5.0
-    goes_on: float = 0.85
     sensible: float = 0.5
     numbers: int = 1
     attempts: int = 20
@@ -127,7 +125,7 @@ class Genetic:
     def _mutated(
         self, parents: Sequence[Individual], offspring: Offspring
     ) -> ChangedSchedule | None:
-        rules = {**GENERIC, **imaging(self.goes_on)}
+        rules = {**GENERIC, **IMAGING}
         weights = [1.0 if name in GENERIC else self.favor for name in rules]
         (rule,) = offspring.chosen.choices(list(rules.values()), weights)
         return offspring.mutated(rule, parents)
