@@ -16,7 +16,6 @@ from spaces.enumerate.judging import PART, concluded, drawn_if_none, judged
 from spaces.enumerate.ladder import incumbents, offered
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
-from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
 
 OPENING = 0.5
@@ -35,6 +34,10 @@ class Annealing:
     ``r`` times as much as the current one takes its place with a chance of ``r ** (-1 / heat)``;
     the heat falls evenly to 0 over the steps. Other decisions stay as they are, as far as their
     options are still there.
+
+    It is for :meth:`Options.expert` and :meth:`Options.everything`. It skips no option on
+    principle: each decision may change to each of its options, so changes lead everywhere. Its
+    opening skips what :class:`Stagewise` does.
 
     Attributes:
         start: a legal schedule of the space to start at.

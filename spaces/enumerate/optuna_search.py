@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any
 
@@ -64,7 +65,7 @@ class OptunaSearch:
                 yield Expanded(number // PART + 1, -(-self.trials // PART), "trial")
                 yield board.scored
             trial = study.ask()
-            *_, last = start.led(lambda partial, trial=trial: _suggested(trial, partial))
+            *_, last = start.led(partial(_suggested, trial))
             structure = Structure(last.schedule, {})
             found = yield from judged(space, model, board, structure)
             if found is None:  # TPE takes a pruned trial for one of the worst
@@ -80,33 +81,35 @@ class OptunaSearch:
         yield from islice(legal, self.startup)
 
 
-def _suggested(trial: Any, partial: PartialSchedule) -> DecisionOption:
+def _suggested(trial: Any, before: PartialSchedule) -> DecisionOption:
     """The option of the next decision that a trial suggests."""
-    name, options = _parameter(partial), partial.options
-    if partial.state.has_structure:
-        return options[trial.suggest_int(name, 0, len(options) - 1)]
-    by_label = {option.label: option for option in options}
-    return by_label[trial.suggest_categorical(name, list(by_label))]
+    name, options = _parameter(before), before.options
+    labels = [option.label for option in options]
+    if before.state.has_structure:
+        place: int = trial.suggest_int(name, 0, len(options) - 1)
+    else:
+        place = labels.index(trial.suggest_categorical(name, labels))
+    return options[place]
 
 
-def _parameter(partial: PartialSchedule) -> str:
+def _parameter(before: PartialSchedule) -> str:
     """The name of the parameter of the next decision. A parameter has the same options always, so
     the name of a decision that has other options after other decisions says which.
     """
-    assert partial.decision is not None
-    name, options = partial.decision.name, partial.options
-    if partial.state.has_structure:
+    assert before.decision is not None
+    name, options = before.decision.name, before.options
+    if before.state.has_structure:
         return f"{name}, {len(options)} numbers"
     return f"{name}: {'; '.join(option.label for option in options)}"
 
 
 def _parameters(start: PartialSchedule, schedule: Schedule) -> Iterator[tuple[str, str | int]]:
     """The parameters of the schedule of a space that is nearest to one, by name."""
-    for partial, after in pairwise(start.along(form_of(start.state, schedule))):
+    for before, after in pairwise(start.along(form_of(start.state, schedule))):
         label = after.taken[-1]
-        labels = [option.label for option in partial.options]
-        is_factor = partial.state.has_structure
-        yield _parameter(partial), labels.index(label) if is_factor else label
+        labels = [option.label for option in before.options]
+        is_factor = before.state.has_structure
+        yield _parameter(before), labels.index(label) if is_factor else label
 
 
 def _study(optuna: Any, seed: int) -> Any:

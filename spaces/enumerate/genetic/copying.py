@@ -49,9 +49,7 @@ def _copied_order(
         names[name] = f"{name}_" if name in target else name
     lost = made_from(without, order.splits)
     loops = [
-        OrderedLoop(names[loop.name], loop.kind)
-        for loop in order.loops
-        if loop.name not in lost
+        OrderedLoop(names[loop.name], loop.kind) for loop in order.loops if loop.name not in lost
     ]
     outside = [OrderedLoop(name, LoopKind.SERIAL) for name in reversed(target[len(source) :])]
     return DomainOrder(tuple(_renamed(one, names) for one in records), (*outside, *loops))

@@ -79,7 +79,9 @@ def copied_schedule(place: PlacedSchedule, func: str, chosen: random.Random) -> 
     if not others:
         return None
     other = chosen.choice(others)
-    entry = copied_entry(schedule.of(other), schedule.of(func), *map(pipeline.function, (other, func)))
+    entry = copied_entry(
+        schedule.of(other), schedule.of(func), *map(pipeline.function, (other, func))
+    )
     return _nearest(place, [entry])
 
 

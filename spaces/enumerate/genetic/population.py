@@ -147,4 +147,6 @@ class Selection:
         if key not in self._known:
             self._known[key] = yield from judged(self.space, self.model, self.board, structure)
         found = self._known[key]
-        return found and Individual(found, PlacedSchedule.after(change, found.schedule))
+        if found is None:
+            return None
+        return Individual(found, PlacedSchedule.after(change, found.schedule))

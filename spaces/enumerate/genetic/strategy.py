@@ -34,9 +34,10 @@ class Genetic:
     offspring (an option that does not fit gives way to the nearest one); what is still illegal is
     rejected, and another one is tried.
 
-    The population and the rules are those of the paper. It gives no number for the shares, the
-    tournament, the weights of mutations and the coin of loop fusion (``GOES_ON``); ours are those of the tuner
-    that its authors published (``autotune.py`` in the early history of Halide's repository).
+    The population and the rules are those of the paper. It gives no number for the generations, the
+    shares, the tournament, the weights of mutations and the coin of loop fusion (``GOES_ON``); ours
+    are those of the tuner that its authors published (``autotune.py`` in the early history of
+    Halide's repository).
 
     Attributes:
         population: the number of schedules of a generation.

@@ -59,7 +59,9 @@ def under_reader(
     if not readers:
         return None
     reader = chosen.choice(readers)
-    shape = _with_plane(stage_shapes(state.pipeline, state.device, state.choices)[reader][0], chosen)
+    shape = _with_plane(
+        stage_shapes(state.pipeline, state.device, state.choices)[reader][0], chosen
+    )
     order = schedule.of(reader).stages[0]
     loop = loop_over(order, shape.free[0]) if shape.free else None
     return None if loop is None else vectors_at(state, func, chosen, LoopLevel(reader, loop))
