@@ -167,26 +167,31 @@ def _transformed(
     chosen: random.Random,
     wanted: Callable[[int, int], bool],
 ) -> Way | None:
-    """The way with another option of a random decision about the domain orders of the Func: one
-    that ``wanted`` of the number of transformations before and after.
+    """The way with another option of a random decision about the domain orders of the Func, so that
+    ``wanted`` holds for the number of its transformations before and after.
     """
+    old = place.schedule.of(func)
     numbers = [n for n, one in enumerate(place.way) if _decides(one, func)]
     for number in chosen.sample(numbers, len(numbers)):
         partial, taken = place.way[number], place.way[number + 1].taken[-1]
-        counts = {one.label: _count(one, func) for one in partial.options}
-        own = next(one for one in partial.options if one.label == taken)
-        before = counts[taken]
+        after = {one.label: _entry_after(one, func) for one in partial.options}
+        own = after[taken]
         options = [
-            one
-            for one in partial.options
-            if one.label != taken
-            and _orders(one, func) != _orders(own, func)
-            and wanted(before, counts[one.label])
+            option
+            for option in partial.options
+            if (entry := after[option.label]) is not None
+            and own is not None
+            and entry.stages != own.stages
+            and wanted(transformations(own), transformations(entry))
         ]
-        if options:
-            option = chosen.choice(options)
-            way = partial.take(option).led(_like(place.form, func, chosen))
-            return (*place.way[: number + 1], *way)
+        if not options:
+            continue
+        way = partial.take(chosen.choice(options)).led(_like(place.form, func, chosen))
+        found = (*place.way[: number + 1], *way)
+        new = found[-1].schedule.of(func)
+        # A loop may only have moved: the form has a place for it further inside.
+        if wanted(transformations(old), transformations(new)):
+            return found
     return None
 
 
@@ -208,19 +213,7 @@ def _decides(partial: PartialSchedule, func: str) -> bool:
     return partial.func == func and not partial.state.has_structure
 
 
-def _orders(option: DecisionOption, func: str) -> object:
-    """The domain orders of the Func after an option."""
-    draft = _after(option, func)
-    return draft.stages if draft else None
-
-
-def _count(option: DecisionOption, func: str) -> int:
-    """The number of domain transformations of the Func after an option."""
-    draft = _after(option, func)
-    return transformations(draft) if draft else 0
-
-
-def _after(option: DecisionOption, func: str) -> FuncSchedule | None:
+def _entry_after(option: DecisionOption, func: str) -> FuncSchedule | None:
     """The entry of the Func after an option, as far as it is decided."""
     state = option.after
     entries = (*state.entries, *(() if state.draft is None else (state.draft,)))

@@ -56,14 +56,17 @@ class DecisionOption:
 
     def distance(self, form: FormParts) -> tuple[int, float]:
         """How far a schedule of this form is from the option: the claims that do not hold, and how
-        many times the numbers that it has in their place have to be doubled or halved.
+        far those are from what it has in their place. A number is as far from another one as it
+        has to be doubled or halved, a loop as near as can be to one over the same dimension.
         """
-        doublings = 0.0
+        far = 0.0
         for name, claimed in self.claims.items():
             own = form.get(name)
             if isinstance(claimed, int) and isinstance(own, int) and min(claimed, own) > 0:
-                doublings += abs(math.log2(claimed / own))
-        return self.misfits(form), doublings
+                far += abs(math.log2(claimed / own))
+            elif isinstance(claimed, str) and isinstance(own, str):
+                far += claimed.partition(".")[0] != own.partition(".")[0]
+        return self.misfits(form), far
 
 
 def option_taken(options: Iterable[DecisionOption], form: FormParts) -> DecisionOption | None:
