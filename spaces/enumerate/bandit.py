@@ -19,7 +19,7 @@ from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.changes import ChangedSchedule
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.genetic.mutations import GENERIC, IMAGING, Mutation
-from spaces.enumerate.genetic.population import Individual, Offspring, Selection
+from spaces.enumerate.genetic.population import Individual, Offspring, OffspringJudge
 from spaces.enumerate.judging import PART, concluded, opened
 from spaces.enumerate.space import ScheduleSpace
 
@@ -85,7 +85,7 @@ class Bandit:
         slices: how many slices of work the moves have.
         slice: how many schedules a move tries in a slice.
         pool: how many of the best schedules moves start from.
-        rivals: how many of them a tournament has, the winner of which is changed.
+        rivals: how many of them a tournament has; its winner is changed.
         numbers: how many choices of parameters are tried with a schedule, at most.
         window: how many slices count for the credit of a move; the number of OpenTuner.
         exploration: how much seldom used moves count; the number of OpenTuner.
@@ -102,17 +102,17 @@ class Bandit:
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
         yield from opened(space, model, board)
-        selection = Selection(space, model, board)
+        judge = OffspringJudge(space, model, board)
         offspring = Offspring(space, random.Random(limits.seed), self.numbers, self.rivals)
-        yield from concluded(space, board, self._slices(offspring, selection))
+        yield from concluded(space, board, self._slices(offspring, judge))
 
-    def _slices(self, offspring: Offspring, selection: Selection) -> Iterator[Event]:
-        board, chosen = selection.board, offspring.chosen
+    def _slices(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
+        board, chosen = judge.board, offspring.chosen
         arms = moves(offspring)
         credits = Credits(tuple(arms), self.window, self.exploration)
         pool: list[Individual] = []
         for found in board.best:
-            own = yield from selection.judged(offspring.near(found.schedule))
+            own = yield from judge.judged(offspring.near(found.schedule))
             pool += [own] if own else []
         for number in range(self.slices):
             if number % PART == 0:
@@ -122,7 +122,7 @@ class Bandit:
             least = min((one.cost for one in pool), default=math.inf)
             for _ in range(self.slice):
                 change = arms[name](pool) if pool else offspring.drawn()
-                found_one = None if change is None else (yield from selection.judged(change))
+                found_one = None if change is None else (yield from judge.judged(change))
                 if found_one is not None:
                     pool = self._with(pool, found_one)
             credits.add(name, min((one.cost for one in pool), default=math.inf) < least)

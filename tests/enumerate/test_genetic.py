@@ -1,4 +1,4 @@
-"""The genetic search of [RK13] section 5: its mutation rules, crossover, selection and start."""
+"""The genetic search of [RK13] section 5: its mutation rules, crossover, judge and start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spaces.enumerate.genetic import mutations
 from spaces.enumerate.genetic.population import (
     Individual,
     Offspring,
-    Selection,
+    OffspringJudge,
     crossed_between,
     tournament,
     two_points,
@@ -194,12 +194,12 @@ def test_tournaments_take_the_cheapest_of_a_few() -> None:
 def test_elitism_keeps_the_best(space: ScheduleSpace) -> None:
     settings = Genetic(population=10, elites=0.2)
     board = Board(Limits())
-    selection = Selection(space, spaces.cost_model("reuse", FOUR_CORES), board)
+    judge = OffspringJudge(space, spaces.cost_model("reuse", FOUR_CORES), board)
     offspring = Offspring(space, random.Random(1), 1, settings.tournament)
     last: list[Individual] = []
     for _ in range(3):
         best = last[:2]
-        last = _run(settings.generation(last, offspring, selection))
+        last = _run(settings.generation(last, offspring, judge))
         assert len(last) == 10
         assert all(one in last for one in best)
         assert [one.cost for one in last] == sorted(one.cost for one in last)

@@ -122,7 +122,7 @@ class Offspring:
 
 
 @define
-class Selection:
+class OffspringJudge:
     """Judges offspring; what it has judged before costs nothing.
 
     Attributes:

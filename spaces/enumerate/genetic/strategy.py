@@ -13,7 +13,7 @@ from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.changes import ChangedSchedule
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.genetic.mutations import GENERIC, IMAGING
-from spaces.enumerate.genetic.population import Individual, Offspring, Selection
+from spaces.enumerate.genetic.population import Individual, Offspring, OffspringJudge
 from spaces.enumerate.judging import concluded, opened
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import ask_clock
@@ -84,20 +84,20 @@ class Genetic:
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
         yield from opened(space, model, board)
-        selection = Selection(space, model, board)
+        judge = OffspringJudge(space, model, board)
         chosen = random.Random(limits.seed)
         offspring = Offspring(space, chosen, self.numbers, self.tournament)
-        yield from concluded(space, board, self._generations(offspring, selection))
+        yield from concluded(space, board, self._generations(offspring, judge))
 
-    def _generations(self, offspring: Offspring, selection: Selection) -> Iterator[Event]:
+    def _generations(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
         individuals: list[Individual] = []
         for step in range(1, self.generations + 1):
             yield Expanded(step, self.generations, "generation")
-            individuals = yield from self.generation(individuals, offspring, selection)
-            yield selection.board.scored
+            individuals = yield from self.generation(individuals, offspring, judge)
+            yield judge.board.scored
 
     def generation(
-        self, last: Sequence[Individual], offspring: Offspring, selection: Selection
+        self, last: Sequence[Individual], offspring: Offspring, judge: OffspringJudge
     ) -> Generator[Event, None, list[Individual]]:
         """The next generation, cheapest first; the first one if ``last`` is empty.
 
@@ -117,7 +117,7 @@ class Genetic:
             for _ in range(self.attempts):
                 ask_clock()
                 change = make()
-                found = None if change is None else (yield from selection.judged(change))
+                found = None if change is None else (yield from judge.judged(change))
                 if found is not None:
                     individuals.append(found)
                     break

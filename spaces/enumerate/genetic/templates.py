@@ -1,4 +1,7 @@
-"""Entries of single Funcs as people write them: the schedule patterns of [RK13] section 5."""
+"""Entries of single Funcs as people write them: the schedule patterns of [RK13] section 5.
+
+Each function gives an entry, or None if the Func lacks the dimensions for it.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,8 @@ from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLo
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, LoopLevel, Schedule
 
-Entry = FuncSchedule | None
-"""An entry; None if the Func lacks the dimensions for it."""
 
-
-def fully_tiled(state: ProcessState, func: str, chosen: random.Random) -> Entry:
+def fully_tiled(state: ProcessState, func: str, chosen: random.Random) -> FuncSchedule | None:
     """Tiles over x and y at root, with vectors along x inside a tile, and the rows of tiles in
     parallel. On a GPU, tiles of blocks and threads. A Func without two long dimensions has
     vectors, in parallel.
@@ -31,21 +31,21 @@ def fully_tiled(state: ProcessState, func: str, chosen: random.Random) -> Entry:
     return _entry(state, func, tiles, chosen) or parallel_vectors(state, func, chosen)
 
 
-def parallel_rows(state: ProcessState, func: str, chosen: random.Random) -> Entry:
+def parallel_rows(state: ProcessState, func: str, chosen: random.Random) -> FuncSchedule | None:
     """Row-major loops at root, with y in parallel. On a GPU, tiles."""
     if isinstance(state.device, GpuDevice):
         return fully_tiled(state, func, chosen)
     return _entry(state, func, lambda shape: _in_parallel(shape, serial), chosen)
 
 
-def parallel_vectors(state: ProcessState, func: str, chosen: random.Random) -> Entry:
+def parallel_vectors(state: ProcessState, func: str, chosen: random.Random) -> FuncSchedule | None:
     """Rows in parallel at root, with vectors along x."""
     return _entry(state, func, lambda shape: _in_parallel(shape, vectors), chosen)
 
 
 def under_reader(
     state: ProcessState, func: str, chosen: random.Random, schedule: Schedule
-) -> Entry:
+) -> FuncSchedule | None:
     """Vectors along x, computed and stored inside the loop of a reader over x. On a GPU, threads.
 
     Args:
@@ -67,7 +67,9 @@ def under_reader(
     return None if loop is None else vectors_at(state, func, chosen, LoopLevel(reader, loop))
 
 
-def vectors_at(state: ProcessState, func: str, chosen: random.Random, level: LoopLevel) -> Entry:
+def vectors_at(
+    state: ProcessState, func: str, chosen: random.Random, level: LoopLevel
+) -> FuncSchedule | None:
     """Vectors along x, computed and stored at a level. On a GPU, threads."""
     on_gpu = isinstance(state.device, GpuDevice)
     return _entry(state, func, threads if on_gpu else vectors, chosen, level)
@@ -86,7 +88,9 @@ def loop_over(order: DomainOrder, dimension: str) -> str | None:
     return found
 
 
-TEMPLATES: tuple[Callable[[ProcessState, str, random.Random, Schedule], Entry], ...] = (
+TEMPLATES: tuple[
+    Callable[[ProcessState, str, random.Random, Schedule], FuncSchedule | None], ...
+] = (
     under_reader,
     lambda state, func, chosen, schedule: fully_tiled(state, func, chosen),
     lambda state, func, chosen, schedule: parallel_vectors(state, func, chosen),
@@ -102,7 +106,7 @@ def _entry(
     maker: Maker,
     chosen: random.Random,
     level: LoopLevel = ROOT,
-) -> Entry:
+) -> FuncSchedule | None:
     """The Func in a pattern, with random numbers; x and y are random for each stage."""
     shapes = stage_shapes(state.pipeline, state.device, state.choices)[func]
     planes = tuple(_with_plane(shape, chosen) for shape in shapes)
