@@ -443,11 +443,19 @@ from spaces.enumerate.strategies import (
 )
 from spaces.enumerate.board import Limits as Limits
 from spaces.enumerate.annealing import Annealing as Annealing
+from spaces.enumerate.bandit import Bandit as Bandit
 from spaces.enumerate.beam import Beam as Beam
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis as ReuseAnalysis
 from spaces.enumerate.freezing import Freezing as Freezing
+from spaces.enumerate.genetic.strategy import Genetic as Genetic
 from spaces.enumerate.grouping import Grouping as Grouping
 from spaces.enumerate.sampling import HierarchicalSampling as HierarchicalSampling
+from spaces.enumerate.latin_hypercube import LatinHypercube as LatinHypercube
+from spaces.enumerate.optuna_search import (
+    OptunaSearch as OptunaSearch,
+    OptunaUnavailableError as OptunaUnavailableError,
+)
+from spaces.enumerate.random_draws import RandomDraws as RandomDraws
 from spaces.enumerate.stagewise import Stagewise as Stagewise
 from spaces.enumerate.events import (
     Event as Event,

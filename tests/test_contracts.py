@@ -15,11 +15,16 @@ from spaces.contracts.patterns import PatternContract
 from spaces.contracts.strategies import StrategyContract
 from spaces.contracts.tuning_strategies import TuningStrategyContract
 from spaces.enumerate.annealing import Annealing
+from spaces.enumerate.bandit import Bandit
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.freezing import Freezing
+from spaces.enumerate.genetic.strategy import Genetic
 from spaces.enumerate.grouping import Grouping
+from spaces.enumerate.latin_hypercube import LatinHypercube
+from spaces.enumerate.optuna_search import OptunaSearch
 from spaces.enumerate.patterns import ROOT_PATTERNS
+from spaces.enumerate.random_draws import RandomDraws
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.stagewise import Stagewise
@@ -69,6 +74,32 @@ class TestAnnealing(StrategyContract):
 class TestGrouping(StrategyContract):
     def strategy(self):
         return Grouping()
+
+
+class TestGenetic(StrategyContract):
+    def strategy(self):
+        return Genetic(population=8, generations=2)
+
+
+class TestRandomDraws(StrategyContract):
+    def strategy(self):
+        return RandomDraws(draws=20)
+
+
+class TestLatinHypercube(StrategyContract):
+    def strategy(self):
+        return LatinHypercube(rounds=2, size=8)
+
+
+class TestBandit(StrategyContract):
+    def strategy(self):
+        return Bandit(slices=8)
+
+
+class TestOptunaSearch(StrategyContract):
+    def strategy(self):
+        pytest.importorskip("optuna")
+        return OptunaSearch(trials=12, startup=2)
 
 
 class TestBeam(StrategyContract):

@@ -27,6 +27,7 @@ from spaces.enumerate.board import Limits
 from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Done, Event, Expanded, Found, Improved, Scored
+from spaces.enumerate.optuna_search import OptunaUnavailableError
 from spaces.enumerate.strategies import UnknownStrategyError, default_strategy
 from spaces.enumerate.strategies import search as search_space
 from spaces.model.algorithm.pipeline import Pipeline
@@ -105,7 +106,7 @@ def search(
         done = follow(events, seconds)
     except UnknownStrategyError as error:
         raise WrongUsage(str(error)) from None
-    except BatchError as error:
+    except (BatchError, OptunaUnavailableError) as error:
         raise CommandError(str(error)) from None
     except EmptySpaceError as error:
         why = "" if seconds is not None else f"\n{explain_empty(space)}"

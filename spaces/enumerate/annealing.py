@@ -11,23 +11,15 @@ from attrs import frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.changes import PlacedSchedule
-from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Event, Expanded
-from spaces.enumerate.exhaustive import cheapest
+from spaces.enumerate.judging import PART, concluded, drawn_if_none, judged
 from spaces.enumerate.ladder import incumbents, offered
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
-from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
-
-PART = 50
-"""Steps between two events of progress."""
 
 OPENING = 0.5
 """The share of the time limit for the search before the first change."""
-
-FINDING = 20.0
-"""The most seconds to look for a first schedule where no simple one is legal."""
 
 
 @frozen(kw_only=True)
@@ -42,6 +34,10 @@ class Annealing:
     ``r`` times as much as the current one takes its place with a chance of ``r ** (-1 / heat)``;
     the heat falls evenly to 0 over the steps. Other decisions stay as they are, as far as their
     options are still there.
+
+    It is for :meth:`Options.expert` and :meth:`Options.everything`. It skips no option on
+    principle: each decision may change to each of its options, so changes lead everywhere. Its
+    opening skips what :class:`Stagewise` does.
 
     Attributes:
         start: a legal schedule of the space to start at.
@@ -65,37 +61,30 @@ class Annealing:
             yield from incumbents(space, model, board)
             if self.opening is not None and _has_patterns(space):
                 yield from self.opening.refined(space, model, board, OPENING)
-        if not board.has_schedule:
-            yield from _first(space, model, board)
+        yield from drawn_if_none(space, model, board)
         if not board.best:
             yield board.done(space, complete=False)
             return
-        chosen = random.Random(limits.seed)
-        complete = True
+        yield from concluded(space, board, self._walk(space, model, board))
+
+    def _walk(self, space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+        """The changes, from the best schedule of the board on."""
+        chosen = random.Random(board.limits.seed)
         current = board.best[0]
-        try:
-            with board.deadline.kept():
-                place = PlacedSchedule.of(space, current.schedule)
-                has_choices = len(place.way) > 1  # a space may have a single schedule
-                steps = self.steps if has_choices else 0
-                for step in range(steps):
-                    if step % PART == 0:
-                        yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
-                        yield board.scored
-                    change = place.changed(chosen, self.numbers)
-                    board.considered += 1
-                    found = cheapest(space, model, board, change.structure)
-                    if found is None:
-                        continue
-                    board.legal += 1
-                    yield from board.offer(found)
-                    heat = self.heat * (1 - step / steps)
-                    if is_taken(current.cost, found.cost, heat, chosen.random()):
-                        current, place = found, PlacedSchedule.after(change, found.schedule)
-        except OutOfTime:
-            complete = False
-        yield board.scored
-        yield board.done(space, complete)
+        place = PlacedSchedule.of(space, current.schedule)
+        has_choices = len(place.way) > 1  # a space may have a single schedule
+        steps = self.steps if has_choices else 0
+        for step in range(steps):
+            if step % PART == 0:
+                yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
+                yield board.scored
+            change = place.changed(chosen, self.numbers)
+            found = yield from judged(space, model, board, change.structure)
+            if found is None:
+                continue
+            heat = self.heat * (1 - step / steps)
+            if is_taken(current.cost, found.cost, heat, chosen.random()):
+                current, place = found, PlacedSchedule.after(change, found.schedule)
 
 
 def _has_patterns(space: ScheduleSpace) -> bool:
@@ -104,16 +93,6 @@ def _has_patterns(space: ScheduleSpace) -> bool:
         return bool(space.of_patterns)
     except ValueError:
         return False
-
-
-def _first(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
-    """Offers a random schedule, if there is time to find it."""
-    try:
-        with board.deadline.kept():
-            (schedule,) = space.sample(1, board.limits.seed, seconds=FINDING)
-    except (OutOfTime, TimeoutError, EmptySpaceError):
-        return
-    yield from offered(space, model, board, schedule)
 
 
 def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:

@@ -42,6 +42,10 @@ class Beam:
     splits a loop keeps its factor as a parameter, so the search scores all factors at once. It
     leaves out schedules that combine floats in another order than the algorithm.
 
+    It is for spaces whose placements it shares, such as :meth:`Options.medium`: it makes its own
+    loops. It skips no option as dominated; it keeps only the cheapest schedules after each move
+    ([TOY], Evaluation), so it may lose what gets cheap late.
+
     Attributes:
         depth: the number of moves from the default schedule.
         width: the number of schedules that the search keeps after each move.

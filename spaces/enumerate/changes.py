@@ -1,13 +1,19 @@
-"""A schedule of a space with another option of one random decision, and numbers to try for it."""
+"""A schedule of a space that a search changes, and numbers to try for the changed schedule.
+
+All searches that change schedules share one mechanism: a change decides some things anew, and the
+process decides everything else as it was, or as near to it as its options allow
+(:meth:`PartialSchedule.along`).
+"""
 
 from __future__ import annotations
 
 import random
+from typing import TypeAlias
 
 from attrs import frozen
 
 from spaces.enumerate.menus import entry_parameters
-from spaces.enumerate.process.decision import FormParts
+from spaces.enumerate.process.decision import DecisionOption, FormParts
 from spaces.enumerate.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
@@ -17,10 +23,15 @@ from spaces.model.schedules.schedule import Schedule
 PER_PARAMETER = 8
 """The most numbers that are tried for one parameter at once."""
 
+Way: TypeAlias = tuple[PartialSchedule, ...]
+"""The partial schedules on the way to a schedule: the one before each decision, and the complete
+one last.
+"""
+
 
 @frozen
 class ChangedSchedule:
-    """A structure with another option of one decision, and the decisions on its way.
+    """A structure that a change makes, and the decisions on its way.
 
     Attributes:
         structure: the choices of numbers to try.
@@ -28,37 +39,14 @@ class ChangedSchedule:
     """
 
     structure: Structure
-    way: tuple[PartialSchedule, ...]
-
-
-@frozen
-class PlacedSchedule:
-    """A schedule of a space with the decisions on its way.
-
-    Attributes:
-        way: the partial schedule before each decision, and the complete one last.
-        form: the parts of the schedule.
-    """
-
-    way: tuple[PartialSchedule, ...]
-    form: FormParts
+    way: Way
 
     @staticmethod
-    def of(space: ScheduleSpace, schedule: Schedule) -> PlacedSchedule:
-        way = tuple(space.way_to(schedule))
-        return PlacedSchedule(way, form_of(way[0].state, schedule))
-
-    def changed(self, chosen: random.Random, most: int) -> ChangedSchedule:
-        """The schedule with another option of one random decision. It has up to ``most`` choices of
-        numbers: those of this place, and random others for some parameters of the Func that the
-        decision is about, or of a random one. So other Funcs mostly stay as they are, and little
-        is placed anew.
+    def along(way: Way, func: str, chosen: random.Random, most: int) -> ChangedSchedule:
+        """The schedule at the end of a way with up to ``most`` choices of numbers: its own, and
+        random others for some parameters of a Func, or of a random one if there is no such Func.
+        So other Funcs mostly stay as they are, and little is placed anew.
         """
-        number = chosen.randrange(len(self.way) - 1)
-        partial, taken = self.way[number], self.way[number + 1].taken[-1]
-        option = chosen.choice([one for one in partial.options if one.label != taken])
-        func = "" if partial.decision is None else partial.decision.func
-        way = (*self.way[: number + 1], *partial.take(option).along(self.form))
         state = way[-1].state
         menus: dict[str, tuple[int, ...]] = {}
         entries = [e for e in state.entries if e.name == func] or [chosen.choice(state.entries)]
@@ -73,6 +61,29 @@ class PlacedSchedule:
         structure = Schedule(state.entries, state.pipeline.derivations)
         return ChangedSchedule(Structure(bind(structure, numbers), menus), way)
 
+
+@frozen
+class PlacedSchedule:
+    """A schedule of a space with the decisions on its way.
+
+    Attributes:
+        way: the partial schedules on the way.
+        form: the parts of the schedule.
+    """
+
+    way: Way
+    form: FormParts
+
+    @staticmethod
+    def of(space: ScheduleSpace, schedule: Schedule) -> PlacedSchedule:
+        """The place of a schedule of the space.
+
+        Raises:
+            ValueError: the space has no such schedule.
+        """
+        way = tuple(space.way_to(schedule))
+        return PlacedSchedule(way, form_of(way[0].state, schedule))
+
     @staticmethod
     def after(change: ChangedSchedule, schedule: Schedule) -> PlacedSchedule:
         """The place of a choice of a change. Only numbers differ on its way, which come last."""
@@ -80,3 +91,23 @@ class PlacedSchedule:
         structural = [one for one in change.way if not one.state.has_structure]
         first = change.way[len(structural)]
         return PlacedSchedule((*structural, *first.along(form)), form)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule."""
+        return self.way[-1].schedule
+
+    def changed(self, chosen: random.Random, most: int) -> ChangedSchedule:
+        """The schedule with another option of one random decision, with up to ``most`` choices of
+        numbers of the Func that the decision is about.
+        """
+        number = chosen.randrange(len(self.way) - 1)
+        partial, taken = self.way[number], self.way[number + 1].taken[-1]
+        option = chosen.choice([one for one in partial.options if one.label != taken])
+        way = self.with_option(number, option)
+        return ChangedSchedule.along(way, partial.func, chosen, most)
+
+    def with_option(self, number: int, option: DecisionOption) -> Way:
+        """The way to the schedule with another option of a decision, given by its number."""
+        taken = self.way[number].take(option)
+        return (*self.way[: number + 1], *taken.along(self.form))

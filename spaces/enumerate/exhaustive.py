@@ -26,6 +26,8 @@ def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterat
     Each structure is one step. The search scores a large lattice part by part. With a
     :class:`~spaces.cost.model.BoundedModel`, it prunes partial schedules whose lower bound is above
     the worst cost that it keeps. The result is the same: no completion would be kept.
+
+    It is for :meth:`Options.small` and pipelines of few Funcs, and skips no option as dominated.
     """
     board = Board(limits)
     yield from incumbents(space, model, board)

@@ -22,6 +22,7 @@ from spaces.enumerate.dominance import is_read_once
 from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.groups import GroupPrices, StageGroup
 from spaces.enumerate.ladder import incumbents, priced
+from spaces.enumerate.readers import computed_readers
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.deadline import OutOfTime, ask_clock
@@ -85,15 +86,7 @@ class _Groups:
 
     def readers(self, name: str) -> frozenset[str]:
         """The Funcs that read a Func, directly or through inlined ones."""
-        found: set[str] = set()
-        open_ = [name]
-        while open_:
-            for reader in self.space.pipeline.consumers(open_.pop()):
-                if reader in self.inlined:
-                    open_.append(reader)
-                elif reader != name:
-                    found.add(reader)
-        return frozenset(found)
+        return computed_readers(self.space.pipeline, name, self.inlined)
 
     def without(self, name: str) -> _Groups:
         """The division with one more inlined Func."""

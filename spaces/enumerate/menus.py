@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from attrs import evolve, field, frozen
 
@@ -180,31 +180,39 @@ def func_menus(
     pipeline: Pipeline, device: Device, options: Options, fixed: Schedule
 ) -> dict[str, FuncMenu]:
     """The menu of each Func, consumers first; a Func of ``fixed`` has only its entry."""
-    extents = _extents(pipeline)
+    shapes = stage_shapes(pipeline, device, options)
     given = {entry.name: entry for entry in fixed.funcs}
     named = frozenset(entry.compute for entry in fixed.funcs)
     menus = {
         function.name: FixedMenu.of(function, given[function.name])
         if function.name in given
-        else _func_menu(pipeline, function, device, options, extents.get(function.name, {}))
+        else _func_menu(pipeline, function, options, shapes[function.name])
         for function in reversed(pipeline.functions)
     }
     return {name: evolve(menu, named=named) for name, menu in menus.items()}
 
 
+@lru_cache(maxsize=16)
+def stage_shapes(
+    pipeline: Pipeline, device: Device, options: Options
+) -> Mapping[str, tuple[Shape, ...]]:
+    """What patterns read of the stages of each Func, by the name of the Func."""
+    extents = _extents(pipeline)
+    found: dict[str, tuple[Shape, ...]] = {}
+    for function in pipeline.functions:
+        read = [one for one in pipeline.functions if one.name in function.callees]
+        reads_sums = function.is_pure and any(map(_adds_up, read))
+        own = extents.get(function.name, {})
+        found[function.name] = tuple(
+            _shape(function, index, device, options, own, reads_sums)
+            for index in range(len(function.stages))
+        )
+    return found
+
+
 def _func_menu(
-    pipeline: Pipeline,
-    function: Function,
-    device: Device,
-    options: Options,
-    extents: Mapping[str, int],
+    pipeline: Pipeline, function: Function, options: Options, shapes: tuple[Shape, ...]
 ) -> FuncMenu:
-    read = [one for one in pipeline.functions if one.name in function.callees]
-    reads_sums = function.is_pure and any(map(_adds_up, read))
-    shapes = [
-        _shape(function, index, device, options, extents, reads_sums)
-        for index in range(len(function.stages))
-    ]
     factors: dict[str, tuple[int, ...]] = {}
     is_output = function.name in pipeline.outputs
     root = _orders(options.root, ROOT_PATTERNS, shapes, factors)
@@ -224,7 +232,7 @@ def _func_menu(
 def _orders(
     names: tuple[str, ...],
     makers: Mapping[str, Maker],
-    shapes: list[Shape],
+    shapes: tuple[Shape, ...],
     factors: dict[str, tuple[int, ...]],
 ) -> dict[str, Orders]:
     """The orders of each pattern; a stage without the dimensions of a pattern runs serially.
@@ -235,15 +243,25 @@ def _orders(
     for name in (*(name for name in names if name in makers), "serial"):
         if name == "serial" and name not in names and found:
             continue
-        patterns = [made_by(name, makers[name], shape) for shape in shapes]
-        if patterns[0] is None and found:
+        made, fits_first = stage_patterns(name, makers[name], shapes)
+        if not fits_first and found:
             continue
-        made = [_or_serial(p, s) for p, s in zip(patterns, shapes, strict=True)]
         orders = tuple(pattern.order for pattern in made)
         if orders not in found:
             found[orders] = name
             factors.update(menu for pattern in made for menu in pattern.menus)
     return {name: orders for orders, name in found.items()}
+
+
+def stage_patterns(
+    name: str, maker: Maker, shapes: tuple[Shape, ...]
+) -> tuple[tuple[Pattern, ...], bool]:
+    """The pattern of each stage of a Func, and whether the first stage has the dimensions of the
+    pattern. A stage without them runs serially.
+    """
+    patterns = [made_by(name, maker, shape) for shape in shapes]
+    made = tuple(_or_serial(p, s) for p, s in zip(patterns, shapes, strict=True))
+    return made, patterns[0] is not None
 
 
 def _or_serial(pattern: Pattern | None, shape: Shape) -> Pattern:

@@ -36,6 +36,11 @@ from spaces.model.deadline import OutOfTime
 class Stagewise:
     """Stage-by-stage search of the whole patterns of a space (``ScheduleSpace.of_patterns``).
 
+    It is for :meth:`Options.small` and :meth:`Options.medium`. By [S19] section 3 it skips stores
+    between the compute level and the outermost one, but for the next one, and it skips compute
+    levels around vectors (:func:`is_undominated`); it also skips all but the inlined entry where no
+    value is read twice ([S19] Algorithm 1). Restricted spaces keep all of these.
+
     Attributes:
         width: the number of half-decided schedules that the search keeps after each Func.
         before_sums: the number that it keeps if the next Func adds up terms, each with other loops

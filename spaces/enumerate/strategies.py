@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from spaces.cost.model import CostFunction, CostModel
 from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.annealing import Annealing
+from spaces.enumerate.bandit import Bandit
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits, Strategy
 from spaces.enumerate.events import Done, Event
 from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.freezing import Freezing
+from spaces.enumerate.genetic.strategy import Genetic
 from spaces.enumerate.grouping import Grouping
+from spaces.enumerate.latin_hypercube import LatinHypercube
+from spaces.enumerate.optuna_search import OptunaSearch
+from spaces.enumerate.random_draws import RandomDraws
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.space import ScheduleSpace
@@ -28,6 +33,7 @@ _strategies = Registry[Strategy](
     "Search strategy",
     {
         "annealing": Annealing(opening=Stagewise()),
+        "bandit": Bandit(),
         "beam": Beam(),
         "exhaustive": exhaustive,
         "reuse-analysis": ReuseAnalysis(),
@@ -37,6 +43,10 @@ _strategies = Registry[Strategy](
         ),
         "grouping": Grouping(),
         "sampling": HierarchicalSampling(),
+        "genetic": Genetic(),
+        "latin-hypercube": LatinHypercube(),
+        "optuna": OptunaSearch(),
+        "random": RandomDraws(),
         "stagewise": Stagewise(),
     },
     "a function of a space, a cost model and limits",

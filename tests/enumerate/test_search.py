@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import attrs
 import numpy as np
 import pytest
@@ -12,12 +14,17 @@ from spaces.cost.batch import Batch, BatchError
 from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Weighted
 from spaces.enumerate.annealing import Annealing
+from spaces.enumerate.bandit import Bandit
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits
 from spaces.enumerate.dominance import is_read_once
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Done, Expanded, Improved, Scored
+from spaces.enumerate.genetic.strategy import Genetic
+from spaces.enumerate.latin_hypercube import LatinHypercube
 from spaces.enumerate.options import Options
+from spaces.enumerate.optuna_search import OptunaSearch
+from spaces.enumerate.random_draws import RandomDraws
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import (
@@ -61,20 +68,36 @@ REGISTERED = strategy_names()
 
 STRATEGIES = {
     "annealing": Annealing(steps=60),
+    "bandit": Bandit(slices=8),
     "exhaustive": "exhaustive",
     "freezing": "freezing",
     "frozen-sampling": "frozen-sampling",
     "grouping": "grouping",
     "sampling": "sampling",
+    "genetic": Genetic(population=10, generations=2),
+    "latin-hypercube": LatinHypercube(rounds=1, size=16),
+    "optuna": OptunaSearch(trials=12, startup=3),
+    "random": RandomDraws(draws=16),
     "stagewise": "stagewise",
     "reuse-analysis": ReuseAnalysis(),
     "beam": Beam(depth=2, width=3, factors=(8, 32)),
 }
 
 
-@pytest.fixture(params=STRATEGIES)
+NEEDS_OPTUNA = pytest.mark.skipif(find_spec("optuna") is None, reason="Optuna is not installed")
+
+
+def cases(strategies):
+    """The strategies as parameters of tests."""
+    return [
+        pytest.param(one, id=name, marks=[NEEDS_OPTUNA] if name == "optuna" else [])
+        for name, one in strategies.items()
+    ]
+
+
+@pytest.fixture(params=cases(STRATEGIES))
 def strategy(request: pytest.FixtureRequest):
-    return STRATEGIES[request.param]
+    return request.param
 
 
 @pytest.fixture
@@ -120,7 +143,7 @@ SEARCHING = {name: one for name, one in STRATEGIES.items() if name != "reuse-ana
 """Those that score many structures; an analysis scores hardly any."""
 
 
-@pytest.mark.parametrize("strategy", SEARCHING.values(), ids=SEARCHING)
+@pytest.mark.parametrize("strategy", cases(SEARCHING))
 def test_limits_of_structures_end_a_search(space: ScheduleSpace, strategy) -> None:
     """No clock decides, so the result is always the same."""
     limits = Limits(top=2, structures=5)
@@ -369,7 +392,7 @@ class Operations:
         return sum(s.points * s.work.operations.arithmetic for s in batch.features.stages) + 0.0
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+@pytest.mark.parametrize("strategy", cases(STRATEGIES))
 def test_a_cost_model_may_give_one_number_for_all_choices(strategy):
     """No tile size changes how much of a single stage is computed."""
     space = ScheduleSpace(line(4096), FOUR_CORES, FEW)

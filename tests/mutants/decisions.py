@@ -132,7 +132,7 @@ DECISIONS = (
     ),
     Mutant(
         "both-ways-count",
-        "_next_func",
+        "with_random_func",
         "first[1] / tried",
         "2 * first[1] / (tried + 1)",
         "Weights of random schedules count the second legal way, too.",
@@ -165,8 +165,8 @@ DECISIONS = (
     Mutant(
         "one-parent-only",
         "crossed",
-        "chosen.choice(choices)",
-        "choices[0]",
+        "own = {function.name: chosen.choice(forms) for function in space.pipeline.functions}",
+        "own = {function.name: forms[0] for function in space.pipeline.functions}",
         "A cross is its first parent.",
         _MOVES,
     ),

@@ -6,6 +6,7 @@ schedule took an option can be read from its form, whatever its loops are called
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from types import EllipsisType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -52,6 +53,20 @@ class DecisionOption:
             (name not in form) if claimed is ... else form.get(name) != claimed
             for name, claimed in self.claims.items()
         )
+
+    def distance(self, form: FormParts) -> tuple[int, float]:
+        """How far a schedule of this form is from the option: the claims that do not hold, and how
+        far those are from what it has in their place. A number is as far from another one as it
+        has to be doubled or halved, a loop as near as can be to one over the same dimension.
+        """
+        far = 0.0
+        for name, claimed in self.claims.items():
+            own = form.get(name)
+            if isinstance(claimed, int) and isinstance(own, int) and min(claimed, own) > 0:
+                far += abs(math.log2(claimed / own))
+            elif isinstance(claimed, str) and isinstance(own, str):
+                far += claimed.partition(".")[0] != own.partition(".")[0]
+        return self.misfits(form), far
 
 
 def option_taken(options: Iterable[DecisionOption], form: FormParts) -> DecisionOption | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from spaces.enumerate.process.decision import DecisionOption, DecisionPoint
-from spaces.enumerate.process.partial import PartialSchedule, form_of, like
+from spaces.enumerate.process.decision import DecisionOption, FormParts
+from spaces.enumerate.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
@@ -23,11 +23,11 @@ def neighbours(space: ScheduleSpace, schedule: Schedule) -> Iterator[Schedule]:
     Raises:
         ValueError: the space has no such schedule.
     """
-    rest = like(form_of(space.start().state, schedule))
+    form = form_of(space.start().state, schedule)
     for partial, taken in _way(space, schedule):
         for option in partial.options:
             if option.label != taken:
-                yield partial.take(option).completed(rest).schedule
+                yield _changed(partial, option, form)
 
 
 def mutated(space: ScheduleSpace, schedule: Schedule, chosen: random.Random) -> Schedule:
@@ -42,8 +42,7 @@ def mutated(space: ScheduleSpace, schedule: Schedule, chosen: random.Random) -> 
         raise ValueError(f"The space of {space.pipeline.name} has one schedule only.")
     partial, taken = chosen.choice(way)
     option = chosen.choice([one for one in partial.options if one.label != taken])
-    rest = like(form_of(space.start().state, schedule))
-    return partial.take(option).completed(rest).schedule
+    return _changed(partial, option, form_of(space.start().state, schedule))
 
 
 def crossed(
@@ -56,13 +55,16 @@ def crossed(
         ValueError: a schedule lacks entries of Funcs.
     """
     start = space.start()
-    choices = [like(form_of(start.state, parent)) for parent in (first, second)]
-    parent_of: dict[str, Callable[[DecisionPoint], DecisionOption]] = {}
+    forms = [form_of(start.state, parent) for parent in (first, second)]
+    own = {function.name: chosen.choice(forms) for function in space.pipeline.functions}
+    *_, last = start.along(chosen.choice(forms), own)
+    return last.schedule
 
-    def choose(decision: DecisionPoint) -> DecisionOption:
-        return parent_of.setdefault(decision.func, chosen.choice(choices))(decision)
 
-    return start.completed(choose).schedule
+def _changed(partial: PartialSchedule, option: DecisionOption, form: FormParts) -> Schedule:
+    """The schedule of this form with another option of a decision on its way."""
+    *_, last = partial.take(option).along(form)
+    return last.schedule
 
 
 def _way(space: ScheduleSpace, schedule: Schedule) -> Iterator[tuple[PartialSchedule, str]]:

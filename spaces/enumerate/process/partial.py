@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeAlias
 
 from attrs import evolve, field, frozen
@@ -32,6 +33,12 @@ from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 Chooser: TypeAlias = Callable[[DecisionPoint], DecisionOption]
 """Chooses an option of each decision."""
+
+Guide: TypeAlias = Callable[["PartialSchedule"], DecisionOption]
+"""Chooses an option of the next decision of a partial schedule."""
+
+NO_FORMS: Mapping[str, FormParts] = MappingProxyType({})
+"""No Func has a form of its own."""
 
 
 @frozen
@@ -166,11 +173,24 @@ class PartialSchedule:
 
     def completed(self, choose: Chooser) -> PartialSchedule:
         """The complete schedule that follows if ``choose`` makes all further decisions."""
+
+        def decided(partial: PartialSchedule) -> DecisionOption:
+            assert partial.decision is not None
+            return choose(partial.decision)
+
+        *_, last = self.led(decided)
+        return last
+
+    def led(self, guide: Guide) -> Iterator[PartialSchedule]:
+        """The partial schedules on the way to the completion for which ``guide`` makes all further
+        decisions: this one first, and the complete one last.
+        """
         partial = self
-        while (decision := partial.decision) is not None:
+        yield partial
+        while not partial.is_complete:
             ask_clock()
-            partial = partial._after(choose(decision))
-        return partial
+            partial = partial._after(guide(partial))
+            yield partial
 
     def at_random(self, chosen: random.Random) -> PartialSchedule:
         """A random completion: at each decision all options have the same chance, so complete
@@ -233,19 +253,36 @@ class PartialSchedule:
             option = partial._fitting(form)
             partial = None if option is None else partial._after(option)
 
-    def along(self, form: FormParts) -> Iterator[PartialSchedule]:
+    def along(
+        self, form: FormParts, own: Mapping[str, FormParts] = NO_FORMS
+    ) -> Iterator[PartialSchedule]:
         """The partial schedules on the way to a completion like a schedule of this form: this one
-        first, and the complete one last. Where no option fits the form, the way takes the first of
-        those that claim least of what it has not.
+        first, and the complete one last. Where no option fits the form, the way takes the nearest
+        one.
+
+        Args:
+            form: the parts of the schedule.
+            own: for some Funcs, by name, another form, which their decisions follow.
         """
-        partial = self
-        yield partial
-        while not partial.is_complete:
-            ask_clock()
-            found = partial._fitting(form)
-            nearest = found or min(partial.options, key=lambda one: one.misfits(form))
-            partial = partial._after(nearest)
-            yield partial
+
+        def choose(partial: PartialSchedule) -> DecisionOption:
+            return partial.nearest(own.get(partial.func, form))
+
+        yield from self.led(choose)
+
+    @property
+    def func(self) -> str:
+        """The Func of the next decision; empty if the decision is about the whole pipeline, or the
+        schedule is complete.
+        """
+        return self.state.agenda[0].func if self.state.agenda else ""
+
+    def nearest(self, form: FormParts) -> DecisionOption:
+        """The option of the next decision that a schedule of this form took. If it took none of
+        them, the first of those that claim least of what it has not; of numbers, the nearest.
+        """
+        found = self._fitting(form)
+        return found or min(self.options, key=lambda one: one.distance(form))
 
     def _fitting(self, form: FormParts) -> DecisionOption | None:
         """The option that a schedule of this form took; None if it took no option of these."""
@@ -255,18 +292,6 @@ class PartialSchedule:
 def form_of(state: ProcessState, schedule: Schedule) -> FormParts:
     """The parts of a schedule of the pipeline of a space."""
     return parts_of(canonical_form(state.pipeline, schedule))
-
-
-def like(form: FormParts) -> Chooser:
-    """Chooses options as a schedule of this form does, and where it took none of them, the first of
-    those that claim least of what it has not.
-    """
-
-    def choose(decision: DecisionPoint) -> DecisionOption:
-        nearest = option_taken(decision.options, form)
-        return nearest or min(decision.options, key=lambda one: one.misfits(form))
-
-    return choose
 
 
 def replayed(start: PartialSchedule, labels: Iterable[str]) -> PartialSchedule:

@@ -38,7 +38,7 @@ def random_way(start: PartialSchedule, chosen: random.Random) -> tuple[Schedule,
     """
     partial, weight = start, Fraction(1)
     while not partial.state.has_structure or partial.state.open_menus:
-        found = _next_func(partial, chosen)
+        found = with_random_func(partial, chosen)
         if found is None:
             return None
         partial, share = found
@@ -46,10 +46,11 @@ def random_way(start: PartialSchedule, chosen: random.Random) -> tuple[Schedule,
     return partial.schedule, weight
 
 
-def _next_func(
+def with_random_func(
     partial: PartialSchedule, chosen: random.Random
 ) -> tuple[PartialSchedule, Fraction] | None:
-    """The partial schedule after one more Func, and its weight.
+    """The partial schedule after random decisions about the next Func, with numbers for all Funcs
+    decided so far, and its weight; None if no way on was found.
 
     Tries until two ways are accepted and takes the first one. If the n-th is the second, one in
     n - 1 of the ways before it is accepted, an unbiased estimate of their share.

@@ -1,0 +1,1 @@
+"""Genetic search, as in [RK13] section 5."""
