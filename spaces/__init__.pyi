@@ -444,6 +444,7 @@ from spaces.enumerate.strategies import (
 from spaces.enumerate.board import Limits as Limits
 from spaces.enumerate.annealing import Annealing as Annealing
 from spaces.enumerate.beam import Beam as Beam
+from spaces.enumerate.best_first import BestFirst as BestFirst
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis as ReuseAnalysis
 from spaces.enumerate.freezing import Freezing as Freezing
 from spaces.enumerate.grouping import Grouping as Grouping
@@ -454,6 +455,7 @@ from spaces.enumerate.events import (
     Scored as Scored,
     Improved as Improved,
     Done as Done,
+    Certificate as Certificate,
     Found as Found,
 )
 

@@ -9,6 +9,7 @@ from spaces.cost.model import CostFunction, CostModel
 from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.beam import Beam
+from spaces.enumerate.best_first import BestFirst
 from spaces.enumerate.board import Limits, Strategy
 from spaces.enumerate.events import Done, Event
 from spaces.enumerate.exhaustive import exhaustive
@@ -28,6 +29,7 @@ _strategies = Registry[Strategy](
     {
         "annealing": Annealing(opening=Stagewise()),
         "beam": Beam(),
+        "best-first": BestFirst(),
         "exhaustive": exhaustive,
         "reuse-analysis": ReuseAnalysis(),
         "freezing": Freezing(),
