@@ -61,6 +61,7 @@ REGISTERED = strategy_names()
 
 STRATEGIES = {
     "annealing": Annealing(steps=60),
+    "best-first": "best-first",
     "exhaustive": "exhaustive",
     "freezing": "freezing",
     "grouping": "grouping",
