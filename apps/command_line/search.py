@@ -219,8 +219,10 @@ def _proof(certificate: Certificate, best: Sequence[Found]) -> str:
     limit = f"no schedule of the space costs less than {bound:.4g}"
     if proven:
         return f"Proven: {limit}, and the first {proven} of the list are the cheapest."
-    share = (best[0].cost - bound) / best[0].cost if best[0].cost > 0 else math.nan
-    return f"Proven: {limit}" + (f", {share:.1%} below the first of the list." if share > 0 else ".")
+    cost = best[0].cost
+    if not 0 < cost < math.inf:
+        return f"Proven: {limit}."
+    return f"Proven: {limit}, {(cost - bound) / cost:.1%} below the first of the list."
 
 
 def show_ranking(done: Done, pipeline: Pipeline) -> None:

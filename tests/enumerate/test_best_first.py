@@ -48,12 +48,8 @@ MODELS = {
 
 SPACES = {
     "blur": lambda: ScheduleSpace(blur(), FOUR_CORES, FEW),
-    "two_outputs": lambda: ScheduleSpace(
-        two_outputs(), FOUR_CORES, FEW
-    ),
-    "row_sums": lambda: ScheduleSpace(
-        row_sums(), FOUR_CORES, attrs.evolve(FEW, root=("strips",))
-    ),
+    "two_outputs": lambda: ScheduleSpace(two_outputs(), FOUR_CORES, FEW),
+    "row_sums": lambda: ScheduleSpace(row_sums(), FOUR_CORES, attrs.evolve(FEW, root=("strips",))),
     "restricted": lambda: ScheduleSpace(
         blur(),
         FOUR_CORES,

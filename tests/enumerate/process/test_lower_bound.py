@@ -13,11 +13,13 @@ from apps.catalog import APPS
 from spaces import Options, PartialSchedule, ScheduleSpace
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
+from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.reuse import Prices, Reuse
+from spaces.cost.roofline import Roofline
 from spaces.cost.weighted import Weighted
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
-from tests.cpus import FOUR_CORES
+from tests.cpus import FOUR_CORES, ROUND_PEAKS
 from tests.enumerate.pipelines import blur, chain, row_sums, two_outputs
 from tests.enumerate.process.test_universes import UNIVERSES
 
@@ -25,8 +27,9 @@ CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
 
 
 def models(device: spaces.Device) -> list[CostModel]:
-    names = ("weighted", "reuse") if device is CPU else ("weighted",)
-    return [spaces.cost_model(name, device) for name in names]
+    if device is CPU:
+        return [Weighted(), Reuse.of(device), Roofline(device, ROUND_PEAKS)]
+    return [Weighted(), OccupancyModel.of(device), Roofline.of(device)]
 
 
 def cost_of(model: CostModel, space: ScheduleSpace, complete: PartialSchedule) -> float:
@@ -112,7 +115,7 @@ def test_bounds_rise_towards_schedules_by_hand(app: str, kind: str) -> None:
 )
 def test_no_completion_is_below_a_bound(universe: str) -> None:
     space = ScheduleSpace(*UNIVERSES[universe])
-    for model in (Weighted(), Reuse(FOUR_CORES)):
+    for model in (Weighted(), Reuse(FOUR_CORES), Roofline(FOUR_CORES, ROUND_PEAKS)):
         bounds: list[float] = []
 
         def least(partial: PartialSchedule, model=model, bounds=bounds, space=space) -> float:
