@@ -218,7 +218,8 @@ def _proof(certificate: Certificate, best: Sequence[Found]) -> str:
         return f"Proven: no schedule with another structure costs less than {which}."
     limit = f"no schedule of the space costs less than {bound:.4g}"
     if proven:
-        return f"Proven: {limit}, and the first {proven} of the list are the cheapest."
+        which = "first is" if proven == 1 else f"first {proven} are"
+        return f"Proven: {limit}. Of the list, the {which} certainly the cheapest."
     cost = best[0].cost
     if not 0 < cost < math.inf:
         return f"Proven: {limit}."

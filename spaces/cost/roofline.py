@@ -1,9 +1,9 @@
 """The roofline of a processor: peak arithmetic or memory bandwidth, whichever takes longer.
 
-Williams, Waterman and Patterson, "Roofline", CACM 2009: a loop takes at least its operations at the
-peak rate, and at least its bytes at the bandwidth. The ceilings below the roof count, too: lanes,
-cores or threads that a stage leaves idle lower the peak. The Funcs of a schedule run one after
-the other, those of a GPU kernel between its barriers, so that their times add up.
+A Func takes at least its operations at the peak rate, and at least its bytes at the bandwidth
+[W09]. The ceilings below the roof count, too: lanes, cores or threads that a stage leaves idle
+lower the peak. The Funcs of a schedule run one after the other, those of a GPU kernel between its
+barriers, so that their times add up.
 """
 
 from __future__ import annotations

@@ -43,6 +43,9 @@ class Annealing:
     the heat falls evenly to 0 over the steps. Other decisions stay as they are, as far as their
     options are still there.
 
+    It is for ``Options.expert`` and ``Options.everything``. It skips no dominated option; its
+    ``opening`` skips what :class:`Stagewise` skips.
+
     Attributes:
         start: a legal schedule of the space to start at.
         opening: the search of whole patterns before the first change; None for the ladder.

@@ -42,6 +42,9 @@ class Beam:
     splits a loop keeps its factor as a parameter, so the search scores all factors at once. It
     leaves out schedules that combine floats in another order than the algorithm.
 
+    It is for any options, as it reads only placements and storage from them. It skips no option
+    because others dominate it: of each move it keeps the cheapest schedules.
+
     Attributes:
         depth: the number of moves from the default schedule.
         width: the number of schedules that the search keeps after each move.

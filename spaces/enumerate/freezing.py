@@ -36,6 +36,9 @@ class Freezing:
     that of the first search with all consumers of the Func decided, and the same with the Func. So
     any cost model will do; [A21] reads the cost of each stage from its own model.
 
+    It is for ``Options.medium`` and pipelines of more than 30 Funcs. It skips the dominated options
+    that :class:`Stagewise` skips, and for a frozen Func all other options.
+
     Attributes:
         first: the search that decides all Funcs.
         second: the search that decides the open ones.

@@ -21,6 +21,7 @@ from spaces.enumerate.events import Certificate, Done
 from spaces.enumerate.structure import Structure
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, row_sums, two_outputs
+from tests.small_space import small_space
 
 FEW = Options(
     root=("strips", "serial"),
@@ -148,3 +149,13 @@ def test_a_search_that_is_cut_without_bounds_proves_nothing() -> None:
 def test_only_the_cheapest_of_schedules_apart_is_proven() -> None:
     done = found(of("blur"), Weighted(), Limits(top=3, apart=3))
     assert done.certificate == Certificate(done.best[0].cost, 1)
+
+
+def test_certain_movement_prunes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines of the output and of the image move in every schedule."""
+    space, model = small_space(blur(), FOUR_CORES), Reuse(FOUR_CORES)
+    moved = spaces.best(spaces.search(space, model, "exhaustive"))
+    monkeypatch.setattr(Reuse, "_certain_moves", lambda self, features, func: 0.0)
+    worked = spaces.best(spaces.search(space, model, "exhaustive"))
+    assert moved.best == worked.best
+    assert moved.structures * 2 < worked.structures

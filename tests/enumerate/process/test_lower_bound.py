@@ -32,6 +32,17 @@ def models(device: spaces.Device) -> list[CostModel]:
     return [Weighted(), OccupancyModel.of(device), Roofline.of(device)]
 
 
+SMALL_CACHES = attrs.evolve(FOUR_CORES, l1_bytes=128, l2_bytes=512, l3_bytes=4096)
+"""Caches that hold nothing of an image, so that lines move."""
+
+ALL_CPU_MODELS = (
+    Weighted(),
+    Reuse(FOUR_CORES),
+    Reuse(SMALL_CACHES),
+    Roofline(SMALL_CACHES, ROUND_PEAKS),
+)
+
+
 def cost_of(model: CostModel, space: ScheduleSpace, complete: PartialSchedule) -> float:
     """The cost of a complete schedule as a choice of its structure."""
     state = complete.state
@@ -115,7 +126,7 @@ def test_bounds_rise_towards_schedules_by_hand(app: str, kind: str) -> None:
 )
 def test_no_completion_is_below_a_bound(universe: str) -> None:
     space = ScheduleSpace(*UNIVERSES[universe])
-    for model in (Weighted(), Reuse(FOUR_CORES), Roofline(FOUR_CORES, ROUND_PEAKS)):
+    for model in ALL_CPU_MODELS:
         bounds: list[float] = []
 
         def least(partial: PartialSchedule, model=model, bounds=bounds, space=space) -> float:
