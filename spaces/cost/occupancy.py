@@ -84,8 +84,8 @@ class OccupancyModel:
         if its block has no shared memory, and the start of the kernel that has its name.
 
         More shared memory and other stages only lower the occupancy and the busy threads. Idle
-        multiprocessors, single threads and blocks only add to the cost. Without a limit if a time is
-        negative.
+        multiprocessors, single threads and blocks only add to the cost. Without a limit if a time
+        is negative.
         """
         if min(self.global_load, self.shared_load, self.latency, self.launch, self.block) < 0:
             return -np.inf

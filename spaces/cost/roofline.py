@@ -85,8 +85,9 @@ class Roofline:
         return seconds
 
     def _traffic(self, features: Features) -> Traffic:
-        is_cpu = isinstance(self.device, CpuDevice)
-        return Traffic(features, self.device.cache_line_bytes if is_cpu else _SECTOR_BYTES)
+        if isinstance(self.device, CpuDevice):
+            return Traffic(features, self.device.cache_line_bytes)
+        return Traffic(features, _SECTOR_BYTES)
 
     def _seconds(self, func: FuncFeatures, moved: SymbolicNumber) -> SymbolicNumber:
         """The longer one of the time to compute a Func and the time to move its bytes."""
