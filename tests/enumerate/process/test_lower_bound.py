@@ -6,6 +6,7 @@ import itertools
 import math
 
 import attrs
+import numpy as np
 import pytest
 
 import spaces
@@ -173,3 +174,18 @@ def test_models_without_a_bound() -> None:
     assert partial.bound(Weighted(arith=-1)) == -math.inf
     assert partial.bound(Reuse(FOUR_CORES, Prices(load=-1))) == -math.inf
     assert partial.bound(Weighted()) == 0
+
+
+def test_lines_of_an_image_with_several_readers_may_move_once() -> None:
+    """So neither of the readers counts them."""
+    pipeline, model = row_sums(), Reuse(FOUR_CORES)
+    found = Batch.of(pipeline, Schedule.default(pipeline)).features
+    unknown, alone, shared = (
+        float(np.min(model.least(attrs.evolve(found, readers=readers))))
+        for readers in (
+            {},
+            {"input": frozenset({"out"})},
+            {"input": frozenset({"out", "sums"})},
+        )
+    )
+    assert unknown <= shared < alone
