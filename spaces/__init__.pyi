@@ -337,6 +337,8 @@ from spaces.cost.batch import (
     BatchError as BatchError,
 )
 from spaces.cost.features import Features as Features
+from spaces.cost.roofline import Roofline as Roofline
+from spaces.constraints.devices.peaks import Peaks as Peaks
 from spaces.cost.registry import (
     cost_model as cost_model,
     cost_model_names as cost_model_names,
@@ -445,6 +447,7 @@ from spaces.enumerate.board import Limits as Limits
 from spaces.enumerate.annealing import Annealing as Annealing
 from spaces.enumerate.bandit import Bandit as Bandit
 from spaces.enumerate.beam import Beam as Beam
+from spaces.enumerate.best_first import BestFirst as BestFirst
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis as ReuseAnalysis
 from spaces.enumerate.freezing import Freezing as Freezing
 from spaces.enumerate.genetic.strategy import Genetic as Genetic
@@ -463,6 +466,7 @@ from spaces.enumerate.events import (
     Scored as Scored,
     Improved as Improved,
     Done as Done,
+    Certificate as Certificate,
     Found as Found,
 )
 

@@ -3,6 +3,7 @@
 from attrs import evolve
 
 from spaces.constraints.devices.device import CpuDevice
+from spaces.constraints.devices.peaks import Peaks
 
 FOUR_CORES = CpuDevice(
     name="cpu",
@@ -14,4 +15,7 @@ FOUR_CORES = CpuDevice(
     cache_line_bytes=64,
     vector_bits=256,
 )
+ROUND_PEAKS = Peaks(product="none", operations_per_second=64e9, bytes_per_second=32e9)
+"""Rates with which tests calculate by hand."""
+
 ONE_CORE = evolve(FOUR_CORES, cores=1, l3_bytes=4 << 20)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+import attrs
 import numpy as np
 import pytest
 
@@ -17,6 +18,8 @@ from spaces.contracts.tuning_strategies import TuningStrategyContract
 from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.bandit import Bandit
 from spaces.enumerate.beam import Beam
+from spaces.enumerate.best_first import BestFirst
+from spaces.enumerate.events import Certificate, Done
 from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.freezing import Freezing
 from spaces.enumerate.genetic.strategy import Genetic
@@ -39,6 +42,11 @@ from spaces.tuning.trial import Proposal
 class TestExhaustive(StrategyContract):
     def strategy(self):
         return exhaustive
+
+
+class TestBestFirst(StrategyContract):
+    def strategy(self):
+        return BestFirst()
 
 
 class TestStagewise(StrategyContract):
@@ -196,6 +204,20 @@ class _Stale(StrategyContract):
         return lambda space, model, limits: iter(list(Stagewise()(space, model, limits))[:-1])
 
 
+class _Boastful(StrategyContract):
+    """Says of what it finds that nothing is cheaper."""
+
+    def strategy(self):
+        def boast(space, model, limits):
+            for event in Stagewise()(space, model, limits):
+                if isinstance(event, Done):
+                    proven = Certificate(event.best[0].cost, len(event.best))
+                    event = attrs.evolve(event, certificate=proven)
+                yield event
+
+        return boast
+
+
 class _Torn(PatternContract):
     name = "strips"
 
@@ -225,8 +247,10 @@ class _Stubborn(TuningStrategyContract):
                       "test_numbers_cost_what_parameters_cost"}),
         (_Stale, {"test_a_search_ends_with_its_best",
                   "test_what_it_finds_is_legal_and_costs_what_it_says",
+                  "test_its_certificate_is_true",
                   "test_it_keeps_its_time_and_hands_over_something",
                   "test_it_stops_after_so_many_structures"}),
+        (_Boastful, {"test_its_certificate_is_true"}),
         (_Torn, {"test_it_fits_every_stage_or_gives_none"}),
         (_Stubborn, {"test_what_it_proposes_is_legal", "test_it_proposes_nothing_twice",
                      "test_the_same_results_give_the_same_proposals"}),

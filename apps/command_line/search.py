@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
+import attrs
 import numpy as np
 import typer
 from numpy.typing import NDArray
@@ -26,7 +27,15 @@ from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.events import Done, Event, Expanded, Found, Improved, Scored
+from spaces.enumerate.events import (
+    Certificate,
+    Done,
+    Event,
+    Expanded,
+    Found,
+    Improved,
+    Scored,
+)
 from spaces.enumerate.optuna_search import OptunaUnavailableError
 from spaces.enumerate.strategies import UnknownStrategyError, default_strategy
 from spaces.enumerate.strategies import search as search_space
@@ -123,7 +132,9 @@ def search(
         report = {
             "app": app, "device": device, "cost": cost, "strategy": strategy, "seed": seed,
             "structures": done.structures, "choices": done.choices, "complete": done.complete,
-            "interrupted": events.interrupted, "schedules": found,
+            "interrupted": events.interrupted,
+            "certificate": done.certificate and attrs.asdict(done.certificate),
+            "schedules": found,
         }  # fmt: skip
         line(json.dumps(report, indent=2))
     else:
@@ -195,7 +206,25 @@ def show_found(done: Done, pipeline: Pipeline) -> None:
     """Prints the result of a search, best first."""
     ending = "" if done.complete else ", stopped before its end"
     line(f"{done.structures:,} structures, {done.choices:,} choices of tile sizes scored{ending}")
+    if done.certificate is not None:
+        line(_proof(done.certificate, done.best))
     show_ranking(done, pipeline)
+
+
+def _proof(certificate: Certificate, best: Sequence[Found]) -> str:
+    """A sentence that says how near the best schedules are to the cheapest ones."""
+    proven, bound = certificate.proven, certificate.bound
+    if proven == len(best):
+        which = "this one" if proven == 1 else f"these {proven}"
+        return f"Proven: no schedule with another structure costs less than {which}."
+    limit = f"no schedule of the space costs less than {bound:.4g}"
+    if proven:
+        which = "first is" if proven == 1 else f"first {proven} are"
+        return f"Proven: {limit}. Of the list, the {which} certainly the cheapest."
+    cost = best[0].cost
+    if not 0 < cost < math.inf:
+        return f"Proven: {limit}."
+    return f"Proven: {limit}, {(cost - bound) / cost:.1%} below the first of the list."
 
 
 def show_ranking(done: Done, pipeline: Pipeline) -> None:

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from time import monotonic
 
+import numpy as np
+
 from spaces.constraints.devices.device import device
 from spaces.contracts.examples import blur
 from spaces.cost.batch import Batch
+from spaces.cost.model import CostModel
 from spaces.cost.registry import cost_model
+from spaces.enumerate.apart import bare
 from spaces.enumerate.board import Limits, Strategy
 from spaces.enumerate.events import Done, Event, Improved, Scored
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import search
+from spaces.model.schedules.schedule import Schedule
+
+CUT = 4
+"""After so many structures, a search has not looked at most of the space of a test."""
 
 LATE = 2.0
 """Seconds by which a search may miss its time limit on a busy machine; it should be half of one."""
+
+ROUNDING = 1e-9
+"""By how much of it two sums of the same cost may differ."""
 
 
 class StrategyContract:
@@ -69,6 +80,24 @@ class StrategyContract:
         limits = Limits(seed=3)
         assert self.events(limits) == self.events(limits), "A seed gives one stream of events."
 
+    def test_its_certificate_is_true(self) -> None:
+        space = self.space()
+        found = [self.done(Limits(top=3)), self.done(Limits(top=3, structures=CUT))]
+        certified = [done for done in found if done.certificate is not None]
+        costs = _least_costs(space, cost_model("weighted", space.device)) if certified else []
+        for done in certified:
+            certificate = done.certificate
+            assert certificate is not None
+            assert certificate.bound <= costs[0] * (1 + ROUNDING), (
+                f"It says that no schedule costs less than {certificate.bound}; one costs "
+                f"{costs[0]}."
+            )
+            proven = [one.cost for one in done.best[: certificate.proven]]
+            cheapest = costs[: certificate.proven]
+            assert np.allclose(proven, cheapest, rtol=ROUNDING), (
+                f"It says that {proven} are the least costs; these are {cheapest}."
+            )
+
     def test_it_keeps_its_time_and_hands_over_something(self) -> None:
         began = monotonic()
         done = self.done(Limits(seconds=0.0))
@@ -78,3 +107,14 @@ class StrategyContract:
     def test_it_stops_after_so_many_structures(self) -> None:
         done = self.done(Limits(structures=3))
         assert done.structures <= 3, f"It scores {done.structures} structures instead of 3."
+
+
+def _least_costs(space: ScheduleSpace, model: CostModel) -> list[float]:
+    """The cost of the cheapest legal choice of each structure of a space, the least one first."""
+    costs: dict[Schedule, float] = {}
+    for structure in space.structures():
+        batch = Batch.of(space.pipeline, structure.schedule, structure.columns)
+        legal = np.where(space.legal(structure), model.cost(batch), np.inf)
+        key = bare(structure.schedule)
+        costs[key] = min(costs.get(key, np.inf), float(legal.min()))
+    return sorted(costs.values())

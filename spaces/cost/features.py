@@ -197,6 +197,11 @@ class KernelFeatures:
 class Features:
     """Everything counted about one structure: its computed Funcs, producers first, and its GPU
     kernels.
+
+    Attributes:
+        is_image: which buffers are images, by name; in a half-decided schedule, open Funcs are.
+        readers: for a lower bound, which Funcs may read each image of the pipeline in a completion;
+            without an entry for open Funcs. Else empty.
     """
 
     pipeline: Pipeline
@@ -204,6 +209,7 @@ class Features:
     funcs: tuple[FuncFeatures, ...]
     kernels: tuple[KernelFeatures, ...]
     is_image: Mapping[str, bool] = field(eq=False)
+    readers: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
 
     def func(self, name: str) -> FuncFeatures:
         """The features of one computed Func.

@@ -12,7 +12,7 @@ the time of a single thread.
 from __future__ import annotations
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device, GpuDevice
@@ -79,13 +79,43 @@ class OccupancyModel:
                 cost = cost + self._on_host(features, stage)
         return cost
 
+    def least(self, features: Features) -> SymbolicNumber:
+        """Arithmetic, loads of images and stores of each stage, with as many busy threads as it has
+        if its block has no shared memory, and the start of the kernel that has its name.
+
+        More shared memory and other stages only lower the occupancy and the busy threads. Idle
+        multiprocessors, single threads and blocks only add to the cost. Without a limit if a time
+        is negative.
+        """
+        if min(self.global_load, self.shared_load, self.latency, self.launch, self.block) < 0:
+            return -np.inf
+        cost: SymbolicNumber = 0.0
+        for stage in features.stages:
+            if kernel_of(stage) is None:
+                cost = cost + self._on_host(features, stage)
+                continue
+            threads = stage_threads(stage)
+            fraction = self._fraction(threads, 0)
+            busy = np.maximum(fraction, 1e-9) * self._active_threads(fraction, threads)
+            images = tuple(a for a in stage.work.accesses if a.buffer in features.readers)
+            work = evolve(stage, work=evolve(stage.work, accesses=images))
+            moved = self._loads(features, work) + self._stores(features, stage)
+            operations = stage.points * max(stage.work.operations.total, 1)
+            cost = cost + (operations + moved) / busy
+            if kernel_of(stage) == (stage.func, stage.index):
+                cost = cost + self.launch * self.device.sm_count
+        return cost
+
     def occupancy(self, kernel: KernelFeatures, threads: SymbolicNumber) -> SymbolicNumber:
         """Occupancy, 0 to 1, while a stage of ``threads`` threads a block runs in ``kernel``."""
+        return self._fraction(threads, kernel.shared_bytes)
+
+    def _fraction(self, threads: SymbolicNumber, shared_bytes: SymbolicNumber) -> SymbolicNumber:
         registers = np.minimum(
             min(self.registers_per_thread, self.device.max_registers_per_thread),
             self.device.registers_per_sm // np.maximum(threads, 1),
         )
-        return occupancy_fractions(self.device, threads, registers, kernel.shared_bytes)
+        return occupancy_fractions(self.device, threads, registers, shared_bytes)
 
     def _group(self, features: Features, kernel: KernelFeatures) -> SymbolicNumber:
         arithmetic: SymbolicNumber = 0.0
@@ -139,7 +169,7 @@ class OccupancyModel:
         cost: SymbolicNumber = 0.0
         for access in stage.work.accesses:
             loads = stage.points * access.reads
-            kinds = _kinds_around_storage(features, access.buffer)
+            kinds = kinds_around_storage(features, access.buffer)
             if LoopKind.GPU_THREAD in kinds:
                 continue  # kept in registers
             if LoopKind.GPU_BLOCK in kinds:
@@ -151,7 +181,7 @@ class OccupancyModel:
 
     def _stores(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """The cost of stores for other kernels: one transaction for the threads of a warp."""
-        if _kinds_around_storage(features, stage.func):
+        if kinds_around_storage(features, stage.func):
             return 0.0
         return stage.points * self.global_load / self.device.warp_threads
 
@@ -191,7 +221,7 @@ def kernel_of(stage: StageFeatures) -> tuple[str, int] | None:
     return None
 
 
-def _kinds_around_storage(features: Features, buffer: str) -> frozenset[LoopKind]:
+def kinds_around_storage(features: Features, buffer: str) -> frozenset[LoopKind]:
     """The kinds of the loops around the storage of a buffer; empty for global memory."""
     if features.is_image[buffer]:
         return frozenset()

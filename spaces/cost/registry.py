@@ -9,6 +9,7 @@ from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.cost.model import CostFunction, CostModel, FunctionModel
 from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.reuse import Reuse
+from spaces.cost.roofline import Roofline
 from spaces.cost.weighted import Weighted
 from spaces.model.registry import Registry
 from spaces.model.suggestions import suggestion
@@ -28,7 +29,12 @@ def _weighted(device: Device) -> CostModel:
 _factories = Registry[Factory](
     "spaces.cost_models",
     "Cost model",
-    {"weighted": _weighted, "reuse": Reuse.of, "occupancy": OccupancyModel.of},
+    {
+        "weighted": _weighted,
+        "reuse": Reuse.of,
+        "occupancy": OccupancyModel.of,
+        "roofline": Roofline.of,
+    },
     "a function from a device to a cost model",
 )
 

@@ -10,12 +10,12 @@ them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import attrs
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device
@@ -31,7 +31,7 @@ from spaces.cost.features import (
     volume,
 )
 from spaces.cost.price_fit import fitted_prices
-from spaces.cost.traffic import Footprint, LoopKey, Traffic, moving_loops
+from spaces.cost.traffic import Footprint, LoopKey, Traffic, moving_loops, resident, touched
 from spaces.cost.training import PricedRun
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.schedules.domain_order import LoopKind
@@ -170,24 +170,42 @@ class Reuse:
         return attrs.evolve(self, prices=fitted_prices(runs, self.prices, price))
 
     def least(self, features: Features) -> SymbolicNumber:
-        """Cycles of stages, allocations and parallel loops: those of :meth:`price` without the
-        movement between caches.
+        """Cycles of stages, allocations, parallel loops, and of the movement that is certain.
 
-        Each of these is a sum over Funcs of what their own loops, reads and operations say, but for
-        parallel loops that stages share: they cost as much as for the stage with the most
-        iterations, so not less than for the stage that gives a loop its name. The movement is not
-        negative. Without a limit if a price is negative.
+        Each of the first three is a sum over Funcs of what their own loops, reads and operations
+        say, but for parallel loops that stages share: they cost as much as for the stage with the
+        most iterations, so not less than for the stage that gives a loop its name. A Func moves its
+        own lines (:meth:`Traffic.least`), and those of images that no other Func reads: stages that
+        read the same lines in a loop may move them once. Other movement is not negative. Without a
+        limit if a price is negative.
         """
         if min(attrs.astuple(self.prices)) < 0:
             return -np.inf
         cycles: SymbolicNumber = 0.0
         for func in features.funcs:
             cycles = self._with_work(cycles, features, func)
+            cycles = cycles + self._certain_moves(evolve(features, funcs=(func,)), func)
             for stage in func.stages:
                 for loop in stage.own:
                     names_it = loop.key[:2] == (stage.func, stage.index)
                     if names_it and loop.kind is LoopKind.PARALLEL:
                         cycles = cycles + self._tasks(loop.runs / _once(loop), loop.runs)
+        return cycles
+
+    def _certain_moves(self, features: Features, func: FuncFeatures) -> SymbolicNumber:
+        """Cycles to move lines that are not less however other Funcs are scheduled."""
+        traffic = Traffic(features, self.device.cache_line_bytes)
+        alone = [name for name, readers in features.readers.items() if readers == {func.name}]
+        stages = [s for s in func.stages if s.loops and not s.work.is_undefined]
+        cycles: SymbolicNumber = 0.0
+        for buffer in (func.name, *alone):
+            for capacity, price in self._caches():
+                most: SymbolicNumber = 0.0  # stages of a fused loop may move the lines together
+                for stage in stages:
+                    if buffer in touched(stage):
+                        body = traffic.least(stage, buffer, capacity, price) / self._speedup(stage)
+                        most = np.maximum(most, 2 * body if buffer == func.name else body)
+                cycles = cycles + most
         return cycles
 
     def _with_work(
@@ -360,10 +378,16 @@ class Reuse:
 
     def _memory(self, features: Features) -> SymbolicNumber:
         """Cycles to move lines to the first-level cache, and out again."""
-        device, prices = self.device, self.prices
-        traffic = Traffic(features, device.cache_line_bytes)
+        traffic = Traffic(features, self.device.cache_line_bytes)
         movements = _movements(features)
         cycles: SymbolicNumber = 0.0
+        for capacity, price in self._caches():
+            cycles = cycles + self._moves(traffic, movements, capacity, price)
+        return cycles
+
+    def _caches(self) -> Iterator[tuple[int, Callable[[Footprint], SymbolicNumber]]]:
+        """The bytes of each cache of a core, with what it costs to move a footprint there."""
+        device, prices = self.device, self.prices
         for capacity, line, row in (
             (device.l1_bytes, prices.line_from_l2, 0.0),
             (device.l2_bytes, prices.line_from_l3, prices.row),
@@ -373,8 +397,7 @@ class Reuse:
             def price(body: Footprint, line: float = line, row: float = row) -> SymbolicNumber:
                 return body.lines * line + body.rows * row
 
-            cycles = cycles + self._moves(traffic, movements, capacity, price)
-        return cycles
+            yield capacity, price
 
     def _moves(
         self,
@@ -474,29 +497,24 @@ class _Movement:
 
 def _movements(features: Features) -> list[_Movement]:
     """What the stages move; a stage without loops moves nothing."""
-    touched = [
+    moving = [
         (stage, buffer, moving_loops(stage))
         for stage in features.stages
         if stage.loops and not stage.work.is_undefined
-        for buffer in _touched(stage)
+        for buffer in touched(stage)
     ]
     sharing = Counter(
-        _shared(stage, buffer, loop) for stage, buffer, loops in touched for loop in loops
+        _shared(stage, buffer, loop) for stage, buffer, loops in moving for loop in loops
     )
     return [
         _Movement(
             stage,
             buffer,
-            _resident(features, buffer, buffer == stage.func),
+            resident(features, buffer, buffer == stage.func),
             tuple(_place(sharing, stage, buffer, loop) for loop in loops),
         )
-        for stage, buffer, loops in touched
+        for stage, buffer, loops in moving
     ]
-
-
-def _touched(stage: StageFeatures) -> tuple[str, ...]:
-    """The buffers that a stage reads, and its own Func, each once."""
-    return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
 
 
 def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> _Place:
@@ -517,16 +535,3 @@ def _place(
 def _once(loop: LoopFeatures) -> SymbolicNumber:
     """The trips of a loop, at least one: a loop that seldom runs has less than one on average."""
     return np.maximum(loop.trips, 1)
-
-
-def _resident(features: Features, buffer: str, is_written: bool) -> int:
-    """The loop depth at which a cache that holds the body also holds the whole buffer; -1 for
-    images and outputs, which come from outside and leave.
-
-    A stage reads values that were computed inside the loops around the computation. It writes to
-    storage that is in the cache if the cache holds the whole storage.
-    """
-    if features.is_image[buffer] or features.func(buffer).is_output:
-        return -1
-    func = features.func(buffer)
-    return func.store_depth if is_written else func.depth

@@ -218,6 +218,38 @@ class Traffic:
                 runs = stage.loops[depth - 1].runs if depth else 1
                 yield depth, here, runs * price(self._in_pieces(stage, buffer, depth))
 
+    def least(
+        self,
+        stage: StageFeatures,
+        buffer: str,
+        capacity: int,
+        price: Callable[[Footprint], SymbolicNumber],
+    ) -> SymbolicNumber:
+        """What :meth:`moves` costs at least in every schedule with the Funcs of ``features``, as
+        those of a lower bound are: 0 for a buffer that is not known to be there.
+
+        The loop that fits is not further out than the loop that would fit if the stage touched
+        nothing but its own Func and images: other stages and buffers only add to a working set. In
+        a loop of a consumer, its own part is at least what one visit of the stage requires. So the
+        cost is that of one of the loops from there inwards, and no row is in pieces.
+        """
+        features, ends = self.features, len(stage.loops)
+        known = [b for b in touched(stage) if b == stage.func or b in features.readers]
+        if buffer not in known:
+            return 0.0
+        fitting: SymbolicNumber = 0
+        fits: SymbolicNumber = False
+        for depth in range(ends + 1):
+            lines = sum(self.regions.footprint(stage, one, depth).lines for one in known)
+            fits = fits | (lines * self.line_bytes <= capacity)
+            fitting = fitting + np.logical_not(fits)
+        least: SymbolicNumber = np.inf
+        for depth in range(ends + 1):
+            runs = stage.loops[depth - 1].runs if depth else 1
+            body = runs * price(self.regions.footprint(stage, buffer, depth))
+            least = np.minimum(least, np.where(depth >= fitting - 1, body, np.inf))
+        return np.where(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
+
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
         """The footprint at a depth; a row that the loops inside take up again and again counts as
         often, unless it is one of few that the prefetcher remembers.
@@ -228,6 +260,24 @@ class Traffic:
             piece.rows > STREAMS, np.maximum(1, whole.length / np.maximum(piece.length, 1)), 1
         )
         return evolve(whole, rows=whole.rows * pieces)
+
+
+def touched(stage: StageFeatures) -> tuple[str, ...]:
+    """The buffers that a stage reads, and its own Func, each once."""
+    return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
+
+
+def resident(features: Features, buffer: str, is_written: bool) -> int:
+    """The loop depth at which a cache that holds the body also holds the whole buffer; -1 for
+    images and outputs, which come from outside and leave.
+
+    A stage reads values that were computed inside the loops around the computation. It writes to
+    storage that is in the cache if the cache holds the whole storage.
+    """
+    if features.is_image[buffer] or features.func(buffer).is_output:
+        return -1
+    func = features.func(buffer)
+    return func.store_depth if is_written else func.depth
 
 
 def moving_loops(stage: StageFeatures) -> tuple[LoopKey, ...]:

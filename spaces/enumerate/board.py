@@ -15,7 +15,7 @@ from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import CostModel
 from spaces.enumerate.apart import apart, bare
 from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.events import Done, Event, Found, Improved, Scored
+from spaces.enumerate.events import Certificate, Done, Event, Found, Improved, Scored
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given, shown_number
@@ -185,8 +185,26 @@ class Board:
         """The best schedules so far, cheapest first."""
         return heapq.nsmallest(self.limits.top, self._best.values(), key=lambda f: f.cost)
 
-    def done(self, space: ScheduleSpace, complete: bool) -> Done:
+    def certificate(self, left: float) -> Certificate | None:
+        """What is proven once every schedule that the search left out costs at least ``left``, or
+        more than :attr:`worst` when it was left out.
+        """
+        costs = [found.cost for found in self.best]
+        if left == -np.inf or not costs:
+            return None
+        proven = sum(cost <= left for cost in costs)
+        # A schedule that two others keep away may belong to the best once one of these has left.
+        kept = proven if self.limits.apart == 1 else min(proven, 1)
+        return Certificate(min(left, costs[0]), kept)
+
+    def done(self, space: ScheduleSpace, complete: bool, left: float = -np.inf) -> Done:
         """The last event.
+
+        Args:
+            space: the space.
+            complete: whether the search finished before its limits.
+            left: a cost that no schedule is below which the search left out for another reason
+                than that it costs more than :attr:`worst`.
 
         Raises:
             EmptySpaceError: the search found no legal schedule, or none has a finite cost.
@@ -208,4 +226,6 @@ class Board:
                 + ("" if complete else " within its time")
                 + "; widen the options (explain_empty says which), or give the search more time."
             )
-        return Done(tuple(self.best), self.structures, self.choices, complete)
+        return Done(
+            tuple(self.best), self.structures, self.choices, complete, self.certificate(left)
+        )

@@ -70,6 +70,21 @@ class Improved:
 
 
 @frozen
+class Certificate:
+    """What a search proves about all schedules of its space. Costs are those of choices of a
+    structure, at the estimates.
+
+    Attributes:
+        bound: no schedule of the space costs less.
+        proven: so many of the best schedules are certainly the cheapest ones: whatever costs less
+            than the last of them differs from one of them only in split factors.
+    """
+
+    bound: float
+    proven: int
+
+
+@frozen
 class Done:
     """The end of a search.
 
@@ -78,12 +93,14 @@ class Done:
         structures: the number of structures with a cost.
         choices: the number of choices of tile sizes with a cost.
         complete: whether the search finished before its time limit.
+        certificate: what the search proves; None if it proves nothing.
     """
 
     best: tuple[Found, ...]
     structures: int
     choices: int
     complete: bool
+    certificate: Certificate | None = None
 
 
 @frozen

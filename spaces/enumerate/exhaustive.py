@@ -21,13 +21,13 @@ from spaces.model.deadline import OutOfTime
 
 
 def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-    """Scores every choice of every structure: for spaces of up to some thousand structures.
+    """Scores every choice of every structure: for spaces of up to some thousand structures, as
+    ``Options.small`` makes of few Funcs.
 
     Each structure is one step. The search scores a large lattice part by part. With a
     :class:`~spaces.cost.model.BoundedModel`, it prunes partial schedules whose lower bound is above
-    the worst cost that it keeps. The result is the same: no completion would be kept.
-
-    It is for :meth:`Options.small` and pipelines of few Funcs, and skips no option as dominated.
+    the worst cost that it keeps. The result is the same: no completion would be kept. So it skips
+    no option because others dominate it, and a complete search certifies its best schedules.
     """
     board = Board(limits)
     yield from incumbents(space, model, board)
@@ -46,20 +46,31 @@ def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterat
             if structure is None:
                 break
             yield Expanded(number, 0, "structure")
-            board.considered += 1
-            is_legal = False
-            for found in board.deadline.each(_cheapest_of_parts(space, model, board, structure)):
-                if found is not None:
-                    board.legal += not is_legal
-                    is_legal = True
-                    yield board.scored
-                    yield from board.offer(found)
+            yield from scored(space, model, board, structure)
     except OutOfTime:
         yield board.done(space, complete=False)
         return
     if board.pruned:
         yield board.scored
-    yield board.done(space, complete=True)
+    yield board.done(space, complete=True, left=math.inf)
+
+
+def scored(
+    space: ScheduleSpace, model: CostModel, board: Board, structure: Structure
+) -> Iterator[Event]:
+    """Scores all choices of a structure, and offers the cheapest legal one of each part.
+
+    Raises:
+        OutOfTime: a limit of the search is reached.
+    """
+    board.considered += 1
+    is_legal = False
+    for found in board.deadline.each(_cheapest_of_parts(space, model, board, structure)):
+        if found is not None:
+            board.legal += not is_legal
+            is_legal = True
+            yield board.scored
+            yield from board.offer(found)
 
 
 def _cheapest_of_parts(

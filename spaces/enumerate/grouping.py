@@ -114,6 +114,10 @@ class Grouping:
     group has the tile size that is cheapest for the group alone. Restrictions and further sizes of
     the space are asked of whole schedules only.
 
+    It is for ``Options.medium`` of CPUs and ``Options.small`` of GPUs; of larger spaces it searches
+    this part. It skips windows that slide, as all compute levels but inline, root and the tile of a
+    group, and on a GPU tiles outside the limits of [S20] 4.2.
+
     Attributes:
         trivial: the most operations of a Func with a single load that is always inlined.
         nests: whether members of groups on a GPU may move into the threads of their consumers.

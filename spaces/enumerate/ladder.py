@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 
 from attrs import frozen
 
@@ -29,6 +30,9 @@ from spaces.model.schedules.schedule import INLINE, ROOT, Schedule
 
 PRICING = 0.2
 """Seconds after the time limit in which to price the first legal schedule."""
+
+NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
+"""Those of a schedule without parameters."""
 
 SHARE = 0.125
 """The share of the time limit of a search in which to climb the ladder."""
@@ -78,12 +82,19 @@ def filled(partial: PartialSchedule, numbers: Mapping[str, int], rung: Rung) -> 
     """The schedule that follows from a half-decided one with some numbers: the rung decides the
     other Funcs and numbers.
     """
+    return bind(*_choice(partial, numbers, rung))
+
+
+def _choice(
+    partial: PartialSchedule, numbers: Mapping[str, int], rung: Rung
+) -> tuple[Schedule, dict[str, int]]:
+    """The structure that follows from a half-decided schedule, and the numbers of its factors."""
     while not partial.state.has_structure:
         ask_clock()
         partial = partial.take(rung.option(partial))
     menus = partial.state.open_menus
     chosen = {name: rung.number(menu) for name, menu in menus.items()}
-    return bind(partial.schedule, {**chosen, **numbers})
+    return partial.schedule, {**chosen, **numbers}
 
 
 def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
@@ -91,20 +102,20 @@ def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
     :data:`SHARE` of the time limit. The first one has an infinite cost if there is no time to price
     it. Offers none if the restrictions name loops that patterns lack.
     """
-    for schedule in _climbed(space, board):
-        yield from offered(space, model, board, schedule)
+    for structure, numbers in _climbed(space, board):
+        yield from offered(space, model, board, structure, numbers)
 
 
 def first_incumbent(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
     """Offers the first legal schedule of the ladder, as :func:`incumbents` does: for searches that
     soon find better ones.
     """
-    for schedule in islice(_climbed(space, board), 1):
-        yield from offered(space, model, board, schedule)
+    for structure, numbers in islice(_climbed(space, board), 1):
+        yield from offered(space, model, board, structure, numbers)
 
 
-def _climbed(space: ScheduleSpace, board: Board) -> Iterator[Schedule]:
-    """The legal schedules of the ladder."""
+def _climbed(space: ScheduleSpace, board: Board) -> Iterator[tuple[Schedule, dict[str, int]]]:
+    """The legal schedules of the ladder, as structures with numbers."""
     seen: set[Schedule] = set()
     try:
         space = space.of_patterns
@@ -114,31 +125,45 @@ def _climbed(space: ScheduleSpace, board: Board) -> Iterator[Schedule]:
         limit = board.until(SHARE) if board.has_schedule else NO_DEADLINE
         try:
             with limit.kept():
-                schedule = filled(space.start(), {}, rung)
+                structure, numbers = _choice(space.start(), {}, rung)
+                schedule = bind(structure, numbers)
                 if schedule in seen or not space.verdict(schedule):
                     continue
                 seen.add(schedule)
         except OutOfTime:
             return
-        yield schedule
+        yield structure, numbers
 
 
 def offered(
-    space: ScheduleSpace, model: CostModel, board: Board, schedule: Schedule
+    space: ScheduleSpace,
+    model: CostModel,
+    board: Board,
+    structure: Schedule,
+    numbers: Mapping[str, int] = NO_NUMBERS,
 ) -> Iterator[Event]:
-    """Offers a legal schedule, with a cost if there is time to price it."""
+    """Offers a legal schedule, a choice of a structure, with a cost if there is time to price it.
+    So it costs what a search that scores all choices says, and the two compare.
+    """
+    schedule = bind(structure, numbers)
     try:
         with board.deadline.later(PRICING).kept():
-            cost = priced(space, model, board, schedule)
+            cost = priced(space, model, board, structure, numbers)
     except OutOfTime:
         yield from board.hold(schedule)
     else:
         yield from board.offer(Found(cost, schedule))
 
 
-def priced(space: ScheduleSpace, model: CostModel, board: Board, schedule: Schedule) -> float:
-    """The cost of one schedule with numbers; infinity if it has no loop nest."""
+def priced(
+    space: ScheduleSpace,
+    model: CostModel,
+    board: Board,
+    structure: Schedule,
+    numbers: Mapping[str, int] = NO_NUMBERS,
+) -> float:
+    """The cost of one choice of a structure; infinity if it has no loop nest."""
     try:
-        return float(board.price(model, Batch.of(space.pipeline, schedule)))
+        return float(board.price(model, Batch.of(space.pipeline, structure, numbers)))
     except UnboundedError:
         return float("inf")

@@ -304,7 +304,7 @@ class ScheduleSpace:
             elif not keeps(partial):
                 continue
             elif partial.state.has_structure:
-                yield _structure(partial.state)
+                yield structure_of(partial.state)
             else:
                 stack.append(map(partial.take, partial.options))
 
@@ -633,7 +633,7 @@ class ScheduleSpace:
             state = self.way_to(schedule)[-1].state
         except ValueError:
             return None
-        structure = _structure(state)
+        structure = structure_of(state)
         own = bind(structure.schedule, state.numbers)
         if not self.judged.verdict(schedule) or not self.verdict(own):
             return None
@@ -667,7 +667,7 @@ def _difference(wanted: FormParts, reached: FormParts) -> str:
     )
 
 
-def _structure(state: ProcessState) -> Structure:
+def structure_of(state: ProcessState) -> Structure:
     """The structure of a state in which at most factors are open."""
     schedule = Schedule(state.entries, state.pipeline.derivations)
     return Structure(schedule, {name: state.menus[name] for name in parameters(schedule)})

@@ -34,7 +34,12 @@ from spaces.model.deadline import OutOfTime
 
 @frozen(kw_only=True)
 class Stagewise:
-    """Stage-by-stage search of the whole patterns of a space (``ScheduleSpace.of_patterns``).
+    """Stage-by-stage search of the whole patterns of a space (``ScheduleSpace.of_patterns``): for
+    ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part.
+
+    It skips what [S19] section 3 shows to be dominated: stores between the compute level and the
+    outermost one, and compute levels inside vectors. Of the half-decided schedules it keeps the
+    cheapest.
 
     It is for :meth:`Options.small` and :meth:`Options.medium`. By [S19] section 3 it skips stores
     between the compute level and the outermost one, but for the next one, and it skips compute

@@ -10,6 +10,7 @@ from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.bandit import Bandit
 from spaces.enumerate.beam import Beam
+from spaces.enumerate.best_first import BestFirst
 from spaces.enumerate.board import Limits, Strategy
 from spaces.enumerate.events import Done, Event
 from spaces.enumerate.exhaustive import exhaustive
@@ -35,6 +36,7 @@ _strategies = Registry[Strategy](
         "annealing": Annealing(opening=Stagewise()),
         "bandit": Bandit(),
         "beam": Beam(),
+        "best-first": BestFirst(),
         "exhaustive": exhaustive,
         "reuse-analysis": ReuseAnalysis(),
         "freezing": Freezing(),

@@ -6,8 +6,12 @@ import sys
 
 import pytest
 
+from apps.catalog import APPS
 from apps.command_line import count
 from apps.command_line.count import any_digits
+from apps.command_line.search import show_found
+from spaces.enumerate.events import Certificate, Done, Found
+from spaces.model.schedules.schedule import Schedule
 from tests.apps.command_line import spaces
 
 SMALL = ("--options", "small")
@@ -45,7 +49,35 @@ def test_search_is_reproducible_and_sorted():
     assert len(costs) == 3
     assert costs == sorted(costs)
     assert report["complete"] is True
+    assert report["certificate"] == {"bound": costs[0], "proven": 3}
     assert spaces(*arguments)[0] == out
+
+
+@pytest.mark.parametrize(
+    ("certificate", "sentence"),
+    [
+        (
+            Certificate(8.0, 2),
+            "no schedule with another structure costs less than these 2.",
+        ),
+        (
+            Certificate(8.0, 1),
+            "costs less than 8. Of the list, the first is certainly the cheapest.",
+        ),
+        (
+            Certificate(6.0, 0),
+            "no schedule of the space costs less than 6, 25.0% below the first",
+        ),
+        (None, ""),
+    ],
+)
+def test_search_says_what_it_proves(certificate, sentence, capsys):
+    pipeline = APPS["toy_sum"].pipeline()
+    found = tuple(Found(cost, Schedule.default(pipeline)) for cost in (8.0, 9.0))
+    show_found(Done(found, 2, 2, certificate is not None, certificate), pipeline)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ("Proven" in shown) == bool(sentence)
+    assert sentence in shown
 
 
 def test_search_takes_a_cost_model_of_the_users(tmp_path):

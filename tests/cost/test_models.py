@@ -17,6 +17,7 @@ from spaces.cost.registry import (
     register_cost_model,
 )
 from spaces.cost.reuse import Reuse
+from spaces.cost.roofline import Roofline
 from spaces.cost.weighted import Groups, Weighted, groups
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -24,7 +25,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.functions import cos, sin, sqrt
 from spaces.model.schedules.schedule import Schedule
-from tests.cpus import FOUR_CORES
+from tests.cpus import FOUR_CORES, ROUND_PEAKS
 
 REGISTERED = cost_model_names()
 """The models of the library, before any test registers one."""
@@ -49,6 +50,16 @@ class TestOccupancy(CostModelContract):
         return [(pipe, gpu_tiled(pipe))]
 
 
+class TestRoofline(CostModelContract):
+    def model(self) -> CostModel:
+        return Roofline(FOUR_CORES, ROUND_PEAKS)
+
+
+class TestRooflineOfGpu(TestOccupancy):
+    def model(self) -> CostModel:
+        return Roofline.of(device("sm_80"))
+
+
 class _FewestVisits:
     """A user's model, which counts repeated computations of blur_x."""
 
@@ -62,12 +73,13 @@ class TestOfAUser(CostModelContract):
 
 
 def test_models_by_name() -> None:
-    assert set(REGISTERED) == {"occupancy", "reuse", "weighted"}, (
+    assert set(REGISTERED) == {"occupancy", "reuse", "roofline", "weighted"}, (
         "each model of the library needs a class above that inherits CostModelContract"
     )
     assert isinstance(cost_model("weighted", FOUR_CORES), Weighted)
     assert isinstance(cost_model("reuse", FOUR_CORES), Reuse)
     assert isinstance(cost_model("occupancy", device("sm_75")), OccupancyModel)
+    assert isinstance(cost_model("roofline", device("sm_75")), Roofline)
 
 
 def test_a_user_registers_a_model() -> None:

@@ -69,6 +69,7 @@ REGISTERED = strategy_names()
 STRATEGIES = {
     "annealing": Annealing(steps=60),
     "bandit": Bandit(slices=8),
+    "best-first": "best-first",
     "exhaustive": "exhaustive",
     "freezing": "freezing",
     "frozen-sampling": "frozen-sampling",

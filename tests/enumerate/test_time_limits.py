@@ -62,7 +62,7 @@ def test_a_search_without_time_hands_over_a_legal_schedule(strategy, make, targe
     assert verify(make(), done.best[0].schedule, target)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [*STRATEGIES, "best-first"])
 def test_a_search_stops_soon_after_its_limit(strategy: str, clock: Clock) -> None:
     """Each look takes 10 ms: the search of 16 stages looks at the clock thousands of times."""
     space = small_space(long_chain(16), FOUR_CORES)

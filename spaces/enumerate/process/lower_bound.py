@@ -20,19 +20,19 @@ the bound never falls from a decision to the next.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import numpy as np
 from attrs import evolve
 
-from spaces.cost.accesses import Work
 from spaces.cost.counting import features
 from spaces.cost.features import Features, FuncFeatures
 from spaces.cost.model import BoundedModel, CostModel
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.settled import settled
 from spaces.enumerate.process.state import ProcessState
-from spaces.model.algorithm.pipeline import Function
+from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.splits import OrderError
 from spaces.model.schedules.cases import followed
@@ -77,7 +77,10 @@ def _settled_parts(state: ProcessState) -> Iterator[Features]:
     the operations and reads of its stages are those that it has in all completions.
     """
     entries, found = _countable(state)
-    alone = evolve(found, funcs=(), kernels=())
+    inlined = frozenset(entry.name for entry in state.entries if entry.compute.is_inline)
+    decided = frozenset(entry.name for entry in state.entries)
+    readers = _readers_of_images(state.pipeline, decided, inlined)
+    alone = evolve(found, funcs=(), kernels=(), readers=readers)
     yield alone
     kept = settled(state, entries)
     decided = frozenset(entry.name for entry in entries)
@@ -111,6 +114,26 @@ def _countable(state: ProcessState) -> tuple[tuple[FuncSchedule, ...], Features]
             entries = entries[1:]
 
 
+@lru_cache(maxsize=256)
+def _readers_of_images(
+    pipeline: Pipeline, decided: frozenset[str], inlined: frozenset[str]
+) -> Mapping[str, frozenset[str]]:
+    """The Funcs that may read each image in a completion: by themselves, or as they have others
+    inlined.
+    """
+    hosts: dict[str, frozenset[str]] = {}
+    readers: dict[str, frozenset[str]] = {image.name: frozenset() for image in pipeline.images}
+    for function in reversed(pipeline.functions):
+        name = function.name
+        own = frozenset() if name in inlined else frozenset((name,))
+        if name in inlined or name not in decided:
+            own = own.union(*(hosts[one] for one in pipeline.consumers(name) if one != name))
+        hosts[name] = own
+        for image in readers.keys() & set(function.callees):
+            readers[image] |= own
+    return readers
+
+
 def _changes_readers(state: ProcessState, function: Function) -> bool:
     """Whether a decision about an open Func may change what its readers compute and read."""
     given = next((entry for entry in state.given if entry.name == function.name), None)
@@ -129,6 +152,6 @@ def _with_sure_work(found: Features, func: FuncFeatures, unsure: frozenset[str])
         definition = found.pipeline.function(func.name).stages[stage.index]
         if not unsure.isdisjoint(definition.callees):
             own = tuple(a for a in stage.work.accesses if a.buffer == func.name)
-            stage = evolve(stage, work=Work(own, stage.work.written, ()))
+            stage = evolve(stage, work=evolve(stage.work, accesses=own, parts=()))
         stages.append(stage)
     return evolve(func, stages=tuple(stages))

@@ -28,6 +28,10 @@ class ReuseAnalysis:
     schedules that every search begins with; it has no part in the analysis. Where the options of
     the space lack a placement that the analysis needs, only those simple schedules are left.
 
+    It is for ``Options.medium`` of a CPU. It skips what [S19] section 3 shows to be dominated:
+    levels with less reuse and the same buffer, or with the same reuse and a larger buffer, and
+    tiles that break the constraints of section 4.2.
+
     Attributes:
         load_weight: the cost of a load relative to a computed value, w of [S19].
         smallest: where the buffers of a pipeline exceed the last cache, the least number of Funcs

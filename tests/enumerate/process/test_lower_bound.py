@@ -6,6 +6,7 @@ import itertools
 import math
 
 import attrs
+import numpy as np
 import pytest
 
 import spaces
@@ -13,11 +14,13 @@ from apps.catalog import APPS
 from spaces import Options, PartialSchedule, ScheduleSpace
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
+from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.reuse import Prices, Reuse
+from spaces.cost.roofline import Roofline
 from spaces.cost.weighted import Weighted
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
-from tests.cpus import FOUR_CORES
+from tests.cpus import FOUR_CORES, ROUND_PEAKS
 from tests.enumerate.pipelines import blur, chain, row_sums, two_outputs
 from tests.enumerate.process.test_universes import UNIVERSES
 
@@ -25,8 +28,20 @@ CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
 
 
 def models(device: spaces.Device) -> list[CostModel]:
-    names = ("weighted", "reuse") if device is CPU else ("weighted",)
-    return [spaces.cost_model(name, device) for name in names]
+    if device is CPU:
+        return [Weighted(), Reuse.of(device), Roofline(device, ROUND_PEAKS)]
+    return [Weighted(), OccupancyModel.of(device), Roofline.of(device)]
+
+
+SMALL_CACHES = attrs.evolve(FOUR_CORES, l1_bytes=128, l2_bytes=512, l3_bytes=4096)
+"""Caches that hold nothing of an image, so that lines move."""
+
+ALL_CPU_MODELS = (
+    Weighted(),
+    Reuse(FOUR_CORES),
+    Reuse(SMALL_CACHES),
+    Roofline(SMALL_CACHES, ROUND_PEAKS),
+)
 
 
 def cost_of(model: CostModel, space: ScheduleSpace, complete: PartialSchedule) -> float:
@@ -112,7 +127,7 @@ def test_bounds_rise_towards_schedules_by_hand(app: str, kind: str) -> None:
 )
 def test_no_completion_is_below_a_bound(universe: str) -> None:
     space = ScheduleSpace(*UNIVERSES[universe])
-    for model in (Weighted(), Reuse(FOUR_CORES)):
+    for model in ALL_CPU_MODELS:
         bounds: list[float] = []
 
         def least(partial: PartialSchedule, model=model, bounds=bounds, space=space) -> float:
@@ -159,3 +174,18 @@ def test_models_without_a_bound() -> None:
     assert partial.bound(Weighted(arith=-1)) == -math.inf
     assert partial.bound(Reuse(FOUR_CORES, Prices(load=-1))) == -math.inf
     assert partial.bound(Weighted()) == 0
+
+
+def test_lines_of_an_image_with_several_readers_may_move_once() -> None:
+    """So neither of the readers counts them."""
+    pipeline, model = row_sums(), Reuse(FOUR_CORES)
+    found = Batch.of(pipeline, Schedule.default(pipeline)).features
+    unknown, alone, shared = (
+        float(np.min(model.least(attrs.evolve(found, readers=readers))))
+        for readers in (
+            {},
+            {"input": frozenset({"out"})},
+            {"input": frozenset({"out", "sums"})},
+        )
+    )
+    assert unknown <= shared < alone

@@ -1,0 +1,154 @@
+"""The roofline of a processor: peak arithmetic or memory bandwidth, whichever takes longer.
+
+A Func takes at least its operations at the peak rate, and at least its bytes at the bandwidth
+[W09]. The ceilings below the roof count, too: lanes, cores or threads that a stage leaves idle
+lower the peak. The Funcs of a schedule run one after the other, those of a GPU kernel between its
+barriers, so that their times add up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
+from spaces.constraints.devices.occupancy import SymbolicNumber
+from spaces.constraints.devices.peaks import Peaks, peaks_of
+from spaces.cost.batch import Batch
+from spaces.cost.features import Features, FuncFeatures, LoopFeatures, StageFeatures, volume
+from spaces.cost.occupancy import kinds_around_storage, stage_threads
+from spaces.cost.traffic import Footprint, Traffic, resident, touched
+from spaces.model.schedules.domain_order import LoopKind
+
+_BITS = 32
+"""The operations of peak rates are of so many bits."""
+
+_SECTOR_BYTES = 32
+"""What global memory of a GPU moves at once (CUDA C++ Best Practices Guide, 10.2.1)."""
+
+
+@frozen
+class Roofline:
+    """Seconds of a schedule that nothing but peak rates limits.
+
+    Attributes:
+        device: the CPU or GPU.
+        peaks: its peak rates.
+    """
+
+    device: Device
+    peaks: Peaks
+
+    @staticmethod
+    def of(device: Device) -> Roofline:
+        """The model for one device.
+
+        Raises:
+            ValueError: no peak rates of the device are known.
+        """
+        return Roofline(device, peaks_of(device))
+
+    def cost(self, batch: Batch) -> NDArray[np.float64]:
+        return batch.full(self.price(batch.features))
+
+    def price(self, features: Features) -> SymbolicNumber:
+        """Seconds of all Funcs together."""
+        traffic = self._traffic(features)
+        seconds: SymbolicNumber = 0.0
+        for func in features.funcs:
+            moved = sum(
+                self._bytes(traffic, stage, buffer)
+                for stage in _working(func)
+                for buffer in touched(stage)
+            )
+            seconds = seconds + self._seconds(func, moved)
+        return seconds
+
+    def least(self, features: Features) -> SymbolicNumber:
+        """Seconds of each Func, with the bytes of its own values and of images alone.
+
+        The price is a sum over Funcs. Its operations are those of their own loops, and bytes of
+        other buffers are not negative. :meth:`Traffic.least` and the footprint of one visit say
+        what moves at least.
+        """
+        seconds: SymbolicNumber = 0.0
+        for func in features.funcs:
+            traffic = self._traffic(evolve(features, funcs=(func,)))
+            moved = sum(
+                self._least_bytes(traffic, stage, buffer)
+                for stage in _working(func)
+                for buffer in touched(stage)
+                if buffer == func.name or buffer in features.readers
+            )
+            seconds = seconds + self._seconds(func, moved)
+        return seconds
+
+    def _traffic(self, features: Features) -> Traffic:
+        if isinstance(self.device, CpuDevice):
+            return Traffic(features, self.device.cache_line_bytes)
+        return Traffic(features, _SECTOR_BYTES)
+
+    def _seconds(self, func: FuncFeatures, moved: SymbolicNumber) -> SymbolicNumber:
+        """The longer one of the time to compute a Func and the time to move its bytes."""
+        computing: SymbolicNumber = 0.0
+        for stage in _working(func):
+            operations = stage.points * stage.work.operations.total
+            computing = computing + operations / self._share(stage)
+        computing = computing / self.peaks.operations_per_second
+        return np.maximum(computing, moved / self.peaks.bytes_per_second)
+
+    def _share(self, stage: StageFeatures) -> SymbolicNumber:
+        """The share of the peak rate that a stage can reach; on a CPU, cores times the share of
+        one.
+        """
+        device = self.device
+        if isinstance(device, CpuDevice):
+            parallel = _of_kind(stage, LoopKind.PARALLEL)
+            tasks = volume(tuple(np.maximum(loop.trips, 1) for loop in parallel))
+            lanes = device.vector_bits // _BITS
+            return tasks / -(-tasks // device.cores) * np.minimum(stage.lanes, lanes) / lanes
+        blocks = _of_kind(stage, LoopKind.GPU_BLOCK)
+        threads = stage_threads(stage) * (blocks[-1].runs if blocks else 1)
+        at_once = device.warp_threads * device.sub_partitions_per_sm * device.sm_count
+        return np.minimum(threads, at_once) / at_once
+
+    def _bytes(self, traffic: Traffic, stage: StageFeatures, buffer: str) -> SymbolicNumber:
+        """The bytes of a buffer that a stage moves from memory or to it."""
+        if isinstance(self.device, GpuDevice):
+            return self._global_bytes(traffic, stage, buffer)
+        is_written = buffer == stage.func
+        fits = traffic.fitting_depth(stage, self.device.l3_bytes)
+        depth = resident(traffic.features, buffer, is_written)
+        moves = traffic.moves(stage, buffer, fits, depth, _lines)
+        lines = sum(np.where(here, body, 0.0) for _, here, body in moves)
+        return lines * traffic.line_bytes
+
+    def _least_bytes(self, traffic: Traffic, stage: StageFeatures, buffer: str) -> SymbolicNumber:
+        if isinstance(self.device, GpuDevice):
+            return self._global_bytes(traffic, stage, buffer)
+        lines = traffic.least(stage, buffer, self.device.l3_bytes, _lines)
+        return lines * traffic.line_bytes
+
+    @staticmethod
+    def _global_bytes(traffic: Traffic, stage: StageFeatures, buffer: str) -> SymbolicNumber:
+        """What the blocks of a kernel move, each one once; none if the buffer is not global."""
+        if kinds_around_storage(traffic.features, buffer):
+            return 0.0
+        blocks = [d for d, v in enumerate(stage.loops, 1) if v.kind is LoopKind.GPU_BLOCK]
+        depth = blocks[-1] if blocks else 0
+        runs = stage.loops[depth - 1].runs if depth else 1
+        return runs * traffic.regions.footprint(stage, buffer, depth).lines * traffic.line_bytes
+
+
+def _lines(body: Footprint) -> SymbolicNumber:
+    return body.lines
+
+
+def _working(func: FuncFeatures) -> tuple[StageFeatures, ...]:
+    """The stages that take time."""
+    return tuple(s for s in func.stages if s.loops and not s.work.is_undefined)
+
+
+def _of_kind(stage: StageFeatures, kind: LoopKind) -> list[LoopFeatures]:
+    return [loop for loop in stage.loops if loop.kind is kind]
