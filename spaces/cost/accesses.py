@@ -15,7 +15,7 @@ from typing import TypeAlias
 import attrs
 from attrs import field, frozen
 
-from spaces.cost.histogram import Histogram, histogram
+from spaces.cost.histogram import NO_OPERATIONS, Histogram, histogram
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.algorithm.undefined import is_nothing
 from spaces.model.expressions.definitions import expanded
@@ -132,7 +132,7 @@ class Work:
     written: frozenset[str]
     parts: tuple[tuple[frozenset[str], Operations], ...]
     is_undefined: bool = False
-    histogram: Histogram = Histogram()
+    histogram: Histogram = NO_OPERATIONS
 
     @cached_property
     def operations(self) -> Operations:

@@ -43,8 +43,11 @@ class Histogram:
         branching: the Strahler number of its values: the fewest registers that evaluate them.
     """
 
-    counts: tuple[int, ...] = (0,) * (len(OPERATIONS) * len(WIDTHS))
-    branching: int = 0
+    counts: tuple[int, ...]
+    branching: int
+
+
+NO_OPERATIONS = Histogram((0,) * (len(OPERATIONS) * len(WIDTHS)), 0)
 
 
 def histogram(computed: Iterable[Cast | Op], values: Sequence[Expr]) -> Histogram:

@@ -483,9 +483,7 @@ def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> Place:
     return (buffer, buffer == stage.func, loop)
 
 
-def _place(
-    sharing: Mapping[Place, int], stage: StageFeatures, buffer: str, loop: LoopKey
-) -> Place:
+def _place(sharing: Mapping[Place, int], stage: StageFeatures, buffer: str, loop: LoopKey) -> Place:
     """A stage moves a buffer in one of its loops only. So the costs of those that no other stage
     shares are one number.
     """

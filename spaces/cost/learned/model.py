@@ -99,9 +99,7 @@ def _pieces(batch: Batch) -> Iterator[Batch]:
         yield from _pieces(batch.at({n: _cut(c, back, part) for n, c in batch.columns.items()}))
 
 
-def _cut(
-    column: NDArray[np.int64], back: int, part: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _cut(column: NDArray[np.int64], back: int, part: NDArray[np.int64]) -> NDArray[np.int64]:
     """The values of a column at some places of the axis that is ``back`` from the last one."""
     if column.ndim < back or column.shape[-back] == 1:
         return column

@@ -1,7 +1,7 @@
 """The hand-made terms of the cost of a stage: [A21] appendix B, for a CPU.
 
-The cost of a stage is the sum of its terms, each times a coefficient that the network predicts. Each
-term has a price in cycles; the network starts with these prices as its coefficients.
+The cost of a stage is the sum of its terms, each times a coefficient that the network predicts.
+Each term has a price in cycles; the network starts with these prices as its coefficients.
 """
 
 from __future__ import annotations

@@ -59,9 +59,12 @@ def read_network(path: Path) -> Network:
             f"{path} does not hold the weights of a network in version {VERSION} of the format; "
             "train it again with 'spaces train'."
         )
+    algorithm, schedule, terms = (tuple(map(str, arrays[f"names_{name}"])) for name in _NAMES)
     return Network(
         str(arrays["kind"]),
-        *(tuple(map(str, arrays[f"names_{name}"])) for name in _NAMES),
+        algorithm,
+        schedule,
+        terms,
         scales={name: arrays[f"scale_{name}"] for name in _SCALES},
         weights={name: arrays[f"weight_{name}"] for name in _WEIGHTS},
     )

@@ -41,9 +41,7 @@ class MeasuredSchedule:
     seconds: float
 
 
-def read_measurements(
-    path: Path, pipeline_of: Callable[[str], Pipeline]
-) -> list[MeasuredSchedule]:
+def read_measurements(path: Path, pipeline_of: Callable[[str], Pipeline]) -> list[MeasuredSchedule]:
     """The schedules of a file that ran correctly.
 
     A line is a JSON object with ``subject``, ``schedule`` (directives), ``outcome``, and ``ratio``:

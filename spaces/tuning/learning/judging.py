@@ -82,7 +82,7 @@ def judge(subject: str, members: Sequence[Example], costs: Floats) -> Judged:
 def regret(costs: Floats, times: Sequence[float], top: int = 5) -> float:
     """How much slower the fastest of the ``top`` schedules by cost is than the fastest of all."""
     chosen = np.argsort(costs, kind="stable")[:top]
-    return min(times[place] for place in chosen) / min(times) - 1
+    return float(min(times[place] for place in chosen) / min(times)) - 1
 
 
 def medians(results: Sequence[Judged]) -> dict[str, float]:

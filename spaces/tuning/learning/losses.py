@@ -1,8 +1,8 @@
 """What a training minimises: how far the costs of one pipeline are from its times.
 
-A loss takes the logarithms of costs and times of some schedules of one pipeline; it gives a number
-and its slope by each cost. It does not change if all costs take a common factor, for the model ranks
-schedules of one pipeline.
+A loss takes the logarithms of costs and times of some schedules of one pipeline; it gives a
+number and its slope by each cost. A common factor of all costs does not change it, for the model
+ranks schedules of one pipeline.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from attrs import evolve, frozen
@@ -82,7 +82,7 @@ def untrained(found: Examples, options: Training) -> Network:
 
 def train(
     found: Examples,
-    options: Training = Training(),  # noqa: B008  # frozen
+    options: Training = Training(),
     progress: Callable[[int, float], None] = lambda step, loss: None,
 ) -> Trained:
     """Trains a network; the same examples and options give the same network.
@@ -111,7 +111,7 @@ def train(
 
 def _step(
     network: Network,
-    members: list[list[Example]] | list[object],
+    members: Sequence[Sequence[Example]],
     options: Training,
     generator: np.random.Generator,
 ) -> tuple[float, Slopes]:
