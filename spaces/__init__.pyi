@@ -337,6 +337,8 @@ from spaces.cost.batch import (
     BatchError as BatchError,
 )
 from spaces.cost.features import Features as Features
+from spaces.cost.learned.model import Learned as Learned
+from spaces.cost.learned.weights import WeightsError as WeightsError
 from spaces.cost.registry import (
     cost_model as cost_model,
     cost_model_names as cost_model_names,

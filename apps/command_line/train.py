@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from attrs import evolve
 
-from apps.catalog import find
+from apps.catalog import APPS, find
 from apps.command_line.console import line, table
 from apps.command_line.options import CPU, Seed
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
 from apps.errors import CommandError, WrongUsage
 from apps.files import write_text
-from apps.loading import load_function
+from apps.loading import is_function_name, load_function
 from spaces.constraints.devices.device import CpuDevice, device
 from spaces.cost.learned.weights import write_network
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.tuning.learning.examples import (
     MeasuredSchedule,
     MeasurementsError,
+    by_subject,
     examples,
     read_measurements,
 )
-from spaces.tuning.learning.judging import Judged, leave_one_out, medians
+from spaces.tuning.learning.judging import FEWEST, Judged, leave_one_out, medians
 from spaces.tuning.learning.log import training_log
 from spaces.tuning.learning.losses import LOSSES
-from spaces.tuning.learning.training import Training
+from spaces.tuning.learning.training import TRAININGS
 from spaces.tuning.learning.training import train as fit
 
 
@@ -63,9 +66,22 @@ Pipelines = Annotated[
     ),
 ]
 LossName = Annotated[
-    str, typer.Option("--loss", help=f"What training minimises: {', '.join(LOSSES)}.")
+    str,
+    typer.Option(
+        "--loss",
+        help=f"What training minimises: {', '.join(LOSSES)}.",
+        show_default="ranking for hybrid, logarithm for learned",
+    ),
 ]
-Steps = Annotated[int, typer.Option("--steps", min=1, help="The steps of a training.")]
+Steps = Annotated[
+    int | None,
+    typer.Option(
+        "--steps",
+        min=1,
+        help="The steps of a training.",
+        show_default="200 for hybrid, 300 for learned",
+    ),
+]
 Judge = Annotated[
     list[str] | None,
     typer.Option(
@@ -84,8 +100,6 @@ Processor = Annotated[
     ),
 ]
 
-DEFAULTS = Training()
-
 
 @command(
     "train",
@@ -98,8 +112,8 @@ def train(
     out: Out,
     kind: KindOf = Kind.HYBRID,
     pipelines: Pipelines = "",
-    loss: LossName = DEFAULTS.loss,
-    steps: Steps = DEFAULTS.steps,
+    loss: LossName = "",
+    steps: Steps = None,
     judge: Judge = None,
     processor: Processor = "",
     seed: Seed = 0,
@@ -109,14 +123,15 @@ def train(
     well the network ranks its schedules; then train on all, and write the weights and beside them a
     log. Searches use the weights as a cost model: --cost FILE.npz.
     """
-    if loss not in LOSSES:
+    options = evolve(TRAININGS[kind], seed=seed)
+    options = evolve(options, loss=loss or options.loss, steps=steps or options.steps)
+    if options.loss not in LOSSES:
         raise WrongUsage(f"There is no loss {loss!r}; there are {', '.join(LOSSES)}.")
     if out.suffix != ".npz":
         raise WrongUsage(f"The file of weights must end with .npz; {out} does not.")
     cpu = device(CPU)
     assert isinstance(cpu, CpuDevice)
     own = load_function(pipelines) if pipelines else None
-    options = Training(loss=loss, steps=steps, seed=seed)
     with Reporter() as reporter:
         try:
             measured, sources = _read(files, own)
@@ -128,7 +143,11 @@ def train(
             )
         except MeasurementsError as error:
             raise CommandError(str(error)) from None
-        subjects = judge or [name for name in found.subjects if own is None or _is_app(name)]
+        subjects = judge or [
+            name
+            for name, members in by_subject(found).items()
+            if len(members) >= FEWEST and is_app(name)
+        ]
         unknown = set(subjects) - set(found.subjects)
         if unknown:
             raise WrongUsage(f"The files have no schedules of {', '.join(sorted(unknown))}.")
@@ -136,7 +155,9 @@ def train(
             found, options, subjects, lambda name: reporter.show(f"training without {name}", {})
         )
         trained = fit(
-            found, options, lambda step, _: reporter.show("training", {}, step=(step + 1, steps))
+            found,
+            options,
+            lambda step, _: reporter.show("training", {}, step=(step + 1, options.steps)),
         )
     write_network(trained.network, out)
     log = training_log(found, options, trained, judged, sources, processor or _processor(files))
@@ -147,13 +168,18 @@ def train(
         _show(judged, len(found.examples), out)
 
 
-def _read(files: list[Path], own: object) -> tuple[list[MeasuredSchedule], dict[str, int]]:
+def _read(
+    files: list[Path], made: Callable[[str], object] | None
+) -> tuple[list[MeasuredSchedule], dict[str, int]]:
+    """The schedules of all files, and how many each has."""
+
     def pipeline_of(subject: str) -> Pipeline:
-        if callable(own) and not _is_app(subject):
-            made = own(subject)
-            assert isinstance(made, Pipeline), f"{subject} has no pipeline"
-            return made
-        return find(subject).pipeline()
+        if made is None or is_app(subject):
+            return find(subject).pipeline()
+        pipeline = made(subject)
+        if not isinstance(pipeline, Pipeline):
+            raise WrongUsage(f"For {subject} the function of --pipelines gives no pipeline.")
+        return pipeline
 
     measured: list[MeasuredSchedule] = []
     sources: dict[str, int] = {}
@@ -164,12 +190,9 @@ def _read(files: list[Path], own: object) -> tuple[list[MeasuredSchedule], dict[
     return measured, sources
 
 
-def _is_app(subject: str) -> bool:
-    try:
-        find(subject)
-    except WrongUsage:
-        return False
-    return True
+def is_app(subject: str) -> bool:
+    """Whether a subject is an app, or a function of the user."""
+    return subject in APPS or is_function_name(subject)
 
 
 def _processor(files: list[Path]) -> str:

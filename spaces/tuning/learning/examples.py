@@ -122,9 +122,9 @@ class Examples:
         """The subjects, each once, in their order."""
         return tuple(dict.fromkeys(one.subject for one in self.examples))
 
-    def where(self, wanted: Callable[[str], bool]) -> Examples:
-        """The examples whose subjects are wanted."""
-        kept = [one for one in self.examples if wanted(one.subject)]
+    def without(self, subject: str) -> Examples:
+        """The examples of all other subjects."""
+        kept = [one for one in self.examples if one.subject != subject]
         return Examples(self.kind, self.names, kept)
 
 

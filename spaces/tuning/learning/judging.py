@@ -15,7 +15,7 @@ from spaces.tuning.learning.gradients import log_costs
 from spaces.tuning.learning.training import Training, train
 
 FEWEST = 8
-"""Subjects with fewer schedules are trained on, and not judged."""
+"""Subjects with fewer schedules tell little of a ranking."""
 
 
 @frozen
@@ -43,7 +43,7 @@ class Judged:
 def leave_one_out(
     found: Examples,
     options: Training,
-    judged: Sequence[str] = (),
+    judged: Sequence[str],
     progress: Callable[[str], None] = lambda subject: None,
 ) -> list[Judged]:
     """For each subject to judge, trains on all others and ranks its schedules.
@@ -51,15 +51,14 @@ def leave_one_out(
     Args:
         found: the examples.
         options: how to train.
-        judged: the subjects; all that have enough schedules if empty.
+        judged: the subjects to judge by.
         progress: called with each subject before its training.
     """
     members = by_subject(found)
-    wanted = judged or [name for name, own in members.items() if len(own) >= FEWEST]
     results = []
-    for name in wanted:
+    for name in judged:
         progress(name)
-        others = found.where(lambda subject, name=name: subject != name)  # type: ignore[misc]  # a default binds the name
+        others = found.without(name)
         network = train(others, options).network
         results.append(judge(name, members[name], log_costs(network, Group.of(members[name]))))
     return results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from attrs import evolve, frozen
@@ -34,13 +34,22 @@ class Training:
     """
 
     loss: str = "ranking"
-    steps: int = 1500
-    rate: float = 0.003
-    decay: float = 0.3
-    group: int = 48
-    subjects: int = 6
+    steps: int = 200
+    rate: float = 0.002
+    decay: float = 20.0
+    group: int = 32
+    subjects: int = 8
     widths: tuple[int, int, int] = (12, 24, 24)
     seed: int = 0
+
+
+TRAININGS: Mapping[str, Training] = {
+    "hybrid": Training(),
+    "learned": Training(loss="logarithm", steps=300, rate=0.003, decay=3.0),
+}
+"""How each kind of network is trained by default: those that rank best schedules of subjects left
+out. The strong decay holds the hybrid near ``reuse``.
+"""
 
 
 @frozen(eq=False)
