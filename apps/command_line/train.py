@@ -17,7 +17,7 @@ from apps.command_line.options import CPU, Seed
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
 from apps.errors import CommandError, WrongUsage
-from apps.files import write_text
+from apps.files import is_there, write_text
 from apps.loading import is_function_name, load_function
 from spaces.constraints.devices.device import CpuDevice, device
 from spaces.cost.learned.weights import write_network
@@ -29,7 +29,7 @@ from spaces.tuning.learning.examples import (
     examples,
     read_measurements,
 )
-from spaces.tuning.learning.judging import FEWEST, Judged, leave_one_out, medians
+from spaces.tuning.learning.judging import FEWEST, HeldOut, leave_one_out, medians
 from spaces.tuning.learning.log import training_log
 from spaces.tuning.learning.losses import LOSSES
 from spaces.tuning.learning.training import TRAININGS
@@ -47,8 +47,6 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE...",
-        exists=True,
-        dir_okay=False,
         help="Measured schedules, a JSON object a line.",
     ),
 ]
@@ -129,6 +127,9 @@ def train(
         raise WrongUsage(f"There is no loss {loss!r}; there are {', '.join(LOSSES)}.")
     if out.suffix != ".npz":
         raise WrongUsage(f"The file of weights must end with .npz; {out} does not.")
+    missing = [str(file) for file in files if not is_there(file, Path.is_file)]
+    if missing:
+        raise WrongUsage(f"There is no file {', '.join(missing)}.")
     cpu = device(CPU)
     assert isinstance(cpu, CpuDevice)
     own = load_function(pipelines) if pipelines else None
@@ -205,7 +206,7 @@ def _processor(files: list[Path]) -> str:
     return ", ".join(sorted(named))
 
 
-def _show(judged: list[Judged], schedules: int, out: Path) -> None:
+def _show(judged: list[HeldOut], schedules: int, out: Path) -> None:
     rows: list[tuple[object, ...]] = [
         (
             one.subject,

@@ -335,7 +335,7 @@ class Reuse:
 
     def moved(
         self, features: Features, movements: list[Movement]
-    ) -> Iterator[dict[Place, SymbolicNumber]]:
+    ) -> Iterator[dict[MovedPlace, SymbolicNumber]]:
         """Cycles to move lines to the first-level cache and out again: from the second-level cache,
         from the third, and from memory, each by what moves together.
         """
@@ -358,13 +358,13 @@ class Reuse:
         movements: list[Movement],
         capacity: int,
         price: Callable[[Footprint], SymbolicNumber],
-    ) -> dict[Place, SymbolicNumber]:
+    ) -> dict[MovedPlace, SymbolicNumber]:
         """Cycles to move all missing data into a cache of this many bytes.
 
         Stages in one loop body that read the same data move it once.
         """
         # The order of the sum must not depend on the numbers: sums of floats do.
-        moved: dict[Place, SymbolicNumber | None] = dict.fromkeys(
+        moved: dict[MovedPlace, SymbolicNumber | None] = dict.fromkeys(
             place for movement in movements for place in movement.places
         )
         fitting = {
@@ -375,7 +375,7 @@ class Reuse:
         for movement in movements:
             stage, buffer = movement.stage, movement.buffer
             fits, is_written = fitting[stage.func, stage.index], buffer == stage.func
-            bodies: dict[Place, SymbolicNumber] = {}
+            bodies: dict[MovedPlace, SymbolicNumber] = {}
             for depth, here, body in traffic.moves(stage, buffer, fits, movement.resident, price):
                 place = movement.places[depth]
                 bodies[place] = np.where(here, body, bodies.get(place, 0.0))
@@ -431,7 +431,7 @@ def _written_once(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> Sy
     return volume(tuple(np.maximum(loop.trips, 1) for loop in same))
 
 
-Place: TypeAlias = tuple[object, ...]
+MovedPlace: TypeAlias = tuple[object, ...]
 """What moves together: a buffer, whether it is written, and a loop whose body moves it for several
 stages, or the only stage that moves it.
 """
@@ -449,7 +449,7 @@ class Movement:
     stage: StageFeatures
     buffer: str
     resident: int
-    places: tuple[Place, ...]
+    places: tuple[MovedPlace, ...]
 
 
 def movements_of(features: Features) -> list[Movement]:
@@ -479,11 +479,13 @@ def _touched(stage: StageFeatures) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
 
 
-def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> Place:
+def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> MovedPlace:
     return (buffer, buffer == stage.func, loop)
 
 
-def _place(sharing: Mapping[Place, int], stage: StageFeatures, buffer: str, loop: LoopKey) -> Place:
+def _place(
+    sharing: Mapping[MovedPlace, int], stage: StageFeatures, buffer: str, loop: LoopKey
+) -> MovedPlace:
     """A stage moves a buffer in one of its loops only. So the costs of those that no other stage
     shares are one number.
     """

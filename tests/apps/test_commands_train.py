@@ -69,6 +69,11 @@ def test_mistakes(files, arguments, message) -> None:
     assert message in " ".join(err.split())
 
 
+def test_files_must_be_there(tmp_path) -> None:
+    _, err = spaces("train", tmp_path / "none.jsonl", "--out", "mine.npz", status=2)
+    assert "There is no file" in err
+
+
 def test_a_subject_needs_a_pipeline(files) -> None:
     arguments = ("train", files / "others.jsonl", "--out", files / "mine.npz")
     _, err = spaces(*arguments, status=2)

@@ -36,7 +36,7 @@ class StageInputs:
     terms: Mapping[str, SymbolicNumber]
 
 
-Inputs: TypeAlias = Callable[[Features, CpuDevice], Iterator[StageInputs]]
+StageReader: TypeAlias = Callable[[Features, CpuDevice], Iterator[StageInputs]]
 """Reads the stages of a structure."""
 
 
@@ -64,7 +64,7 @@ PRICES_OF: Mapping[str, Mapping[str, float]] = {
 }
 """The terms of each kind of network, with the coefficients that an untrained one gives them."""
 
-INPUTS_OF: Mapping[str, Inputs] = {"learned": learned_inputs, "hybrid": hybrid_inputs}
+INPUTS_OF: Mapping[str, StageReader] = {"learned": learned_inputs, "hybrid": hybrid_inputs}
 """What each kind of network reads."""
 
 

@@ -83,7 +83,7 @@ def read_measurements(path: Path, pipeline_of: Callable[[str], Pipeline]) -> lis
 
 
 @frozen(eq=False)
-class Example:
+class TrainingExample:
     """One measured schedule as a network reads it: a row for each stage.
 
     Attributes:
@@ -115,7 +115,7 @@ class Examples:
 
     kind: str
     names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-    examples: Sequence[Example]
+    examples: Sequence[TrainingExample]
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ def examples(
     """
     memos: dict[str, FeatureMemo] = {}
     reuse = Reuse(device)
-    found: list[Example] = []
+    found: list[TrainingExample] = []
     names: tuple[tuple[str, ...], ...] = ()
     for one in measured:
         memo = memos.setdefault(one.subject, FeatureMemo())
@@ -149,7 +149,7 @@ def examples(
         stages = list(INPUTS_OF[kind](batch.features, device))
         names = (tuple(stages[0].algorithm), tuple(stages[0].schedule), tuple(stages[0].terms))
         found.append(
-            Example(
+            TrainingExample(
                 one.subject,
                 compressed(np.concatenate([table(s.algorithm, ()) for s in stages])),
                 compressed(np.concatenate([table(s.schedule, ()) for s in stages])),
@@ -180,7 +180,7 @@ class Group:
     times: Floats = field()
 
     @staticmethod
-    def of(members: Sequence[Example]) -> Group:
+    def of(members: Sequence[TrainingExample]) -> Group:
         """The group of some examples."""
         counts = [len(one.terms) for one in members]
         return Group(
@@ -192,9 +192,9 @@ class Group:
         )
 
 
-def by_subject(found: Examples) -> Mapping[str, Sequence[Example]]:
+def by_subject(found: Examples) -> Mapping[str, Sequence[TrainingExample]]:
     """The examples of each subject."""
-    grouped: dict[str, list[Example]] = {}
+    grouped: dict[str, list[TrainingExample]] = {}
     for one in found.examples:
         grouped.setdefault(one.subject, []).append(one)
     return grouped

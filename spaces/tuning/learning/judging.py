@@ -10,7 +10,7 @@ from attrs import frozen
 
 from spaces.cost.learned.inputs import Floats
 from spaces.tuning.calibrating import spearman
-from spaces.tuning.learning.examples import Example, Examples, Group, by_subject
+from spaces.tuning.learning.examples import TrainingExample, Examples, Group, by_subject
 from spaces.tuning.learning.gradients import log_costs
 from spaces.tuning.learning.training import Training, train
 
@@ -19,7 +19,7 @@ FEWEST = 8
 
 
 @frozen
-class Judged:
+class HeldOut:
     """How well costs rank the schedules of one subject.
 
     Attributes:
@@ -45,7 +45,7 @@ def leave_one_out(
     options: Training,
     judged: Sequence[str],
     progress: Callable[[str], None] = lambda subject: None,
-) -> list[Judged]:
+) -> list[HeldOut]:
     """For each subject to judge, trains on all others and ranks its schedules.
 
     Args:
@@ -64,11 +64,11 @@ def leave_one_out(
     return results
 
 
-def judge(subject: str, members: Sequence[Example], costs: Floats) -> Judged:
+def judge(subject: str, members: Sequence[TrainingExample], costs: Floats) -> HeldOut:
     """Judges costs of the schedules of one subject."""
     times = [one.seconds for one in members]
     analytic = np.array([one.analytic for one in members])
-    return Judged(
+    return HeldOut(
         subject,
         len(members),
         spearman(list(costs), times),
@@ -84,7 +84,7 @@ def regret(costs: Floats, times: Sequence[float], top: int = 5) -> float:
     return float(min(times[place] for place in chosen) / min(times)) - 1
 
 
-def medians(results: Sequence[Judged]) -> dict[str, float]:
+def medians(results: Sequence[HeldOut]) -> dict[str, float]:
     """The median of each figure over the subjects."""
     return {
         name: statistics.median(getattr(one, name) for one in results)

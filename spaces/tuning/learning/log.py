@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from spaces.tuning.learning.examples import Examples
-from spaces.tuning.learning.judging import Judged, medians
+from spaces.tuning.learning.judging import HeldOut, medians
 from spaces.tuning.learning.training import Trained, Training
 
 
@@ -16,7 +16,7 @@ def training_log(
     found: Examples,
     options: Training,
     trained: Trained,
-    judged: Sequence[Judged],
+    judged: Sequence[HeldOut],
     sources: Mapping[str, int],
     processor: str,
 ) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from spaces.cost.learned.inputs import PRICES_OF, Floats
 from spaces.cost.learned.network import LAYERS, Network
-from spaces.tuning.learning.examples import Example, Examples, Group, by_subject
+from spaces.tuning.learning.examples import TrainingExample, Examples, Group, by_subject
 from spaces.tuning.learning.gradients import Slopes, loss_and_slopes
 from spaces.tuning.learning.losses import LOSSES
 
@@ -28,7 +28,7 @@ class Training:
         rate: the largest rate of a step.
         decay: what a step takes off each weight, as a share of the rate.
         group: how many schedules of a subject a step reads.
-        subjects: of how many subjects a step reads schedules.
+        subjects: the number of subjects whose schedules a step reads.
         widths: the widths of the layers ``algorithm``, ``schedule`` and ``trunk``.
         seed: of the first weights and of the order of schedules.
     """
@@ -120,7 +120,7 @@ def train(
 
 def _step(
     network: Network,
-    members: Sequence[Sequence[Example]],
+    members: Sequence[Sequence[TrainingExample]],
     options: Training,
     generator: np.random.Generator,
 ) -> tuple[float, Slopes]:
