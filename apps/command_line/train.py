@@ -68,7 +68,7 @@ LossName = Annotated[
     typer.Option(
         "--loss",
         help=f"What training minimises: {', '.join(LOSSES)}.",
-        show_default="ranking for hybrid, logarithm for learned",
+        show_default="logarithm",
     ),
 ]
 Steps = Annotated[
@@ -77,7 +77,7 @@ Steps = Annotated[
         "--steps",
         min=1,
         help="The steps of a training.",
-        show_default="200 for hybrid, 300 for learned",
+        show_default="300",
     ),
 ]
 Judge = Annotated[

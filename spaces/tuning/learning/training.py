@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from spaces.cost.learned.inputs import PRICES_OF, Floats
 from spaces.cost.learned.network import LAYERS, Network
-from spaces.tuning.learning.examples import TrainingExample, Examples, Group, by_subject
+from spaces.tuning.learning.examples import Examples, Group, TrainingExample, by_subject
 from spaces.tuning.learning.gradients import Slopes, loss_and_slopes
 from spaces.tuning.learning.losses import LOSSES
 
@@ -33,10 +33,10 @@ class Training:
         seed: of the first weights and of the order of schedules.
     """
 
-    loss: str = "ranking"
-    steps: int = 200
-    rate: float = 0.002
-    decay: float = 20.0
+    loss: str = "logarithm"
+    steps: int = 300
+    rate: float = 0.003
+    decay: float = 10.0
     group: int = 32
     subjects: int = 8
     widths: tuple[int, int, int] = (12, 24, 24)
@@ -45,7 +45,7 @@ class Training:
 
 TRAININGS: Mapping[str, Training] = {
     "hybrid": Training(),
-    "learned": Training(loss="logarithm", steps=300, rate=0.003, decay=3.0),
+    "learned": Training(decay=3.0),
 }
 """How each kind of network is trained by default: those that rank best schedules of subjects left
 out. The strong decay holds the hybrid near ``reuse``.
