@@ -154,3 +154,19 @@ def test_the_parts_of_reuse_are_its_price() -> None:
     assert found["out", 0]["overhead"] == pytest.approx(
         [launch + n * task / 4 for n in (32, 11, 4, 1)]
     )
+
+
+def test_what_stages_share_counts_for_the_first() -> None:
+    """``out`` reads rows of the image that ``mid`` has just moved to a cache."""
+    x, y = Var("x"), Var("y")
+    moved = {}
+    for reads_again in (False, True):
+        image, mid, out = ImageParam(Float32, 2, "image"), Func("mid"), Func("out")
+        mid[x, y] = image[x, y] * 2.0
+        out[x, y] = mid[x, y] + (image[x, y] if reads_again else 1.0)
+        pipe = pipeline(out, estimates={out: [4096, 4096], image: [4096, 4096]})
+        rows = schedule(pipe).func("mid").compute_at("out", "y").schedule
+        found = parts(Reuse(FOUR_CORES), Batch.of(pipe, rows).features)
+        moved[reads_again] = [float(found[func, 0]["from_memory"]) for func in ("mid", "out")]
+    assert moved[True] == pytest.approx(moved[False])
+    assert min(moved[True]) > 0
