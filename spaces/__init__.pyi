@@ -339,6 +339,8 @@ from spaces.cost.batch import (
 from spaces.cost.features import Features as Features
 from spaces.cost.roofline import Roofline as Roofline
 from spaces.constraints.devices.peaks import Peaks as Peaks
+from spaces.cost.learned.model import Learned as Learned
+from spaces.cost.learned.weights import WeightsError as WeightsError
 from spaces.cost.registry import (
     cost_model as cost_model,
     cost_model_names as cost_model_names,

@@ -36,6 +36,7 @@ _MODULES = {
     "studies": "studies",
     "export": "studies",
     "calibrate": "calibrate",
+    "train": "train",
     "compile": "compile",
     "run": "run",
 }

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import attrs
 from attrs import field, frozen
 
+from spaces.cost.histogram import NO_OPERATIONS, Histogram, histogram
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.algorithm.undefined import is_nothing
 from spaces.model.expressions.definitions import expanded
@@ -124,12 +125,14 @@ class Work:
         parts: its operations, by the Vars and RVars that change their results: ``cos(x)``, for
             example, is not repeated in each line.
         is_undefined: whether it leaves all values undefined, so that it takes no time.
+        histogram: its operations by kind and type.
     """
 
     accesses: tuple[ReadGroup, ...]
     written: frozenset[str]
     parts: tuple[tuple[frozenset[str], Operations], ...]
     is_undefined: bool = False
+    histogram: Histogram = NO_OPERATIONS
 
     @cached_property
     def operations(self) -> Operations:
@@ -166,7 +169,9 @@ def stage_work(stage: Stage) -> Work:
             groups.setdefault(reader.moved_by[node], []).append(node)
     parts = tuple((moved_by, _operations(nodes)) for moved_by, nodes in groups.items())
     accesses = reader.grouped(list(calls.values()), stage.args)
-    return Work(accesses, reader.movers(stage.args), parts, skipped)
+    repeated = [node for nodes in groups.values() for node in nodes]
+    found = histogram(repeated, stage.values)
+    return Work(accesses, reader.movers(stage.args), parts, skipped, found)
 
 
 def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:

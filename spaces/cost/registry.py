@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from spaces.constraints.devices.device import Device, GpuDevice
+from spaces.cost.learned.model import Learned
 from spaces.cost.model import CostFunction, CostModel, FunctionModel
 from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.reuse import Reuse
@@ -26,6 +27,10 @@ def _weighted(device: Device) -> CostModel:
     return Weighted()
 
 
+def _hybrid(device: Device) -> CostModel:
+    return Learned.of(device, "hybrid")
+
+
 _factories = Registry[Factory](
     "spaces.cost_models",
     "Cost model",
@@ -34,6 +39,8 @@ _factories = Registry[Factory](
         "reuse": Reuse.of,
         "occupancy": OccupancyModel.of,
         "roofline": Roofline.of,
+        "learned": Learned.of,
+        "hybrid": _hybrid,
     },
     "a function from a device to a cost model",
 )
@@ -55,15 +62,19 @@ def default_model(device: Device) -> str:
 
 
 def cost_model(model: str | CostModel | CostFunction, device: Device) -> CostModel:
-    """The cost model for a name, an object with a method ``cost``, or a function of a batch.
+    """The cost model for a name, an object with a method ``cost``, or a function of a batch. A name
+    that ends with ``.npz`` is the file of weights that ``spaces train`` wrote.
 
     Raises:
         UnknownModelError: no model has this name.
         ValueError: the model with this name does not model the device.
+        WeightsError: the file of weights does not exist, or holds no weights.
         PluginError: the package that has the model cannot be imported.
         TypeError: ``model`` is not a name, a cost model or a function.
     """
     if isinstance(model, str):
+        if model.endswith(".npz"):
+            return Learned.of(device, path=model)
         if model not in _factories:
             raise UnknownModelError(
                 f"No cost model is called {model!r}{suggestion(model, cost_model_names())}; "

@@ -203,7 +203,7 @@ class Reuse:
                 most: SymbolicNumber = 0.0  # stages of a fused loop may move the lines together
                 for stage in stages:
                     if buffer in touched(stage):
-                        body = traffic.least(stage, buffer, capacity, price) / self._speedup(stage)
+                        body = traffic.least(stage, buffer, capacity, price) / self.speedup(stage)
                         most = np.maximum(most, 2 * body if buffer == func.name else body)
                 cycles = cycles + most
         return cycles
@@ -213,9 +213,17 @@ class Reuse:
     ) -> SymbolicNumber:
         """``cycles`` and those of the stages of a Func, and of its allocations."""
         for stage in func.stages:
-            cycles = cycles + self._compute(features, stage) / self._speedup(stage)
+            cycles = cycles + self.compute(features, stage)
+        return cycles + self.allocating(func)
+
+    def allocating(self, func: FuncFeatures) -> SymbolicNumber:
+        """Cycles of the allocations of a Func."""
         allocation = self.prices.allocation + self.prices.byte * func.allocation_bytes
-        return cycles + func.allocations * allocation * (not func.is_output)
+        return func.allocations * allocation * (not func.is_output)
+
+    def compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
+        """Cycles of the evaluations and loops of a stage on the slowest core."""
+        return self._compute(features, stage) / self.speedup(stage)
 
     def _compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of all evaluations and of the loops around them: the arithmetic units or the load
@@ -378,12 +386,20 @@ class Reuse:
 
     def _memory(self, features: Features) -> SymbolicNumber:
         """Cycles to move lines to the first-level cache, and out again."""
-        traffic = Traffic(features, self.device.cache_line_bytes)
-        movements = _movements(features)
         cycles: SymbolicNumber = 0.0
-        for capacity, price in self._caches():
-            cycles = cycles + self._moves(traffic, movements, capacity, price)
+        for moved in self.moved(features, movements_of(features)):
+            cycles = cycles + sum(moved.values())
         return cycles
+
+    def moved(
+        self, features: Features, movements: list[Movement]
+    ) -> Iterator[dict[MovedPlace, SymbolicNumber]]:
+        """Cycles to move lines to the first-level cache and out again: from the second-level cache,
+        from the third, and from memory, each by what moves together.
+        """
+        traffic = Traffic(features, self.device.cache_line_bytes)
+        for capacity, price in self._caches():
+            yield self._moves(traffic, movements, capacity, price)
 
     def _caches(self) -> Iterator[tuple[int, Callable[[Footprint], SymbolicNumber]]]:
         """The bytes of each cache of a core, with what it costs to move a footprint there."""
@@ -402,16 +418,16 @@ class Reuse:
     def _moves(
         self,
         traffic: Traffic,
-        movements: list[_Movement],
+        movements: list[Movement],
         capacity: int,
         price: Callable[[Footprint], SymbolicNumber],
-    ) -> SymbolicNumber:
+    ) -> dict[MovedPlace, SymbolicNumber]:
         """Cycles to move all missing data into a cache of this many bytes.
 
         Stages in one loop body that read the same data move it once.
         """
         # The order of the sum must not depend on the numbers: sums of floats do.
-        moved: dict[_Place, SymbolicNumber | None] = dict.fromkeys(
+        moved: dict[MovedPlace, SymbolicNumber | None] = dict.fromkeys(
             place for movement in movements for place in movement.places
         )
         fitting = {
@@ -422,18 +438,18 @@ class Reuse:
         for movement in movements:
             stage, buffer = movement.stage, movement.buffer
             fits, is_written = fitting[stage.func, stage.index], buffer == stage.func
-            bodies: dict[_Place, SymbolicNumber] = {}
+            bodies: dict[MovedPlace, SymbolicNumber] = {}
             for depth, here, body in traffic.moves(stage, buffer, fits, movement.resident, price):
                 place = movement.places[depth]
                 bodies[place] = np.where(here, body, bodies.get(place, 0.0))
             for place, body in bodies.items():
                 # A write fetches its line first and evicts it later.
-                cost = (2 * body if is_written else body) / self._speedup(stage)
+                cost = (2 * body if is_written else body) / self.speedup(stage)
                 known = moved[place]
                 moved[place] = cost if known is None else np.maximum(known, cost)
-        return sum(cost for cost in moved.values() if cost is not None)
+        return {place: cost for place, cost in moved.items() if cost is not None}
 
-    def _speedup(self, stage: StageFeatures) -> SymbolicNumber:
+    def speedup(self, stage: StageFeatures) -> SymbolicNumber:
         """The number of cores that share the iterations of the parallel loops around a stage."""
         trips = tuple(_once(loop) for loop in stage.loops if loop.kind is LoopKind.PARALLEL)
         tasks = volume(trips)
@@ -441,20 +457,24 @@ class Reuse:
         return tasks / rounds
 
     def _parallel_overhead(self, features: Features) -> SymbolicNumber:
-        """Cycles to start threads, once for each parallel loop; a fused loop is as long as for the
+        """Cycles to start threads, once for each parallel loop."""
+        cycles: SymbolicNumber = 0.0
+        for overhead in self.overheads(features).values():
+            cycles = cycles + overhead
+        return cycles
+
+    def overheads(self, features: Features) -> dict[LoopKey, SymbolicNumber]:
+        """Cycles to start the threads of each parallel loop; a fused loop is as long as for the
         stage with the most iterations.
         """
-        loops: dict[tuple[str, int, str], tuple[SymbolicNumber, SymbolicNumber]] = {}
+        loops: dict[LoopKey, tuple[SymbolicNumber, SymbolicNumber]] = {}
         for loop in (loop for stage in features.stages for loop in stage.loops):
             if loop.kind is LoopKind.PARALLEL:
                 starts, runs = loop.runs / _once(loop), loop.runs
                 if loop.key in loops:
                     starts, runs = map(np.maximum, loops[loop.key], (starts, runs))
                 loops[loop.key] = (starts, runs)
-        cycles: SymbolicNumber = 0.0
-        for starts, runs in loops.values():
-            cycles = cycles + self._tasks(starts, runs)
-        return cycles
+        return {key: self._tasks(starts, runs) for key, (starts, runs) in loops.items()}
 
     def _tasks(self, starts: SymbolicNumber, runs: SymbolicNumber) -> SymbolicNumber:
         """Cycles to start a parallel loop so often, with so many iterations in all."""
@@ -474,14 +494,14 @@ def _written_once(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> Sy
     return volume(tuple(np.maximum(loop.trips, 1) for loop in same))
 
 
-_Place: TypeAlias = tuple[object, ...]
+MovedPlace: TypeAlias = tuple[object, ...]
 """What moves together: a buffer, whether it is written, and a loop whose body moves it for several
 stages, or the only stage that moves it.
 """
 
 
 @frozen
-class _Movement:
+class Movement:
     """A buffer that a stage moves into caches.
 
     Attributes:
@@ -492,10 +512,10 @@ class _Movement:
     stage: StageFeatures
     buffer: str
     resident: int
-    places: tuple[_Place, ...]
+    places: tuple[MovedPlace, ...]
 
 
-def _movements(features: Features) -> list[_Movement]:
+def movements_of(features: Features) -> list[Movement]:
     """What the stages move; a stage without loops moves nothing."""
     moving = [
         (stage, buffer, moving_loops(stage))
@@ -507,7 +527,7 @@ def _movements(features: Features) -> list[_Movement]:
         _shared(stage, buffer, loop) for stage, buffer, loops in moving for loop in loops
     )
     return [
-        _Movement(
+        Movement(
             stage,
             buffer,
             resident(features, buffer, buffer == stage.func),
@@ -517,13 +537,18 @@ def _movements(features: Features) -> list[_Movement]:
     ]
 
 
-def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> _Place:
+def _touched(stage: StageFeatures) -> tuple[str, ...]:
+    """The buffers that a stage reads, and its own Func, each once."""
+    return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
+
+
+def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> MovedPlace:
     return (buffer, buffer == stage.func, loop)
 
 
 def _place(
-    sharing: Mapping[_Place, int], stage: StageFeatures, buffer: str, loop: LoopKey
-) -> _Place:
+    sharing: Mapping[MovedPlace, int], stage: StageFeatures, buffer: str, loop: LoopKey
+) -> MovedPlace:
     """A stage moves a buffer in one of its loops only. So the costs of those that no other stage
     shares are one number.
     """

@@ -8,6 +8,7 @@ from spaces.constraints.devices.device import device
 from spaces.contracts.cost_models import CostModelContract
 from spaces.contracts.examples import blur, gpu_tiled, tiled
 from spaces.cost.batch import Batch, BatchError
+from spaces.cost.learned.model import Learned
 from spaces.cost.model import CostModel
 from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.registry import (
@@ -60,6 +61,16 @@ class TestRooflineOfGpu(TestOccupancy):
         return Roofline.of(device("sm_80"))
 
 
+class TestLearned(CostModelContract):
+    def model(self) -> CostModel:
+        return Learned.of(FOUR_CORES)
+
+
+class TestHybrid(CostModelContract):
+    def model(self) -> CostModel:
+        return Learned.of(FOUR_CORES, "hybrid")
+
+
 class _FewestVisits:
     """A user's model, which counts repeated computations of blur_x."""
 
@@ -73,11 +84,13 @@ class TestOfAUser(CostModelContract):
 
 
 def test_models_by_name() -> None:
-    assert set(REGISTERED) == {"occupancy", "reuse", "roofline", "weighted"}, (
+    assert set(REGISTERED) == {"hybrid", "learned", "occupancy", "reuse", "roofline", "weighted"}, (
         "each model of the library needs a class above that inherits CostModelContract"
     )
     assert isinstance(cost_model("weighted", FOUR_CORES), Weighted)
     assert isinstance(cost_model("reuse", FOUR_CORES), Reuse)
+    assert cost_model("learned", FOUR_CORES) == Learned.of(FOUR_CORES)
+    assert cost_model("hybrid", FOUR_CORES) == Learned.of(FOUR_CORES, "hybrid")
     assert isinstance(cost_model("occupancy", device("sm_75")), OccupancyModel)
     assert isinstance(cost_model("roofline", device("sm_75")), Roofline)
 
@@ -100,6 +113,8 @@ def test_a_user_passes_an_object_or_a_function() -> None:
     [
         ("fastest", UnknownModelError, "No cost model is called 'fastest'; there are .*reuse"),
         (3, TypeError, "3 is not a cost model"),
+        ("learned", ValueError, "'learned' has trained weights for CPUs only, and sm_80 is a GPU"),
+        ("hybrid", ValueError, "'hybrid' has trained weights for CPUs only, and sm_80 is a GPU"),
         ("reuse", ValueError, "'reuse' is for CPUs, and sm_80 is a GPU"),
     ],
 )

@@ -1,0 +1,1 @@
+"""Training of the cost models ``learned`` and ``hybrid`` on measured schedules."""

@@ -1,0 +1,54 @@
+"""The log of a training: what its weights were made from, and what they are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from spaces.tuning.learning.examples import Examples
+from spaces.tuning.learning.judging import HeldOut, medians
+from spaces.tuning.learning.training import Trained, Training
+
+
+def training_log(
+    found: Examples,
+    options: Training,
+    trained: Trained,
+    judged: Sequence[HeldOut],
+    sources: Mapping[str, int],
+    processor: str,
+) -> dict[str, Any]:
+    """The log as JSON's types.
+
+    Args:
+        found: the examples of the training.
+        options: how it trained.
+        trained: what it made.
+        judged: how well trainings without one subject each ranked this subject.
+        sources: the number of schedules of each file.
+        processor: the CPU on which the schedules were measured.
+    """
+    return {
+        "kind": found.kind,
+        "processor": processor,
+        "sources": dict(sources),
+        "schedules": len(found.examples),
+        "subjects": len(found.subjects),
+        "training": attrs.asdict(options),
+        "loss_curve": list(trained.curve),
+        "held_out": {
+            "medians": _rounded(medians(judged)) if judged else {},
+            "subjects": {
+                one.subject: _rounded(
+                    attrs.asdict(one, filter=lambda field, _: field.name != "subject")
+                )
+                for one in judged
+            },
+        },
+    }
+
+
+def _rounded(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: round(number, 3) for name, number in numbers.items()}
