@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Iterable
 from pathlib import Path
 
-from bench.cost_quality.collecting import InTurns
-from bench.cost_quality.subjects import APPS, Subject
+from bench.cost_quality.collecting import collect
+from bench.cost_quality.subjects import APPS, RANDOM, Subject
 
 FOLDER = Path(__file__).parent.parent / "results" / "cost_quality"
 """The measured schedules, a file for each app."""
@@ -16,7 +16,21 @@ WANTED = 208
 """How many schedules of each app are measured."""
 
 
-def collect() -> None:
-    """Measures what is missing in the files."""
-    subjects = {app: functools.partial(Subject.of_app, app) for app in APPS}
-    InTurns(subjects, lambda app: FOLDER / f"{app}.jsonl", WANTED).run()
+WANTED_OF_RANDOM = 12
+"""How many schedules of each random pipeline are measured."""
+
+RANDOM_FILE = FOLDER / "random.jsonl"
+"""The measured schedules of all random pipelines."""
+
+
+def collect_apps(apps: Iterable[str] = APPS) -> None:
+    """Measures what is missing in the files of apps."""
+    chosen = tuple(apps)
+    collect(chosen, Subject.of_app, lambda app: FOLDER / f"{app}.jsonl", WANTED, len(chosen))
+
+
+def collect_random() -> None:
+    """Measures what is missing in the file of random pipelines."""
+    seeds = {f"random_{seed}": seed for seed in RANDOM}
+    collect(seeds, lambda name: Subject.of_random(seeds[name]), lambda _: RANDOM_FILE,
+            WANTED_OF_RANDOM, 1)  # fmt: skip

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from backend.measuring.local import LocalMeasurer
 from backend.measuring.task import MeasuringLimits
 from bench.cost_quality.brief import ROUNDS, SharedTime, brief_program
 from bench.cost_quality.drawing import Drawing
 from bench.cost_quality.records import Record, append, records
-from bench.cost_quality.subjects import Subject, good_schedules, space_of
+from bench.cost_quality.subjects import Subject
 from bench.machine import machine
 from spaces.cost.measurer import Measurer
-from spaces.enumerate.space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 
 BATCH = 8
 """How many schedules are timed in the same rounds."""
 
-LIMITS = MeasuringLimits(compile_seconds=30.0, run_seconds=6.0, rounds=ROUNDS, seconds=6.0)
+LIMITS = MeasuringLimits(compile_seconds=30.0, run_seconds=15.0, rounds=ROUNDS, seconds=6.0)
 """What a schedule may take: one that runs longer is hung."""
 
 ATTEMPTS = 3
@@ -41,16 +40,6 @@ def measurer_of(subject: Subject) -> LocalMeasurer:
         rungs=SharedTime(),
         make=brief_program,
     )
-
-
-def starts(subject: Subject, space: ScheduleSpace) -> list[Schedule]:
-    """Where walks start: at the best of the default search, and at the schedule by hand if the
-    space has it.
-    """
-    found = good_schedules(space)
-    if subject.hand is not None and subject.hand in space:
-        found.append(subject.hand)
-    return found
 
 
 @frozen
@@ -115,44 +104,44 @@ def cpu_name() -> str:
     return f"{found['processor']} ({found['llvm_cpu']})"
 
 
-@define
-class InTurns:
-    """Measures a batch of one subject after the other, so that all have about as many records when
-    it is stopped.
+def collect(
+    names: Iterable[str],
+    subject_of: Callable[[str], Subject],
+    path: Callable[[str], Path],
+    wanted: int,
+    together: int,
+) -> None:
+    """Measures until each subject has its records: a batch of one after the other, so that
+    subjects have about as many when the run is stopped.
 
-    Attributes:
-        subjects: makes each subject when its turn comes first.
-        path: the file of each subject's records.
+    Args:
+        names: of the subjects; records have them.
+        subject_of: makes the subject of a name when its turn comes first.
+        path: the file of a subject's records.
         wanted: the number of records of each.
+        together: how many subjects take turns; each holds a process and its memory until it is
+            done, then the next one takes its place.
     """
+    cpu = cpu_name()
+    waiting = [name for name in names if _count(path(name), name) < wanted]
+    with ExitStack() as stack:
+        turns: dict[str, tuple[Iterator[int], LocalMeasurer]] = {}
+        while turns or waiting:
+            while waiting and len(turns) < together:
+                name = waiting.pop(0)
+                subject = subject_of(name)
+                measurer = stack.enter_context(measurer_of(subject))
+                drawing = Drawing(subject.space, subject.good)
+                one = Collecting(subject, drawing, measurer, path(name), wanted, cpu)
+                turns[name] = one.batches(), measurer
+            for name, (batches, measurer) in list(turns.items()):
+                count = next(batches, None)
+                if count is None:
+                    measurer.close()
+                    del turns[name]
+                else:
+                    print(f"  {name}: {count} of {wanted}", flush=True)
 
-    subjects: dict[str, Callable[[], Subject]]
-    path: Callable[[str], Path]
-    wanted: int
-    _open: dict[str, Iterator[int]] = field(init=False, factory=dict)
 
-    def run(self) -> None:
-        """Measures until all have their records."""
-        cpu = cpu_name()
-        with ExitStack() as stack:
-            waiting = [name for name in self.subjects if self._count(name) < self.wanted]
-            while waiting:
-                for name in list(waiting):
-                    if name not in self._open:
-                        self._open[name] = self._begun(name, stack, cpu)
-                    count = next(self._open[name], None)
-                    if count is None:
-                        waiting.remove(name)
-                    else:
-                        print(f"  {name}: {count} of {self.wanted}", flush=True)
-
-    def _count(self, name: str) -> int:
-        return len([one for one in records(self.path(name)) if one.subject == name])
-
-    def _begun(self, name: str, stack: ExitStack, cpu: str) -> Iterator[int]:
-        subject = self.subjects[name]()
-        space = space_of(subject.pipeline)
-        drawing = Drawing(space, starts(subject, space))
-        measurer = stack.enter_context(measurer_of(subject))
-        path = self.path(name)
-        return Collecting(subject, drawing, measurer, path, self.wanted, cpu).batches()
+def _count(path: Path, name: str) -> int:
+    return sum(one.subject == name for one in records(path))
