@@ -7,11 +7,11 @@ function of the records that it may learn from: those of all other apps and of t
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-import numpy as np
 from attrs import frozen
 
 from bench.contenders import pipeline_of
@@ -21,6 +21,7 @@ from bench.cost_quality.scores import regret, spearman
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.counting import FeatureMemo
+from spaces.cost.measurer import RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.registry import cost_model
 from spaces.model.algorithm.pipeline import Pipeline
@@ -38,7 +39,8 @@ class Timed:
         subject: the name of the app or of the random pipeline.
         pipeline: with the estimates that it ran at.
         schedule: is legal for the processor of the measurement.
-        ratio: its time divided by the reference's, the median over the rounds.
+        ratio: its time divided by the reference's, the median over the rounds; infinite if it did
+            not end in time.
     """
 
     subject: str
@@ -73,17 +75,18 @@ def pipeline_named(subject: str) -> Pipeline:
 
 
 def timed(found: Sequence[Record]) -> list[Timed]:
-    """The schedules that ran correctly, with their pipelines."""
+    """The schedules that ran correctly or did not end in time, with their pipelines."""
     pipelines: dict[str, Pipeline] = {}
     read = []
     for one in found:
-        if one.ratio is None:
+        ratio = math.inf if one.outcome is RunOutcome.HUNG else one.ratio
+        if ratio is None:
             continue
         if one.subject not in pipelines:
             pipelines[one.subject] = pipeline_named(one.subject)
         pipeline = pipelines[one.subject]
         schedule = parse_schedule(one.schedule, pipeline)
-        read.append(Timed(one.subject, pipeline, schedule, one.ratio))
+        read.append(Timed(one.subject, pipeline, schedule, ratio))
     return read
 
 
@@ -93,7 +96,7 @@ def costs(model: CostModel, found: Sequence[Timed]) -> list[float]:
     prices = []
     for one in found:
         price = float(model.cost(Batch.of(one.pipeline, one.schedule, memo=memo)))
-        prices.append(np.inf if np.isnan(price) else price)
+        prices.append(math.inf if math.isnan(price) else price)
     return prices
 
 

@@ -217,4 +217,4 @@ def random_pipeline(seed: int) -> Pipeline:
 def _fits(make: Callable[[Stages, Func], int], level: int) -> bool:
     """Whether the resolution may change that way."""
     least, most = LEVELS
-    return not (make is _downsampled and level >= most or make is _upsampled and level <= least)
+    return not ((make is _downsampled and level >= most) or (make is _upsampled and level <= least))

@@ -1,5 +1,4 @@
-"""How well costs rank schedules: Spearman's correlation with times, and the regret of the best five.
-"""
+"""How well costs rank schedules: Spearman's correlation with times, and the regret of the best five."""
 
 from __future__ import annotations
 
