@@ -1,17 +1,17 @@
-"""How well cost models rank schedules: measured times of random schedules, and prices beside them.
+"""How well cost models rank schedules: times of random schedules, and prices beside them.
 
 ``python -m bench cost_quality`` measures the random schedules that are missing in
 ``bench/results/cost_quality`` and then prices all with each cost model; ``--part NAME`` does one of
 these. It may be stopped at any time; the next start goes on, for each batch is in its file. The
-first part alone takes about an hour on two cores. A file holds the times of one processor: remove it
-to measure on another one.
+apps take more than an hour on two cores. A file holds the times of one processor: remove it to
+measure on another one.
 
-Noise: a schedule is timed up to 15 times, each time beside a run of the reference in the same round,
-and its time is the median over the rounds of the ratio of the two, so a slow moment of the machine
-counts for both. Slow schedules get fewer rounds, down to one beyond 20 times the reference: an error
-of a tenth does not change their ranks much. Each record also has the medians and the least times.
-A schedule that did not end in time counts as slower than all others, however it is priced. One that
-did not compile, crashed or ran wrong is not priced. The correlation of about 200 schedules has a standard error of at most 0.07.
+Noise: a schedule is timed up to 15 times, each time beside a run of the reference in the same
+round, and its time is the median over the rounds of the ratio of the two, so a slow moment of the
+machine counts for both. Slow schedules get fewer rounds, down to one beyond 20 times the reference:
+an error of a tenth changes their ranks little. Each record also has the medians and the least
+times. A schedule that did not end in time counts as slower than all others. One that did not
+compile, crashed or ran wrong is not priced.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measured schedules as JSON lines, one file a subject; a run that was stopped goes on from them."""
+"""Measured schedules as JSON lines; a run that was stopped goes on from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well costs rank schedules: Spearman's correlation with times, and the regret of the best five."""
+"""How well costs rank schedules: Spearman's correlation with times, and the regret of the best."""
 
 from __future__ import annotations
 
