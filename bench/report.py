@@ -195,15 +195,17 @@ the fastest of all."""
 
 def _quality() -> str:
     """A row for each app: for each model the correlation and the regret."""
-    found = _load("cost_quality")["results"]
+    loaded = _load("cost_quality")
+    found, info = loaded["results"], loaded["machine"]
     models = tuple(found["medians"])
     rows: list[tuple[object, ...]] = [
-        (app, one["timed"], *(_ranked(one["models"][model]) for model in models))
+        (app, one["priced"], one["ended"], *(_ranked(one["models"][model]) for model in models))
         for app, one in found["apps"].items()
     ]
-    rows.append(("median", "", *(_ranked(found["medians"][model]) for model in models)))
-    heads = ("app", "schedules timed", *(f"`{model}`" for model in models))
-    return f"{QUALITY}\n\n{_table(heads, rows)}"
+    rows.append(("median", "", "", *(_ranked(found["medians"][model]) for model in models)))
+    heads = ("app", "schedules", "ended in time", *(f"`{model}`" for model in models))
+    machine = f"Measured on {info['processor']} ({info['llvm_cpu']}), {info['cores']} cores."
+    return f"{QUALITY} {machine}\n\n{_table(heads, rows)}"
 
 
 def _ranked(quality: dict[str, float]) -> str:

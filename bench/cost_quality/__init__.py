@@ -16,6 +16,7 @@ compile, crashed or ran wrong is not priced.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,9 @@ def priced() -> dict[str, Any]:
     return {
         "apps": {
             app: {
-                "schedules": len(read[app]),
-                "timed": len(measured[app]),
+                "measured": len(read[app]),
+                "priced": len(measured[app]),
+                "ended": sum(math.isfinite(one.ratio) for one in measured[app]),
                 "models": _rounded(each),
             }
             for app, each in found.items()
