@@ -10,7 +10,7 @@ from pathlib import Path
 
 from apps.catalog import APPS
 from apps.files import write_text
-from bench import against_autoschedulers, against_halide, spaces
+from bench import against_autoschedulers, against_halide, cost_quality, spaces
 from bench.machine import machine
 from bench.report import RESULTS, renew_readme
 
@@ -18,7 +18,8 @@ AGAINST_HALIDE = "against_halide"
 AGAINST_AUTOSCHEDULERS = "against_autoschedulers"
 BY_APP = {AGAINST_HALIDE: against_halide, AGAINST_AUTOSCHEDULERS: against_autoschedulers}
 """Those that can measure some apps alone."""
-SPACES = "spaces"
+BY_PART = {"spaces": spaces, "cost_quality": cost_quality}
+"""Those that can measure some parts alone."""
 
 NAMES = (
     "against_default",
@@ -29,7 +30,7 @@ NAMES = (
     "throughput",
     "lattice",
     "formal",
-    SPACES,
+    *BY_PART,
 )
 
 
@@ -51,8 +52,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--part",
         action="append",
-        choices=tuple(spaces.PARTS),
-        help="of spaces measure this part alone, and keep the others; may be given again",
+        choices=tuple(part for module in BY_PART.values() for part in module.PARTS),
+        help="of spaces or cost_quality measure this part alone, and keep the others; may be given "
+        "again",
     )
     chosen = parser.parse_args(arguments)
     unknown = [name for name in chosen.name if name not in NAMES]
@@ -60,8 +62,10 @@ def main(arguments: list[str]) -> None:
         parser.error(f"There is no measurement {', '.join(unknown)}; there are {', '.join(NAMES)}.")
     if chosen.app and (len(chosen.name) != 1 or chosen.name[0] not in BY_APP):
         parser.error(f"--app is for one of {', '.join(BY_APP)}.")
-    if chosen.part and chosen.name != [SPACES]:
-        parser.error(f"--part is for {SPACES} alone.")
+    for part in chosen.part or ():
+        having = [name for name, module in BY_PART.items() if part in module.PARTS]
+        if chosen.name != having:
+            parser.error(f"--part {part} is for {having[0]} alone.")
     for name in chosen.name or NAMES:
         print(f"measuring {name} ...", flush=True)
         file = RESULTS / f"{name}.json"
@@ -69,8 +73,8 @@ def main(arguments: list[str]) -> None:
             is_kept = file.exists()
             earlier = json.loads(file.read_text("utf-8"))["results"]["apps"] if is_kept else {}
             results = BY_APP[name].measure(chosen.app, earlier)
-        elif name == SPACES:
-            results = spaces.measure(chosen.part or (), file)
+        elif name in BY_PART:
+            results = BY_PART[name].measure(chosen.part or (), file)
         else:
             results = importlib.import_module(f"bench.{name}").measure()
         found = {"machine": machine(), "results": results}

@@ -32,7 +32,7 @@ def renew_readme(readme: Path) -> None:
 
 def tables() -> str:
     """All results as Markdown."""
-    parts = (_speed, _halide, _autoschedulers, _blas, _formal, _throughput, _spaces)
+    parts = (_speed, _halide, _autoschedulers, _blas, _formal, _throughput, _spaces, _quality)
     return "\n\n".join(part() for part in (*parts, _machine, _trust))
 
 
@@ -184,6 +184,32 @@ def _throughput() -> str:
 
 def _spaces() -> str:
     return _table(HEADS, rows(_load("spaces")["results"]))
+
+
+QUALITY = """\
+How well a cost model ranks random schedules of an app, half of them near good ones: Spearman's
+correlation of cost and measured time / by how much the fastest of its five cheapest is slower than
+the fastest of all."""
+"""What the table of cost models shows, printed above it."""
+
+
+def _quality() -> str:
+    """A row for each app: for each model the correlation and the regret."""
+    loaded = _load("cost_quality")
+    found, info = loaded["results"], loaded["machine"]
+    models = tuple(found["medians"])
+    rows: list[tuple[object, ...]] = [
+        (app, one["priced"], one["ended"], *(_ranked(one["models"][model]) for model in models))
+        for app, one in found["apps"].items()
+    ]
+    rows.append(("median", "", "", *(_ranked(found["medians"][model]) for model in models)))
+    heads = ("app", "schedules", "ended in time", *(f"`{model}`" for model in models))
+    machine = f"Measured on {info['processor']} ({info['llvm_cpu']}), {info['cores']} cores."
+    return f"{QUALITY} {machine}\n\n{_table(heads, rows)}"
+
+
+def _ranked(quality: dict[str, float]) -> str:
+    return f"{quality['spearman']:.2f} / {quality['top_5_regret']:.0%}"
 
 
 def _machine() -> str:

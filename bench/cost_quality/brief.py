@@ -1,0 +1,74 @@
+"""Timed runs that take little time: many of fast schedules, one of slow schedules."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping
+
+from attrs import define, frozen
+
+from backend.arguments import Array
+from backend.measuring.cpu_program import TimedCpuRun, cpu_program
+from backend.measuring.rounds import Candidate, Rungs
+from backend.measuring.task import MeasuringTask
+from spaces.model.schedules.schedule import Schedule
+
+LONG = 0.05
+"""A program whose run takes so many seconds needs no run before it that does not count."""
+
+SLOW = 20.0
+"""A schedule that takes so many times as long as the reference is timed once."""
+
+ROUNDS = 15
+"""How often the fastest schedules are timed."""
+
+
+@define
+class BriefRun:
+    """A program that runs once more before it is timed only if that takes little time."""
+
+    program: TimedCpuRun
+    _last: float = 0.0
+
+    def run(self) -> Mapping[str, Array]:
+        return self._timed()
+
+    def seconds(self) -> float:
+        if self._last < LONG:
+            self._last = self.program.seconds()
+        else:
+            self._timed()
+        return self._last
+
+    def _timed(self) -> Mapping[str, Array]:
+        start = time.perf_counter()
+        outputs = self.program.run()
+        self._last = time.perf_counter() - start
+        return outputs
+
+
+def brief_program(task: MeasuringTask, schedule: Schedule) -> BriefRun:
+    """Compiles a schedule for the CPU of this process.
+
+    Raises:
+        NotLegalError, ArgumentError, SizeError: as :func:`cpu_program` does.
+    """
+    return BriefRun(cpu_program(task, schedule))
+
+
+@frozen(kw_only=True)
+class SharedTime(Rungs):
+    """Times a schedule until its runs took together as long as :data:`SLOW` runs of the reference.
+    So a schedule gets fewer rounds the slower it is, and all take about the same time.
+    """
+
+    after: tuple[int, ...] = tuple(range(1, ROUNDS))
+
+    def survivors(self, ratios: dict[Candidate, list[float]]) -> set[Candidate]:
+        """The schedules that are timed further; ``ratios`` are to the reference."""
+        return {
+            key
+            for key, found in ratios.items()
+            if found and statistics.median(found) * (len(found) + 1) <= SLOW
+        }

@@ -1,0 +1,87 @@
+"""Random legal schedules, half of them anywhere in a space and half near good schedules.
+
+Uniformly random schedules are often ten to a hundred times slower than good ones, and a cost model
+must also rank the fast ones. So schedules of an even number are plain draws
+(:meth:`ScheduleSpace.draws`), in which each schedule of the space has the same chance. Those of an
+odd number are the ends of random walks: each starts at one of the good schedules and changes one to
+six random decisions, each time with random legal numbers for some parameters. Every schedule
+depends on its seed and its number alone, so any of them can be drawn without the others.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from enum import StrEnum
+
+import numpy as np
+from attrs import frozen
+
+from spaces.enumerate.changes import PlacedSchedule
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.schedules.schedule import Schedule
+
+LONGEST_WALK = 6
+"""The most decisions that a walk changes."""
+
+CHOICES = 64
+"""How many choices of numbers a change has at most."""
+
+TRIES = 50
+"""After so many changes without a legal choice a walk ends where it is."""
+
+
+class Origin(StrEnum):
+    """How a schedule was drawn."""
+
+    DRAW = "draw"
+    """All schedules of the space had the same chance."""
+    WALK = "walk"
+    """It is the end of a random walk from a good schedule."""
+
+
+@frozen
+class Drawing:
+    """Draws the schedules of a space by their numbers.
+
+    Attributes:
+        space: a space of patterns.
+        good: the schedules at which walks start; those outside the space are left out.
+        seed: the seed of all draws.
+    """
+
+    space: ScheduleSpace
+    good: Sequence[Schedule]
+    seed: int = 0
+
+    @staticmethod
+    def origin(number: int) -> Origin:
+        """How the schedule of a number is drawn."""
+        return Origin.WALK if number % 2 else Origin.DRAW
+
+    def schedule(self, number: int) -> Schedule:
+        """The schedule of a number, from 0."""
+        if self.origin(number) is Origin.DRAW:
+            return self._drawn(number)
+        return self._walked(random.Random(f"{self.seed} {number}"))
+
+    def _drawn(self, number: int) -> Schedule:
+        chosen = random.Random(f"{self.seed} {number}")
+        draws = self.space.draws(chosen.randrange(1 << 62))
+        return next(one.schedule for one in draws if one.schedule is not None)
+
+    def _walked(self, chosen: random.Random) -> Schedule:
+        schedule = chosen.choice(self.good)
+        place = PlacedSchedule.of(self.space, schedule)
+        wanted = chosen.randint(1, LONGEST_WALK)
+        done = 0
+        for _ in range(TRIES):
+            if done == wanted or len(place.way) == 1:
+                break
+            change = place.changed(chosen, CHOICES)
+            legal = np.flatnonzero(self.space.legal(change.structure))
+            if legal.size:
+                schedule = change.structure.at(int(chosen.choice(legal)))
+                place = PlacedSchedule.after(change, schedule)
+                done += 1
+        return schedule

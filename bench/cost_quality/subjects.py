@@ -1,0 +1,101 @@
+"""What is measured: pipelines with their inputs, and a good schedule to compare others with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import field, frozen
+
+from backend.arguments import Array
+from bench.contenders import inputs_of, pipeline_of, written
+from bench.cost_quality.random_pipelines import random_pipeline
+from spaces.constraints.devices.device import device
+from spaces.enumerate.board import Limits
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.strategies import best, search
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+
+APPS = (
+    "blur",
+    "unsharp",
+    "harris",
+    "bilateral_grid",
+    "hist",
+    "max_filter",
+    "conv_layer",
+    "sgemm",
+    "iir_blur",
+    "bgu",
+    "depthwise_conv",
+    "nl_means",
+)
+"""The apps that are measured."""
+
+RANDOM = tuple(range(60))
+"""The seeds of the random pipelines that are measured."""
+
+STRUCTURES = 300
+"""After so many structures the search for good schedules of an app ends; unlike a limit of time,
+that gives the same schedules on every machine.
+"""
+
+STRUCTURES_OF_RANDOM = 60
+"""The same for a random pipeline."""
+
+GOOD = 5
+"""How many good schedules a search finds."""
+
+
+@frozen(eq=False)
+class Subject:
+    """A pipeline whose schedules are measured.
+
+    Attributes:
+        name: of the app or of the random pipeline.
+        pipeline: with estimates, at which the schedules run.
+        space: the schedules with whole patterns of loops for this CPU.
+        reference: the schedule that is timed beside all others.
+        good: schedules of the space near which others are drawn.
+        inputs: an array for each image; random ones if left out.
+    """
+
+    name: str
+    pipeline: Pipeline
+    space: ScheduleSpace = field(repr=False)
+    reference: Schedule
+    good: Sequence[Schedule]
+    inputs: Mapping[str, Array] | None = field(default=None, repr=False)
+
+    @staticmethod
+    def of_app(app: str) -> Subject:
+        """An app at its paper's size. The reference is its schedule by hand, which is also one of
+        the good ones if the space has it.
+        """
+        pipeline, hand = pipeline_of(app), written(app, "cpu")
+        space = space_of(pipeline)
+        good = good_schedules(space, STRUCTURES)
+        if hand in space:
+            good.append(hand)
+        return Subject(app, pipeline, space, hand, good, inputs_of(app))
+
+    @staticmethod
+    def of_random(seed: int) -> Subject:
+        """A random pipeline. The reference is the best schedule that a short search finds."""
+        pipeline = random_pipeline(seed)
+        space = space_of(pipeline)
+        good = good_schedules(space, STRUCTURES_OF_RANDOM)
+        return Subject(pipeline.name, pipeline, space, good[0], good)
+
+
+def space_of(pipeline: Pipeline) -> ScheduleSpace:
+    """The schedules with whole patterns of loops for this CPU."""
+    return ScheduleSpace(pipeline, device("cpu")).of_patterns
+
+
+def good_schedules(space: ScheduleSpace, structures: int) -> list[Schedule]:
+    """The best schedules of the default search under the default cost model, after so many
+    structures.
+    """
+    found = best(search(space, limits=Limits(top=GOOD, structures=structures)))
+    return [one.schedule for one in found.best]

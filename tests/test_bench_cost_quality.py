@@ -1,0 +1,209 @@
+"""The measurements of cost models: schedules that are drawn alike, files that grow, scores."""
+
+import json
+import math
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from backend.reference import evaluate
+from bench import cost_quality
+from bench.cost_quality import pricing, subjects
+from bench.cost_quality.brief import SharedTime
+from bench.cost_quality.collecting import BATCH, Collecting
+from bench.cost_quality.drawing import LONGEST_WALK, Drawing, Origin
+from bench.cost_quality.random_pipelines import FEWEST, MOST, random_pipeline
+from bench.cost_quality.records import append, records
+from bench.cost_quality.scores import regret, spearman
+from bench.cost_quality.subjects import Subject
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
+from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.serialize import to_json
+from spaces.model.writing.text import format_schedule, parse_schedule
+
+
+class Killed(Exception):
+    """Stands for the end of a process."""
+
+
+class FakeMeasurer:
+    """Says that each schedule takes as many seconds as its text has letters; ends at a batch."""
+
+    def __init__(self, batches=math.inf):
+        self.batches = batches
+        self.asked = []
+
+    def measure(self, pipeline, schedules):
+        if self.batches == 0:
+            raise Killed
+        self.batches -= 1
+        texts = [format_schedule(one, pipeline) for one in schedules]
+        self.asked += texts
+        return [
+            Measurement(one, RunOutcome.CORRECT, "", (len(text) + 1.0,) * 3, (2.0,) * 3, 0.1)
+            for one, text in zip(schedules, texts, strict=True)
+        ]
+
+
+@pytest.fixture(scope="module")
+def subject():
+    pipeline = random_pipeline(17)
+    space = subjects.space_of(pipeline)
+    plain = Schedule.default(pipeline)
+    return Subject(pipeline.name, pipeline, space, plain, space.sample(2, seed=3))
+
+
+def collecting(subject, path, measurer, wanted=20):
+    drawing = Drawing(subject.space, subject.good)
+    return Collecting(subject, drawing, measurer, path, wanted, "a processor")
+
+
+def test_schedules_depend_on_their_numbers_alone_and_are_legal(subject):
+    drawing = Drawing(subject.space, subject.good)
+    found = {number: drawing.schedule(number) for number in range(8)}
+    again = Drawing(subjects.space_of(subject.pipeline), subject.good)
+    for number in reversed(range(8)):
+        assert again.schedule(number) == found[number]
+        assert verify(subject.pipeline, found[number], device("cpu"))
+        assert found[number] in subject.space
+    others = Drawing(subject.space, subject.good, seed=1)
+    assert [others.schedule(number) for number in range(8)] != list(found.values())
+
+
+def test_half_of_the_schedules_are_near_good_ones(subject):
+    assert [Drawing.origin(n) for n in range(4)] == [Origin.DRAW, Origin.WALK] * 2
+    drawing = Drawing(subject.space, subject.good[:1])
+    start = {one.name: one for one in subject.good[0].funcs}
+    for number in range(1, 9, 2):
+        walked = drawing.schedule(number)
+        changed = [one.name for one in walked.funcs if one != start[one.name]]
+        assert len(changed) <= 2 * LONGEST_WALK
+
+
+def test_a_run_that_was_killed_goes_on_where_it_was(subject, tmp_path):
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    assert list(collecting(subject, whole, FakeMeasurer()).batches())[-1] == 20
+    with pytest.raises(Killed):
+        list(collecting(subject, killed, FakeMeasurer(batches=1)).batches())
+    assert len(records(killed)) == BATCH
+    with killed.open("a") as file:
+        file.write('{"subject": "random_17", "num')  # the process ended within a line
+    rest = FakeMeasurer()
+    list(collecting(subject, killed, rest).batches())
+    assert len(rest.asked) == 20 - BATCH
+    assert killed.read_text() == whole.read_text()
+    nothing = FakeMeasurer(batches=0)
+    assert not list(collecting(subject, killed, nothing).batches())
+
+
+def test_no_schedule_is_measured_twice_and_records_say_what_was_measured(subject, tmp_path):
+    path = tmp_path / "all.jsonl"
+    measurer = FakeMeasurer()
+    list(collecting(subject, path, measurer).batches())
+    assert len(set(measurer.asked)) == len(measurer.asked) == 20
+    found = records(path)
+    assert [one.schedule for one in found] == measurer.asked
+    for one in found:
+        seconds = len(one.schedule) + 1.0
+        assert (one.median_seconds, one.fastest_seconds, one.runs) == (seconds, seconds, 3)
+        assert one.ratio == pytest.approx(seconds / 2)
+        assert verify(
+            subject.pipeline, parse_schedule(one.schedule, subject.pipeline), device("cpu")
+        )
+    append(path, found[:1])
+    assert records(path) == [*found, found[0]]
+
+
+def test_spearman_is_the_correlation_of_ranks():
+    assert spearman([1, 2, 3], [10, 20, 1000]) == 1
+    assert spearman([3, 2, 1], [10, 20, 1000]) == -1
+    # Without ties 1 - 6 sum(d^2) / (n (n^2 - 1)); here the ranks differ by 1, 1, 1, 1 and 0.
+    assert spearman([1, 2, 3, 4, 5], [2, 1, 4, 3, 5]) == pytest.approx(1 - 6 * 4 / 120)
+    # Ranks 1.5 1.5 3 4 against 1 2 3 4: covariance 4.5, variances 4.5 and 5.
+    assert spearman([7, 7, 8, 9], [1, 2, 3, 4]) == pytest.approx(4.5 / math.sqrt(4.5 * 5))
+    assert spearman([1, 2, math.inf], [1, 2, math.inf]) == 1
+    assert math.isnan(spearman([1, 1, 1], [1, 2, 3]))
+
+
+def test_regret_is_that_of_the_fastest_among_the_cheapest():
+    times = [4.0, 3.0, 9.0, 2.0, 8.0]
+    assert regret([1, 2, 3, 4, 5], times, top=2) == 0.5
+    assert regret([1, 2, 3, 4, 5], times, top=4) == 0
+    assert regret([0, 0, 0, 0, 0], times, top=2) == 3  # ties count against the model: 9 and 8
+
+
+def test_slow_schedules_get_fewer_rounds():
+    rounds = SharedTime()
+    assert rounds.survivors({"fast": [1.0] * 14, "slow": [25.0], "middle": [4.0] * 4}) == {
+        "fast",
+        "middle",
+    }
+    assert rounds.survivors({"middle": [4.0] * 5}) == set()
+
+
+def test_a_learned_model_never_sees_the_app_that_it_is_judged_on(subject, tmp_path):
+    path = tmp_path / "all.jsonl"
+    list(collecting(subject, path, FakeMeasurer(), wanted=8).batches())
+    mine = pricing.timed(records(path))
+    other = [pricing.Timed("other", *(one.pipeline, one.schedule, 1.0)) for one in mine]
+    random = [pricing.Timed("random_1", *(one.pipeline, one.schedule, 1.0)) for one in mine]
+    seen = []
+
+    class Letters:
+        def cost(self, batch):
+            return np.array(float(len(format_schedule(batch.schedule, batch.pipeline))))
+
+    def trained(known):
+        seen.append({one.subject for one in known})
+        return Letters()
+
+    found = pricing.qualities({"mine": mine, "other": other}, random, {"letters": trained})
+    assert seen == [{"other", "random_1"}, {"random_17", "random_1"}]
+    assert found["mine"]["letters"] == pricing.Quality(1.0, 0.0)
+    assert math.isnan(found["other"]["letters"].spearman)
+
+
+def test_a_schedule_that_did_not_end_counts_as_the_slowest(subject, tmp_path):
+    path = tmp_path / "all.jsonl"
+    list(collecting(subject, path, FakeMeasurer(), wanted=8).batches())
+    first, *rest = path.read_text().splitlines()
+    hung = json.loads(first) | {"outcome": "hung", "ratio": None}
+    wrong = json.loads(rest[0]) | {"outcome": "wrong", "ratio": None}
+    path.write_text("\n".join(map(json.dumps, (hung, wrong))) + "\n" + "\n".join(rest[1:]) + "\n")
+    found = pricing.timed(records(path))
+    assert [one.ratio for one in found].count(math.inf) == 1
+    assert len(found) == 7
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_pipelines_come_from_their_seeds_and_evaluate(seed):
+    made = random_pipeline(seed)
+    assert to_json(made) == to_json(random_pipeline(seed)) != to_json(random_pipeline(seed + 1))
+    assert verify(made, Schedule.default(made), device("cpu"))
+    image = made.images[0]
+    assert FEWEST <= len(made.functions) - 1 <= MOST
+    assert 0.45e6 <= math.prod(extent for _, extent in made.estimate(image.name)) <= 2e6
+    values = np.random.default_rng(0).integers(0, 200, (20, 24)).astype(image.type.dtype)
+    (output,) = made.outputs
+    found = evaluate(made, {image.name: values}, sizes={output: [4, 4]})
+    assert found[output].shape == (4, 4)
+    assert np.isfinite(found[output].astype(float)).all()
+
+
+def test_the_seeds_give_different_pipelines_with_all_kinds_of_stages():
+    made = [random_pipeline(seed) for seed in islice(subjects.RANDOM, 30)]
+    assert len({to_json(one) for one in made}) == 30
+    assert any(len(function.stages) > 1 for one in made for function in one.functions)
+    halved = [one for one in made if one.estimate(one.outputs[0]) != one.estimate("image")]
+    assert halved
+    assert len(halved) < 30
+
+
+def test_committed_measurements_can_be_read():
+    for app in subjects.APPS:
+        found = records(cost_quality.file_of(app))
+        assert {one.subject for one in found} <= {app}
+        assert len({one.number for one in found}) == len(found)
