@@ -39,12 +39,11 @@ from spaces.model.writing.text import format_schedule
 from spaces.model.writing.written import WrittenSchedule
 
 OUT = Path("out")
-FINALISTS = 4
-SEARCH_SECONDS = 12.0
+LIMITS = Limits(top=4, seconds=12.0)
 RACE_SECONDS = 15.0
 GPU = "sm_80"
 CROP = (96, 128)
-"""Rows and columns of the crop on which the CPU executes the GPU code."""
+"""Rows and columns of the crop that executes the GPU code. Its schedule is legal there, too."""
 
 TOLERANCE = 4e-6
 """The tolerance for floats in [-1, 3], because two libraries compute exp."""
@@ -62,7 +61,7 @@ def main() -> None:
         pipeline = at_size(app.pipeline(), {"input": size, "output": size})
         image = to_array(pixels, pipeline.image("input"))
         _introduce(pipeline, width, height)
-        found = _search(pipeline, device("cpu"), "reuse")
+        found = _search(ScheduleSpace(pipeline, device("cpu")), "reuse")
         sharpened = _race(pipeline, found, image)
         write_picture(OUT / "before.png", pixels)
         write_picture(OUT / "after.png", app.picture(sharpened))
@@ -80,19 +79,18 @@ def _introduce(pipeline: Pipeline, width: int, height: int) -> None:
         line(f"  {function.name}({', '.join(function.args)}){reads}")
 
 
-def _search(pipeline: Pipeline, target: Device, cost: str) -> list[Found]:
+def _search(space: ScheduleSpace, cost: str) -> list[Found]:
     """The best schedules by a cost model, all of them verified."""
+    pipeline, target = space.pipeline, space.device
     kind = "CPU" if isinstance(target, CpuDevice) else "GPU"
     heading(f"\n{2 if kind == 'CPU' else 5}. The space of its schedules for {target.name}")
-    space = ScheduleSpace(pipeline, target)
     digits = len(str(space.candidates))
     line(
         f"Fewer than 10^{digits} candidates: where to compute, in which order, in which tiles, "
         "legal or not."
     )
     start = time.perf_counter()
-    limits = Limits(top=FINALISTS, seconds=SEARCH_SECONDS)
-    done = follow(search(space, cost, limits=limits))
+    done = follow(search(space, cost, limits=LIMITS))
     elapsed = time.perf_counter() - start
     line(
         f"Search by the cost model `{cost}` scored {done.choices:,} tilings of "
@@ -163,16 +161,18 @@ def _timed(compiled: dict[str, CompiledPipeline], image: Array) -> Array:
 
 def _gpu(pipeline: Pipeline, image: Array) -> None:
     """Searches for a GPU, generates CUDA, reads its resources, and executes it on a crop."""
-    best = _search(pipeline, device(GPU), "occupancy")[0]
+    rows, columns = CROP
+    size = [columns, rows, 3]
+    space = ScheduleSpace(pipeline, device(GPU), sizes=[{"input": size, "output": size}])
+    best = _search(space, "occupancy")[0]
     heading(f"\n6. CUDA C for {GPU}")
     compiled = compile_gpu(_verified(pipeline, best.schedule, device(GPU)))
     write_text(OUT / "unsharp.cu", compiled.source)
     lines = compiled.source.count("\n")
     line(f"{len(compiled.kernels)} kernels, {lines} lines, written to {OUT}/unsharp.cu.")
     _show_resources(compiled)
-    rows, columns = CROP
     crop = np.ascontiguousarray(image[:, :rows, :columns])
-    sizes = {"output": [columns, rows, 3]}
+    sizes = {"output": size}
     expected = evaluate(pipeline, {"input": crop}, sizes=sizes)["output"]
     if shutil.which("g++"):
         actual = compiled.run({"input": crop}, sizes=sizes, executor=Emulator())["output"]

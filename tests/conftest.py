@@ -6,6 +6,9 @@ from collections.abc import Generator, Iterator
 import pytest
 from hypothesis import settings
 
+from spaces.model import deadline
+from tests.clocks import Clock
+
 # Derandomized: a run in CI and a run at the desk draw the same examples. No deadline: the first
 # call of a test may compile code.
 settings.register_profile("spaces", deadline=None, derandomize=True, max_examples=50)
@@ -18,6 +21,14 @@ def _no_kept_prices(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock that time limits read."""
+    made = Clock()
+    monkeypatch.setattr(deadline, "monotonic", made)
+    return made
 
 
 @pytest.hookimpl(wrapper=True)

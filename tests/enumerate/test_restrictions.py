@@ -179,7 +179,7 @@ def test_the_solver_lists_the_schedules_of_a_restricted_space() -> None:
 def test_searches_find_schedules_that_satisfy_the_restrictions(strategy: str) -> None:
     where = [spaces.bytes_stored("blur_x") > 4 * KiB, lambda s: s.of("blur_x").compute.is_root]
     space = small_space(BLUR, CPU, where=where)
-    done = spaces.best(spaces.search(space, "reuse", strategy, Limits(top=2, seconds=1)))
+    done = spaces.best(spaces.search(space, "reuse", strategy, Limits(top=2, structures=40)))
     assert done.best
     assert all(space.verdict(found.schedule) for found in done.best)
     assert all(found.schedule.of("blur_x").compute.is_root for found in done.best)

@@ -22,7 +22,6 @@ from spaces.enumerate.ladder import RUNGS, filled
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
-from spaces.model import deadline
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
@@ -33,13 +32,6 @@ from tests.small_space import small_space
 
 GPU = device("sm_80")
 STRATEGIES = ("stagewise", "exhaustive", "beam")
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(deadline, "monotonic", made)
-    return made
 
 
 def model_for(target: Device) -> str:

@@ -14,7 +14,6 @@ from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.records import Unknown
 from spaces.constraints.repairs.repair import repair
 from spaces.enumerate.emptiness import explain_empty
-from spaces.model import deadline
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.var import Var
@@ -29,13 +28,6 @@ from tests.enumerate.pipelines import blur, chain
 from tests.small_space import small_space
 
 CPU = device("cpu")
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(deadline, "monotonic", made)
-    return made
 
 
 def test_work_ends_at_the_deadline_and_not_before(clock: Clock) -> None:

@@ -70,7 +70,7 @@ def test_bad_candidates_do_not_stop_a_study() -> None:
     """One of four crashes, one hangs, and one computes wrong values."""
     pipe = copied(960)
     starts = [parse_schedule(f"f.split(x, x, xi, {factor})", pipe) for factor in (2, 3, 4, 16)]
-    limits = MeasuringLimits(rounds=3, run_seconds=0.5)
+    limits = MeasuringLimits(rounds=3, run_seconds=2.0)
     with (
         TuningStore.open(":memory:") as store,
         LocalMeasurer(limits=limits, rungs=Rungs(after=()), make=saboteurs.on_split) as measurer,

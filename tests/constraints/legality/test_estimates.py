@@ -286,7 +286,7 @@ def test_a_space_without_anything_legal_ends_with_a_sentence():
     with pytest.raises(
         EmptySpaceError, match=r"only 0 are legal; what most .* break is \w+\.[\w-]"
     ):
-        space.sample(3, seconds=0.2)
+        space.sample(3, attempts=20)
     assert explain_empty(space).answer == "empty"
     assert universe(space).decisions
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -33,32 +35,44 @@ TYPES = (UInt8, Int8, UInt16, Int16, Int32, UInt32)
 READS = {type: Call(type, f"{type}", (X,)) for type in TYPES}
 
 
+# Strategies are made once: Hypothesis examines each new one for longer than it draws from it.
+PLAIN = st.sampled_from(["add", "sub", "mul", "div", "mod", "min", "max"])
+FORM = st.sampled_from(["plain", "plain", "select", "cast", "cast", "bits", "abs"])
+NARROWER = st.sampled_from(TYPES)
+
+
+@cache
 def values(type: Type) -> st.SearchStrategy[int]:
     ends = st.sampled_from([type.min_value, type.max_value, 1, 2])
     return ends | st.integers(type.min_value, type.max_value)
 
 
+@cache
+def leaf(type: Type) -> st.SearchStrategy[Expr]:
+    """A value that is read, or a literal."""
+    # Literals alone are coordinates, which do not wrap.
+    large = [] if type == Int32 else [256, 65536, type.max_value, type.min_value]
+    numbers = [n for n in (1, 2, 3, 7, -1, *large) if type.holds(n)]
+    return st.just(READS[type]) | st.sampled_from([constant(n, type) for n in numbers])
+
+
+@cache
 @st.composite
 def calculated(draw: st.DrawFn, type: Type, depth: int) -> Expr:
     """A number calculated from values that are read."""
     if depth <= 0:
-        # Literals alone are coordinates, which do not wrap.
-        large = [] if type == Int32 else [256, 65536, type.max_value, type.min_value]
-        number = st.sampled_from([1, 2, 3, 7, -1, *large])
-        literals = number.filter(type.holds).map(lambda n: constant(n, type))
-        return draw(st.just(READS[type]) | literals)
+        return draw(leaf(type))
     a, b = draw(calculated(type, depth - 1)), draw(calculated(type, depth - 1))
-    match draw(st.sampled_from(["plain", "plain", "select", "cast", "cast", "bits", "abs"])):
+    match draw(FORM):
         case "plain":
-            names = ["add", "sub", "mul", "div", "mod", "min", "max"]
-            return binary(draw(st.sampled_from(names)), a, b)
+            return binary(draw(PLAIN), a, b)
         case "select":
             return fn.select(a < b, b, draw(calculated(type, depth - 1)))
         case "bits":
             return draw(st.sampled_from([a & b, a | b, a << 2, a >> 1]))
         case "abs":
             return cast(type, fn.abs(cast(Type("int", type.bits), a)))
-    return cast(type, draw(calculated(draw(st.sampled_from(TYPES)), depth - 1)))
+    return cast(type, draw(calculated(draw(NARROWER), depth - 1)))
 
 
 @st.composite

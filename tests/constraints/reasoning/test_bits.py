@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 
 import pytest
@@ -87,13 +88,19 @@ def test_masks_of_two_runs_have_a_form(mask: int) -> None:
     assert masked(A, mask) is not None
 
 
+LEAF = st.sampled_from([A, B]) | MASKS.map(lambda n: constant(n, Int32))
+SHIFTS = st.sampled_from([constant(1, Int32), fn.clamp(B, 0, 3), A & 3])
+FORMS = st.integers(0, 9)
+
+
+@cache
 @st.composite
 def coordinates(draw: st.DrawFn, depth: int) -> Expr:
     """Coordinates of bits, shifts and averages; small enough in each step to wrap nowhere."""
     if depth == 0:
-        return draw(st.sampled_from([A, B]) | MASKS.map(lambda n: constant(n, Int32)))
+        return draw(LEAF)
     a, b = draw(coordinates(depth - 1)), draw(coordinates(depth - 1))
-    by = draw(st.sampled_from([constant(1, Int32), fn.clamp(B, 0, 3), A & 3]))
+    by = draw(SHIFTS)
     made: list[Callable[[], Expr]] = [
         lambda: a & b,
         lambda: a | b,
@@ -106,7 +113,7 @@ def coordinates(draw: st.DrawFn, depth: int) -> Expr:
         lambda: popcount(a),
         lambda: cast(Int32, (cast(Int64, a) - cast(Int64, b)) / 2),
     ]
-    return draw(st.sampled_from(made))()
+    return made[draw(FORMS)]()
 
 
 @settings(max_examples=400, deadline=None)
