@@ -103,7 +103,7 @@ Processor = Annotated[
     "train",
     "Train the cost models learned and hybrid.",
     "train blur.jsonl harris.jsonl --out mine.npz",
-    "train bench/results/cost_quality/*.jsonl --kind learned --out mine.npz --json",
+    "train measured/*.jsonl --kind learned --out mine.npz --json",
 )
 def train(
     files: Files,

@@ -214,6 +214,18 @@ def random_pipeline(seed: int) -> Pipeline:
     )
 
 
+def by_name(name: str) -> Pipeline:
+    """The random pipeline of a name such as ``random_3``, as records of measurements have it.
+
+    Raises:
+        ValueError: no random pipeline has the name.
+    """
+    start, _, seed = name.rpartition("_")
+    if start != "random" or not seed.isdecimal():
+        raise ValueError(f"No random pipeline is called {name!r}; they are random_0, random_1, ...")
+    return random_pipeline(int(seed))
+
+
 def _fits(make: Callable[[Stages, Func], int], level: int) -> bool:
     """Whether the resolution may change that way."""
     least, most = LEVELS

@@ -90,9 +90,10 @@ class PricedWay:
 
     @property
     def last(self) -> tuple[object, ...]:
-        """Where the Func decided last is computed, and its loops."""
+        """Whether the Func decided last is inlined, at root or at a loop, and its loops."""
         entry = self.structure.schedule.funcs[0]
-        return entry.compute, *((loop.name, loop.kind) for loop in entry.stages[0].loops)
+        place = entry.compute.is_inline, entry.compute.is_root
+        return place, *((loop.name, loop.kind) for loop in entry.stages[0].loops)
 
     @property
     def levels(self) -> tuple[object, ...]:

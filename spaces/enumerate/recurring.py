@@ -18,11 +18,18 @@ from spaces.cost.accesses import ReadGroup, stage_work
 from spaces.enumerate.half_decided import HalfDecided
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.partial import PartialSchedule
+from spaces.enumerate.process.sizes import sizes_of
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.schedules.schedule import FuncSchedule
 
 _PER_DOUBLING = 2
 """Extents are similar if they are in the same half of a doubling."""
+
+
+def kinds_of_funcs(pipeline: Pipeline) -> int:
+    """The number of Funcs that differ in what they compute or in their extents."""
+    boxes = sizes_of(pipeline).boxes
+    return len({_form(one, {}, boxes.get(one.name, {})) for one in pipeline.functions})
 
 
 @frozen
@@ -60,19 +67,25 @@ class RecurringDecisions:
     _known: dict[Hashable, _Decided] = field(init=False, factory=dict)
 
     def keep(self, state: HalfDecided, func: str) -> None:
-        """Keeps the decision about a Func that a half-decided schedule has."""
+        """Keeps the decision about a Func that a half-decided schedule has; not one that was taken
+        together with others, because there was no choice.
+        """
         before = state.before
         while before is not None and before.entries((func,)):
             state, before = before, before.before
-        if before is not None:
+        if before is None:
+            return
+        if len(state.partial.state.entries) == len(before.partial.state.entries) + 1:
             context = _context(before, func)
             taken = state.partial.taken[len(before.partial.taken) :]
             self._known.setdefault(context.key, _Decided(context.names, taken))
 
     def again(self, before: HalfDecided, func: str) -> PartialSchedule | None:
         """The partial schedule after the decision that is known for the context of a Func; None if
-        none is known, or if the Func has no such options.
+        none is known, if the Func has no such options, or if it is decided already.
         """
+        if before.entries((func,)):
+            return None
         context = _context(before, func)
         known = self._known.get(context.key)
         if known is None:

@@ -145,10 +145,11 @@ class Stagewise:
             ways = (way for state in states for way in task.ways(state, decided))
             found = kept.of(task, part, _priced(task, part, ways))
         if not reads_sum:  # else the sum shows which of them are good
-            before = [name for name in decided[-2:] if task.adds_up(decided[-1])]
+            settled = decided[-2:] if task.adds_up(decided[-1]) else decided[-1:]
             for state in found:
-                for name in dict.fromkeys((*before, decided[-1])):
-                    recurring.keep(state, name)
+                for name in settled:
+                    if name not in task.space.kept_names:
+                        recurring.keep(state, name)
         return found
 
 

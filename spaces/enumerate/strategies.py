@@ -20,6 +20,7 @@ from spaces.enumerate.grouping import Grouping
 from spaces.enumerate.latin_hypercube import LatinHypercube
 from spaces.enumerate.optuna_search import OptunaSearch
 from spaces.enumerate.random_draws import RandomDraws
+from spaces.enumerate.recurring import kinds_of_funcs
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.space import ScheduleSpace
@@ -75,12 +76,13 @@ def strategy_names() -> tuple[str, ...]:
 
 
 def default_strategy(space: ScheduleSpace) -> str:
-    """The name of the strategy that suits a space: ``freezing`` for more than :data:`LARGE` Funcs;
-    for others ``annealing`` where loops are decided one by one, and ``stagewise`` where Funcs have
-    whole patterns.
+    """The name of the strategy that suits a space: ``freezing`` for more than :data:`LARGE` Funcs,
+    unless most of them repeat others; ``annealing`` for fewer where loops are decided one by one;
+    else ``stagewise``.
     """
-    if len(space.pipeline.functions) > LARGE:
-        return "freezing"
+    funcs = len(space.pipeline.functions)
+    if funcs > LARGE:
+        return "stagewise" if 2 * kinds_of_funcs(space.pipeline) <= funcs else "freezing"
     return "annealing" if space.decides_loops else "stagewise"
 
 

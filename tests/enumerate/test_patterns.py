@@ -106,6 +106,17 @@ def test_sums_are_searched_in_blocks_of_registers() -> None:
     assert block == [SERIAL, UNROLLED, UNROLLED, VECTORIZED], text
 
 
+def test_lines_that_scatter_are_counted_side_by_side() -> None:
+    """As in the schedule by hand of hist: the counts of several lines do not wait for each other."""
+    cpu = FOUR_CORES
+    space = ScheduleSpace(APPS["hist"].pipeline(), cpu, Options.medium(cpu))
+    found = best(search(space)).best[0].schedule.of("lines")
+    kinds = [(loop.name, loop.kind) for loop in found.stages[1].loops]
+    assert kinds[-2:] == [("across.x", SERIAL), ("yi", UNROLLED)], str(found)
+    pure = [loop.kind for loop in found.stages[0].loops]
+    assert pure[-1] is VECTORIZED, str(found)
+
+
 def test_channels_are_unrolled_around_vectors() -> None:
     gray, out = Func("gray"), Func("out")
     image = ImageParam(UInt8, 3, "image")

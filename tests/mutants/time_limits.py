@@ -27,7 +27,7 @@ MUTANTS = (
     ),
     Mutant(
         "ladders-need-no-verdict",
-        "incumbents",
+        "_climbed",
         "schedule in seen or not space.verdict(schedule)",
         "schedule in seen",
         "The first schedule of a search may be illegal.",
