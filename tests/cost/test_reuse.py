@@ -243,6 +243,21 @@ def test_sums_in_registers_are_stored_once(text: str, stores: float) -> None:
     assert _cost(pipe, chosen, load=1.0) == pytest.approx(VALUES * (10 + stores))
 
 
+@pytest.mark.parametrize(("width", "spilled"), [(2, 0.0), (8, 0.0), (16, 1 / 2), (32, 3 / 4)])
+def test_operands_of_a_block_need_registers_too(width: int, spilled: float) -> None:
+    """Products of ``width`` pairs: one factor of each pair waits in a register, but they take at
+    most half of the 16 registers; the others are left for sums.
+    """
+    left, right = ImageParam(Float32, 2, "left"), ImageParam(Float32, 2, "right")
+    f, r = Func("f"), RDom([(0, 10)], name="r")
+    f[X, Y] = 0.0
+    f[X, Y] += left[r.x, X] * right[r.x, X]
+    pipe = pipeline(f, estimates={f: [64, 24]})
+    text = f"f.update().split(x, xo, xi, {width}).reorder(xi, r.x, xo, y).unroll(xi)"
+    stored = _cost(pipe, parse_schedule(text, pipe), store=1.0) / (64 * 24)
+    assert stored == pytest.approx(1 + 1 + 9 * spilled)  # the first stage stores once
+
+
 def test_a_scan_stores_each_value() -> None:
     f, r = Func("f"), RDom([(1, 9)], name="r")
     f[X, Y] = 0.0
