@@ -107,7 +107,7 @@ def test_sums_are_searched_in_blocks_of_registers() -> None:
 
 
 def test_lines_that_scatter_are_counted_side_by_side() -> None:
-    """As in the schedule by hand of hist: the counts of several lines do not wait for each other."""
+    """As in the schedule by hand of hist: counts of several lines do not wait for each other."""
     cpu = FOUR_CORES
     space = ScheduleSpace(APPS["hist"].pipeline(), cpu, Options.medium(cpu))
     found = best(search(space)).best[0].schedule.of("lines")
