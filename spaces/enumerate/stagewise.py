@@ -59,7 +59,7 @@ class Stagewise:
             levels, with the same loops of the Func decided last.
     """
 
-    width: int = 2
+    width: int = 3
     before_sums: int = 4
     lattice: int = 4096
     polished: int = 2
