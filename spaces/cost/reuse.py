@@ -395,7 +395,7 @@ class Reuse:
         self, features: Features, movements: list[Movement]
     ) -> Iterator[dict[MovedPlace, SymbolicNumber]]:
         """Cycles to move lines to the first-level cache and out again: from the second-level cache,
-        from the third, and from memory, each by what moves together.
+        from the third, and from memory. Each has one number for all that moves together.
         """
         traffic = Traffic(features, self.device.cache_line_bytes)
         for capacity, price in self._caches():

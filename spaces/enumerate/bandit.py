@@ -29,7 +29,7 @@ Arm: TypeAlias = Callable[[Sequence[Individual]], ChangedSchedule | None]
 
 @define
 class Credits:
-    """The credit of each arm, by what its latest uses gave.
+    """The credit of each arm: it grows with the successes among the latest uses of the arm.
 
     Attributes:
         arms: the names of the arms.

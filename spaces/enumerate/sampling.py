@@ -53,8 +53,8 @@ class HierarchicalSampling:
         width: the number of half-decided schedules that a pass keeps after each phase.
         passes: the number of passes; pass ``d`` compares hashes up to depth ``d``.
         greedy: the number of further samples: one pass at depth 1 that keeps one schedule.
-        penalty: by what share of its cost a schedule with a known bad hash is set back, once for
-            each time that representatives with this hash were refused. [A21] gives no number.
+        penalty: the share of its cost that is added to a schedule with a known bad hash, once for
+            each time that the search refused representatives with this hash. [A21] gives no number.
         lattice: the largest number of choices of tile sizes to price at once; beyond it, Funcs
             decided earlier keep the values found then.
         polished: the number of complete schedules whose numbers are chosen again at the end, one

@@ -137,7 +137,7 @@ def examples(
     """Reads measured schedules as a network of this kind does.
 
     Raises:
-        MeasurementsError: there is none.
+        MeasurementsError: ``measured`` has no schedule.
     """
     memos: dict[str, FeatureMemo] = {}
     reuse = Reuse(device)
