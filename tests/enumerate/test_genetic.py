@@ -60,7 +60,7 @@ def others_stay(schedule: Schedule, func: str, old: Schedule = WRITTEN) -> bool:
 
 
 def shape(schedule: Schedule, func: str) -> list[tuple[str, LoopKind]]:
-    """The loops of a Func, by what they are made from, with their kinds."""
+    """The loops of a Func, outermost first: the origin and the kind of each."""
     (order,) = schedule.of(func).stages
     names = form(schedule).loops[func]
     return [(name, loop.kind) for name, loop in zip(names, order.loops, strict=True)]
