@@ -21,7 +21,7 @@ def hashes(text: str, deepest: int = 6, make=blur) -> list[str]:
 
 
 def alike_to(first: str, second: str, make=blur) -> int:
-    """The greatest depth at which the hashes are equal: 6 if they are at every depth, -1 at none."""
+    """The greatest depth at which the hashes are equal: 6 if at every depth, -1 if at none."""
     pairs = list(zip(hashes(first, make=make), hashes(second, make=make), strict=True))
     equal = [one == other for one, other in pairs]
     assert equal == sorted(equal, reverse=True), "What differs at a depth differs at greater ones."
