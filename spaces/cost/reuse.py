@@ -31,6 +31,7 @@ from spaces.cost.features import (
     volume,
 )
 from spaces.cost.price_fit import fitted_prices
+from spaces.cost.registers import Registers
 from spaces.cost.traffic import Footprint, LoopKey, Traffic, moving_loops, resident, touched
 from spaces.cost.training import PricedRun
 from spaces.model.expressions.expr import Const, Expr
@@ -38,9 +39,6 @@ from spaces.model.schedules.domain_order import LoopKind
 
 _WRITTEN_OUT = 8
 """A loop of up to this many iterations costs less to enter."""
-
-_REGISTERS, _WIDE_REGISTERS = 16, 32
-"""The vector registers of a core, and those of a core with vectors of 512 bits."""
 
 _LARGEST_DIVISOR = 4
 """Beyond it so few lanes of ``x / divisor`` differ that compilers load them one by one."""
@@ -65,6 +63,8 @@ class Prices:
     """A vector whose lanes come from two others: two instructions, for few units execute it."""
     transcendental: float = 15.0
     division: float = 10.0
+    latency: float = 4.0
+    """From one term of a sum of floats to the next: a fused multiplication and addition."""
     iteration: float = 0.5
     visit: float = 30.0
     """Entering an innermost loop."""
@@ -136,6 +136,11 @@ class Reuse:
 
     device: CpuDevice
     prices: Prices = Prices()
+
+    @property
+    def registers(self) -> Registers:
+        """The registers of a core."""
+        return Registers(self.device)
 
     @staticmethod
     def of(device: Device) -> Reuse:
@@ -227,13 +232,14 @@ class Reuse:
 
     def _compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of all evaluations and of the loops around them: the arithmetic units or the load
-        and store units count, whichever work longer.
+        and store units count, whichever work longer, or the time for which sums wait for their last
+        term.
         """
         if stage.work.is_undefined:
             return 0.0
         func = features.func(stage.func)
         moved: SymbolicNumber = 0.0
-        written, spilled = self._written(func, stage)
+        written, spilled = self.registers.stored(func, stage)
         for access in stage.work.accesses:
             bits = 8 * features.element_bytes(access.buffer)
             loads = access.reads * self._load(features, stage, access, bits)
@@ -242,7 +248,7 @@ class Reuse:
                 loads * written if is_own else loads / _written_once(stage.own, access.moved_by)
             )
         along = stage.vector_dimensions
-        registers = sum(self._registers(stage.lanes, type.bits) for type in func.types)
+        registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
         apart = bool(along) & ((along != func.args[:1]) | _wraps(func))
         scattered = self.prices.scatter * stage.lanes
         moved = moved + np.where(apart, scattered, self.prices.store * registers) * written
@@ -250,7 +256,11 @@ class Reuse:
         # A spilled sum waits for memory between two terms, so nothing else hides it.
         spills = (self.prices.load + self.prices.store) * registers * spilled
         vectors = stage.points / stage.lanes
-        return np.maximum(vectors * moved, computed) + vectors * spills + self._loops(stage)
+        waiting = (
+            vectors * registers * self.prices.latency / self.registers.sums_at_once(func, stage)
+        )
+        busy = np.maximum(np.maximum(vectors * moved, computed), waiting)
+        return busy + vectors * spills + self._loops(stage)
 
     def _operations(
         self, stage: StageFeatures, moved_by: frozenset[str], operations: Operations
@@ -267,15 +277,11 @@ class Reuse:
         else:
             times = repeated[-1].runs if repeated else stage.visits
         times = times / _written_once(repeated, moved_by)
-        registers = self._registers(lanes, operations.bits / operations.total)
+        registers = self.registers.of(lanes, operations.bits / operations.total)
         calls = operations.transcendental * prices.transcendental
         divisions = operations.divisions * prices.division
         plain = operations.instructions * prices.instruction * registers / lanes
         return times * (plain + calls + divisions)
-
-    def _registers(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
-        """The number of vector registers for ``lanes`` values, at least one."""
-        return np.maximum(1.0, np.ceil(lanes * (bits / self.device.vector_bits)))
 
     def _load(
         self, features: Features, stage: StageFeatures, access: ReadGroup, bits: int
@@ -298,7 +304,7 @@ class Reuse:
         is_run = moving == [first] and not is_bent and len(along) == 1
         if not is_run or step > 1 or step.denominator > _LARGEST_DIVISOR:
             return self.prices.lane * stage.lanes
-        dense = self._registers(stage.lanes, bits)
+        dense = self.registers.of(stage.lanes, bits)
         if step == 1:
             read = [func for func in features.funcs if func.name == access.buffer]
             apart = _wraps(read[0]) if read else False  # an image, or a Func that is still open
@@ -306,67 +312,7 @@ class Reuse:
         # Neighboring lanes read the same element or the next one; the first and the last lane of a
         # vector may share theirs with other vectors.
         elements = (stage.lanes - 1) * step.numerator // step.denominator + 2
-        return self.prices.load * self._registers(elements, bits) + self.prices.shuffle * dense
-
-    def _written(
-        self, func: FuncFeatures, stage: StageFeatures
-    ) -> tuple[SymbolicNumber, SymbolicNumber]:
-        """The share of evaluations that store their value, and load it first if they add to it;
-        and the share of those that do so because registers are lacking.
-
-        A register keeps a sum in a loop over its terms, if each loop inside is unrolled, runs once,
-        or goes over terms, too. Of sums that need more registers than there are, the surplus moves
-        with each term. What a stage reads elsewhere in its own Func must be stored at once. So must
-        several lines of a Func whose storage lies outside the loops around it: compilers don't know
-        how far apart the lines are, so they may overlap.
-        """
-        work = stage.work
-        if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
-            return 1, 0
-        moves = work.written & set(stage.vector_dimensions)
-        held = self._registers(stage.lanes if moves else 1, 8 * func.bytes)
-        is_private = 0 < func.store_depth == func.depth
-        kept: SymbolicNumber = 1
-        needed, is_straight = held, np.True_
-        for loop in reversed(stage.own):
-            if loop.kind is LoopKind.PARALLEL:
-                break
-            if loop.kind is LoopKind.VECTORIZED:
-                continue
-            if work.written.isdisjoint(loop.dimensions):
-                kept = kept * np.where(is_straight, loop.trips, 1)
-                needed = np.where(is_straight, held, needed)
-            elif loop.kind.has_constant_extent:
-                held = held * loop.trips
-                if not is_private and set(loop.dimensions) != {*func.args[:1]}:
-                    is_straight = is_straight & np.equal(loop.trips, 1)
-            else:
-                is_straight = is_straight & np.equal(loop.trips, 1)
-        registers = _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
-        free = registers - self._operands(func, stage)
-        sums = np.minimum(1, free / np.maximum(needed, 1))
-        return 1 / kept, (1 - sums) * (1 - 1 / kept)
-
-    def _operands(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
-        """The registers that hold operands of a term for all copies of an unrolled body: those of
-        each buffer but the one with most, whose values take turns in a register; at most half of
-        all, for then compilers load them again.
-        """
-        copied = [
-            loop
-            for loop in stage.own
-            if loop.kind is LoopKind.UNROLLED and set(loop.dimensions).isdisjoint(stage.reduced)
-        ]
-        along = set(stage.vector_dimensions)
-        total: SymbolicNumber = 0
-        most: SymbolicNumber = 0
-        for access in stage.work.accesses:
-            if access.buffer != stage.func:
-                moving = (one.trips for one in copied if access.moved_by & set(one.dimensions))
-                lanes = stage.lanes if access.moved_by & along else 1
-                values = volume(tuple(moving)) * self._registers(lanes, 8 * func.bytes)
-                total, most = total + values, np.maximum(most, values)
-        return np.minimum(total - most + 1, _REGISTERS / 2)
+        return self.prices.load * self.registers.of(elements, bits) + self.prices.shuffle * dense
 
     def _loops(self, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of a stage's own loops without their bodies; a fused loop counts once, for the

@@ -59,3 +59,21 @@ def test_typical_values_are_those_of_a_running_window() -> None:
     value = fn.select(OUTER == 0, _number(3), _number(1))
     typical = Totals(Simplifier()).typical(value, (_loop(OUTER, _number(0), N),))
     assert evaluate(typical, {}) == 1
+
+
+@pytest.mark.parametrize("divisor", [2, 3, 4])
+def test_totals_of_values_that_repeat(divisor: int) -> None:
+    """The new lines of a window that moves on by a line every few iterations."""
+    end = (OUTER + 5) / divisor
+    value = fn.select(OUTER == 0, end + 1, end - (OUTER + 4) / divisor)
+    n = 1 + 12 * divisor
+    formula = Totals(Simplifier()).total(value, (_loop(OUTER, _number(0), N),))
+    expected = sum(evaluate(value, {OUTER.name: i, N.name: n}) for i in range(n))
+    assert evaluate(formula, {N.name: n}) == expected
+
+
+def test_a_typical_value_is_the_largest_of_those_that_repeat() -> None:
+    value = (OUTER + 1) / 3 - OUTER / 3 + 1
+    for start in range(3):
+        typical = Totals(Simplifier()).typical(value, (_loop(OUTER, _number(start), N),))
+        assert evaluate(typical, {N.name: 9}) == 2

@@ -1,0 +1,125 @@
+"""What a stage keeps in the vector registers of a core, and which sums wait for each other."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+
+from spaces.constraints.devices.device import CpuDevice
+from spaces.constraints.devices.occupancy import SymbolicNumber
+from spaces.cost.features import FuncFeatures, StageFeatures, volume
+from spaces.model.schedules.domain_order import LoopKind
+
+_REGISTERS, _WIDE_REGISTERS = 16, 32
+"""The vector registers of a core, and those of a core with vectors of 512 bits."""
+
+_WINDOW = 256
+"""The instructions among which a core finds those that can begin."""
+
+_PER_TERM = 2
+"""Instructions of a term: it is loaded, and it is added."""
+
+
+@frozen
+class Registers:
+    """The vector registers of one core of a CPU."""
+
+    device: CpuDevice
+
+    def of(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
+        """The number of vector registers for ``lanes`` values, at least one."""
+        return np.maximum(1.0, np.ceil(lanes * (bits / self.device.vector_bits)))
+
+    def stored(
+        self, func: FuncFeatures, stage: StageFeatures
+    ) -> tuple[SymbolicNumber, SymbolicNumber]:
+        """The share of evaluations that store their value, and load it first if they add to it;
+        and the share of those that do so because registers are lacking.
+
+        A register keeps a sum in a loop over its terms, if each loop inside is unrolled, runs once,
+        or goes over terms, too. Of sums that need more registers than there are, the surplus moves
+        with each term. What a stage reads elsewhere in its own Func must be stored at once. So must
+        several lines of a Func whose storage lies outside the loops around it: compilers don't know
+        how far apart the lines are, so they may overlap.
+        """
+        work = stage.work
+        if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
+            return 1, 0
+        held = self._of_a_vector(func, stage)
+        is_private = 0 < func.store_depth == func.depth
+        kept: SymbolicNumber = 1
+        needed, is_straight = held, np.True_
+        for loop in reversed(stage.own):
+            if loop.kind is LoopKind.PARALLEL:
+                break
+            if loop.kind is LoopKind.VECTORIZED:
+                continue
+            if work.written.isdisjoint(loop.dimensions):
+                kept = kept * np.where(is_straight, loop.trips, 1)
+                needed = np.where(is_straight, held, needed)
+            elif loop.kind.has_constant_extent:
+                held = held * loop.trips
+                if not is_private and set(loop.dimensions) != {*func.args[:1]}:
+                    is_straight = is_straight & np.equal(loop.trips, 1)
+            else:
+                is_straight = is_straight & np.equal(loop.trips, 1)
+        registers = _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
+        free = registers - self._operands(func, stage)
+        sums = np.minimum(1, free / np.maximum(needed, 1))
+        return 1 / kept, (1 - sums) * (1 - 1 / kept)
+
+    def sums_at_once(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
+        """How many registers of sums take their next terms at once; infinitely many if the stage
+        adds up no floats in its innermost loop.
+
+        Each term of a sum waits for the one before. Unrolled and vectorized loops in the innermost
+        loop over terms make several sums, and a core begins the next sums while the last terms of a
+        short one wait.
+        """
+        work = stage.work
+        adds_up = any(a.buffer == stage.func and a.in_place for a in work.accesses)
+        if not adds_up or not all(type.is_float for type in func.types):
+            return np.inf
+        sums = self._of_a_vector(func, stage)
+        terms: SymbolicNumber = 1
+        is_innermost, is_open = np.True_, np.True_
+        for loop in reversed(stage.own):
+            if loop.kind is LoopKind.VECTORIZED:
+                continue
+            if work.written.isdisjoint(loop.dimensions):
+                terms = terms * np.where(is_open, loop.trips, 1)
+                is_innermost = is_innermost & (
+                    loop.kind.has_constant_extent | np.equal(loop.trips, 1)
+                )
+            elif loop.kind.has_constant_extent:
+                sums = sums * np.where(is_innermost, loop.trips, 1)
+            else:
+                is_open = is_open & np.less_equal(loop.trips, 1)
+        others = np.maximum(1, _WINDOW / np.maximum(terms * sums * _PER_TERM, 1))
+        return np.where(terms > 1, np.maximum(sums, 1) * others, np.inf)
+
+    def _of_a_vector(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
+        """The registers for the results of one evaluation of all lanes."""
+        moves = stage.work.written & set(stage.vector_dimensions)
+        return self.of(stage.lanes if moves else 1, 8 * func.bytes)
+
+    def _operands(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
+        """The registers that hold operands of a term for all copies of an unrolled body: those of
+        each buffer but the one with most, whose values take turns in a register; at most half of
+        all, for then compilers load them again.
+        """
+        copied = [
+            loop
+            for loop in stage.own
+            if loop.kind is LoopKind.UNROLLED and set(loop.dimensions).isdisjoint(stage.reduced)
+        ]
+        along = set(stage.vector_dimensions)
+        total: SymbolicNumber = 0
+        most: SymbolicNumber = 0
+        for access in stage.work.accesses:
+            if access.buffer != stage.func:
+                moving = (one.trips for one in copied if access.moved_by & set(one.dimensions))
+                lanes = stage.lanes if access.moved_by & along else 1
+                values = volume(tuple(moving)) * self.of(lanes, 8 * func.bytes)
+                total, most = total + values, np.maximum(most, values)
+        return np.minimum(total - most + 1, _REGISTERS / 2)
