@@ -46,6 +46,20 @@ class BoundedModel(CostModel, Protocol):
         ...
 
 
+@runtime_checkable
+class AdditiveModel(CostModel, Protocol):
+    """A cost model whose cost of a schedule is the sum of the costs of its loop nests at root: what
+    one nest costs depends on the Funcs computed in it, and on what it reads only by its size. So a
+    search that decides Func after Func prices the nests that it changes; what it returns has the
+    cost of the whole.
+    """
+
+    @property
+    def adds_nests(self) -> bool:
+        """Always true: it tells these models from others."""
+        ...
+
+
 CostFunction: TypeAlias = Callable[[Batch], NDArray[np.float64]]
 
 

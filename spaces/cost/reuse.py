@@ -138,6 +138,11 @@ class Reuse:
     prices: Prices = Prices()
 
     @property
+    def adds_nests(self) -> bool:
+        """Always true: nests share only the last-level cache."""
+        return True
+
+    @property
     def registers(self) -> Registers:
         """The registers of a core."""
         return Registers(self.device)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import GpuDevice
@@ -21,11 +21,11 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.frontier import Frontier, ResidualPath, open_depths
 from spaces.enumerate.menus import FuncMenu, Orders, entry_parameters, fits
-from spaces.enumerate.process.decided_part import decided_part
+from spaces.enumerate.process.decided_part import part_alone
 from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
-from spaces.model.algorithm.pipeline import Estimate, Pipeline
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.domain_order import LoopKind, Split
@@ -275,14 +275,7 @@ def _member(menu: FuncMenu, around: ResidualPath) -> FuncSchedule | None:
 
 def _part_of(pipeline: Pipeline, group: StageGroup) -> Pipeline:
     """The pipeline of a group alone."""
-    part = decided_part(pipeline, group.computed | group.inlined)
-    estimates = pipeline.estimates
-    if pipeline.estimate(group.output) is None:
-        boxes = sizes_of(pipeline).boxes[group.output]
-        args = pipeline.function(group.output).args
-        own = Estimate(group.output, tuple(boxes[arg] for arg in args))
-        estimates = (*estimates, own)
-    return evolve(part, outputs=(group.output,), estimates=estimates, promises=())
+    return part_alone(pipeline, group.computed | group.inlined, frozenset({group.output}))
 
 
 def _chunks(menus: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, tuple[int, ...]]]:

@@ -6,15 +6,16 @@ images: so it has a loop nest, a cost and a verdict like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
-from spaces.cost.model import CostModel
+from spaces.cost.model import AdditiveModel, CostModel
 from spaces.enumerate.board import Board
+from spaces.enumerate.changed_nests import ChangedNests, changed_nests
 from spaces.enumerate.dominance import is_read_once, is_undominated
 from spaces.enumerate.events import Event, Found
 from spaces.enumerate.frontier import ResidualPath, depth_of
@@ -41,6 +42,8 @@ class HalfDecided:
     """A half-decided schedule, the numbers of its parameters, and its cost.
 
     Attributes:
+        cost: of its pipeline; of a state with Funcs that wait for a price infinite. A sum of the
+            costs of nests, each as if it were alone, for an :class:`AdditiveModel`.
         before: the state before the last Func was decided; None of the first.
     """
 
@@ -61,10 +64,14 @@ class OpenWay:
     Attributes:
         state: the half-decided schedule with the Func.
         structure: the decided Funcs; its parameters are those to choose anew.
+        changed: the loop nests to price; all if not given.
+        others: the cost of all other nests.
     """
 
     state: HalfDecided
     structure: Structure
+    changed: ChangedNests | None = None
+    others: float = 0.0
 
 
 @frozen
@@ -140,13 +147,25 @@ class StageDecisions:
         """The pipeline of some Funcs."""
         return decided_part(states[0].partial.state.pipeline, frozenset(names))
 
-    @staticmethod
-    def passed(state: HalfDecided, name: str) -> HalfDecided:
-        """The state after a Func that the space fixes. Its cost and its rules wait for the next
-        choice.
+    def passed(self, state: HalfDecided, names: Sequence[str]) -> HalfDecided:
+        """The state after the last of some Funcs, which the space fixes. Its rules wait for the
+        next choice, and so does its price unless that of its nests is enough.
         """
-        (after,) = state.partial.ways(name)
-        return evolve(state, partial=after, before=state)
+        (after,) = state.partial.ways(names[-1])
+        passed = HalfDecided(after, state.numbers, np.inf, state)
+        changed, others = self._changed(state, names)
+        if changed is not None:
+            structure = _structure(passed, names, (), state.numbers)
+            priced = self.scored(changed.after, OpenWay(passed, structure, changed, others))
+            passed = passed if priced is None else evolve(passed, cost=priced.cost)
+        return passed
+
+    def exact(self, state: HalfDecided) -> HalfDecided:
+        """A complete state with the cost of its whole pipeline."""
+        if not isinstance(self.model, AdditiveModel):
+            return state
+        schedule = bind(state.partial.schedule, state.numbers)
+        return evolve(state, cost=priced(self.space, self.model, self.board, schedule))
 
     def whole(self, states: Sequence[HalfDecided]) -> list[PricedWay]:
         """Complete states with a cost; those without a loop nest are left out."""
@@ -181,9 +200,10 @@ class StageDecisions:
         Raises:
             OutOfTime: the search is at its end.
         """
-        for state in states:
+        exact = sorted(map(self.exact, states), key=lambda state: state.cost)
+        for state in exact:
             yield from self.offered(state)
-        for state in states:
+        for state in exact:
             for _ in range(rounds):
                 with self.deadline.kept():
                     state = self._polished(state)
@@ -191,16 +211,36 @@ class StageDecisions:
 
     def ways(self, state: HalfDecided, names: Sequence[str]) -> Iterator[OpenWay]:
         """Every undominated way to decide the last of some Funcs."""
-        for after in state.partial.ways(names[-1], self.wanted(state, names)):
-            yield self.opened(state, after, names)
+        return self.opened(state, state.partial.ways(names[-1], self.wanted(state, names)), names)
 
-    def opened(self, state: HalfDecided, after: PartialSchedule, names: Sequence[str]) -> OpenWay:
-        """The way from a state to one in which the last of some Funcs is decided, too."""
-        self.board.considered += 1
+    def opened(
+        self, state: HalfDecided, afters: Iterable[PartialSchedule], names: Sequence[str]
+    ) -> Iterator[OpenWay]:
+        """The ways from a state to some in which the last of some Funcs is decided, too."""
         path = state.partial.state.frontier.path(names[-1])
-        decided = HalfDecided(after, state.numbers, np.inf, state)
-        free = self._free(decided, names, path)
-        return OpenWay(decided, _structure(decided, names, free, state.numbers))
+        changed, others = self._changed(state, names)
+        for after in afters:
+            self.board.considered += 1
+            decided = HalfDecided(after, state.numbers, np.inf, state)
+            free = self._free(decided, names, path)
+            structure = _structure(decided, names, free, state.numbers)
+            yield OpenWay(decided, structure, changed, others)
+
+    def _changed(
+        self, state: HalfDecided, names: Sequence[str]
+    ) -> tuple[ChangedNests | None, float]:
+        """The nests of a state that a decision about the last of some Funcs changes, and the cost
+        of all others; None if all nests need a price.
+        """
+        if not (isinstance(self.model, AdditiveModel) and np.isfinite(state.cost)):
+            return None, 0.0
+        *decided, name = names
+        changed = changed_nests(state.partial.state.pipeline, state.entries(decided), name)
+        if changed is None:
+            return None, 0.0
+        structure = _structure(state, changed.readers, (), state.numbers)
+        batch = Batch.of(changed.before, structure.schedule, memo=self.space.memo)
+        return changed, state.cost - float(self.board.price(self.model, batch))
 
     def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
         """Which entries of the last of some Funcs to try: all of them in a restricted space. If
@@ -246,13 +286,24 @@ class StageDecisions:
         return both if size <= self.lattice else own
 
     def scored(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
-        """A way with its costs; None if it has no loop nest."""
-        structure = way.structure
+        """A way with its costs; None if it has no loop nest.
+
+        Args:
+            part: the pipeline of all decided Funcs.
+            way: the way.
+        """
+        schedule, changed = way.structure.schedule, way.changed
+        if changed is not None:
+            part, names = changed.after, {one.name for one in changed.after.functions}
+            schedule = schedule.with_funcs(
+                tuple(one for one in schedule.funcs if one.name in names)
+            )
         try:
-            batch = Batch.of(part, structure.schedule, structure.columns, memo=self.space.memo)
+            batch = Batch.of(part, schedule, way.structure.columns, memo=self.space.memo)
         except UnboundedError:
             return None
-        return PricedWay(way.state, structure, self.board.score(self.model, batch), is_legal=False)
+        costs = way.others + self.board.score(self.model, batch)
+        return PricedWay(way.state, way.structure, costs, is_legal=False)
 
     def legal(self, part: Pipeline, way: PricedWay) -> PricedWay:
         """The way with an infinite cost for each choice that is illegal, or that the restrictions

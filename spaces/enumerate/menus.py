@@ -290,20 +290,24 @@ def _shape(
     natural = 1
     if isinstance(device, CpuDevice):
         natural = max(1, device.vector_bits // max(8, *(t.bits for t in function.types)))
+    long = tuple(n for n in free if extents.get(n, options.long) >= options.long)
+    row = extents.get(free[0], 0) if free else 0
+    narrow = (row,) if row > CHANNELS and free[:1] != long[:1] else ()
     return Shape(
         func=function.name,
         stage=index,
         free=free,
         bound=bound,
-        long=tuple(n for n in free if extents.get(n, options.long) >= options.long),
+        long=long,
         menus={
-            "row": options.row_tiles,
+            "row": narrow or options.row_tiles,
             "tile": options.tiles,
-            "lanes": tuple(natural * multiple for multiple in options.lanes),
-            "register": (natural,),
-            "block_row": tuple(natural * vectors for vectors in options.block_vectors),
+            "lanes": narrow or tuple(natural * multiple for multiple in options.lanes),
+            "register": narrow or (natural,),
+            "block_row": narrow or tuple(natural * vectors for vectors in options.block_vectors),
             "block": options.blocks,
         },
+        is_narrow=bool(narrow),
         short=_channels(free, options, extents),
         sums=_adds_up(function),
         reads_sums=reads_sums,

@@ -202,6 +202,7 @@ class Options:
                 "interleaved_lines",
                 "register_rows",
                 "register_columns",
+                "sums_in_registers",
             ),
             inner=(*small.inner, "channel_vectors", "registers"),
             directives=("bound",),

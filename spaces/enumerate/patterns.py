@@ -37,6 +37,8 @@ class Shape:
         reads_sums: whether the Func is pure and reads such a Func.
         scatters: whether the first coordinate at which the stage writes is a value that it reads,
             such as the bin of a histogram.
+        is_narrow: whether the innermost dimension is one vector wide: not long, but more than a few
+            values.
     """
 
     func: str
@@ -49,11 +51,12 @@ class Shape:
     reads_sums: bool = False
     short: tuple[str, ...] = ()
     scatters: bool = False
+    is_narrow: bool = False
 
     @property
     def rows(self) -> str:
         """The dimension of vectors and warps: the innermost if it is free, else empty."""
-        return self.free[0] if self.free and self.free[0] in self.long else ""
+        return self.free[0] if self.free and (self.is_narrow or self.free[0] in self.long) else ""
 
 
 @frozen
@@ -146,7 +149,7 @@ def interleaved_lines(shape: Shape) -> Pattern | None:
 
 def tiles(shape: Shape) -> Pattern | None:
     """Tiles, whose rows run in parallel; inside, one line at a time with vectors along rows."""
-    if len(shape.long) < 2 or not shape.rows:
+    if len(shape.long) < 2 or shape.rows not in shape.long:
         return None
     across, along = shape.rows, shape.long[-1]
     build = _PatternBuilder(shape)
@@ -218,6 +221,23 @@ def _register_blocks(shape: Shape, order: tuple[str, ...]) -> Pattern | None:
     return build.done((OrderedLoop(shared, LoopKind.PARALLEL), *outer, *block, vector))
 
 
+def sums_in_registers(shape: Shape) -> Pattern | None:
+    """For sums: blocks of a vector by a few lines, each kept in registers for all terms; the
+    outermost long dimension runs in parallel.
+    """
+    if not (shape.sums and shape.rows and shape.long):
+        return None
+    build = _PatternBuilder(shape)
+    lanes = build.split(shape.rows, f"{shape.rows}r", "lanes")
+    lines = [build.split(name, f"{name}b", "block") for name in shape.free[1:2]]
+    shared = shape.long[-1]
+    outer = (OrderedLoop(name) for name in reversed(shape.free) if name != shared)
+    terms = (OrderedLoop(name) for name in reversed(shape.bound))
+    block = (OrderedLoop(name, LoopKind.UNROLLED) for name in lines)
+    vector = OrderedLoop(lanes, LoopKind.VECTORIZED)
+    return build.done((OrderedLoop(shared, LoopKind.PARALLEL), *outer, *terms, *block, vector))
+
+
 def registers(shape: Shape) -> Pattern | None:
     """For sums: all values that the loops around need, in registers, inside the loops over terms;
     vectors along rows.
@@ -275,6 +295,7 @@ ROOT_PATTERNS = _patterns(
     channel_tiles=channel_tiles,
     register_rows=register_rows,
     register_columns=register_columns,
+    sums_in_registers=sums_in_registers,
     blocks=blocks,
 )
 """Patterns for Funcs computed at root."""

@@ -100,6 +100,7 @@ class HierarchicalSampling:
             except OutOfTime:
                 yield from task.completions(states)
                 return False
+            states = [task.exact(state) for state in states]
             for state in states:
                 yield from task.offered(state)
             found += states
@@ -224,7 +225,7 @@ class _Pass:
         """The states in which it is decided where the last of some Funcs is computed."""
         *_, name = names
         if not states or name in self.task.space.kept_names:
-            return [self.task.passed(state, name) for state in states]
+            return [self.task.passed(state, names) for state in states]
         part = self.task.part(states, names)
         options = _unlike(part, self._placements(states, names))
         placed = [option.placed for option in options if option.placed is not None]
@@ -242,11 +243,13 @@ class _Pass:
                 draft = partial.state.draft
                 ways = partial.ways(name, wanted)
                 if draft is None or not draft.compute.is_root:
-                    yield from ((self.task.opened(state, after, names), None) for after in ways)
+                    yield from ((way, None) for way in self.task.opened(state, ways, names))
                     continue
                 first = next(ways, None)
                 if first is not None:
-                    yield self.task.opened(state, first, names), evolve(state, partial=partial)
+                    placed = evolve(state, partial=partial)
+                    (way,) = self.task.opened(state, [first], names)
+                    yield way, placed
 
     def tiled(self, states: list[HalfDecided], names: Sequence[str]) -> list[HalfDecided]:
         """The states in which the last of some Funcs has its loops."""

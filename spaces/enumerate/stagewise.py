@@ -121,7 +121,7 @@ class Stagewise:
             return []
         decided, following = names[:step], names[step : step + 1]
         if decided[-1] in task.space.kept_names:
-            return [task.passed(state, decided[-1]) for state in states]
+            return [task.passed(state, decided) for state in states]
         part = task.part(states, decided)
         width = max(self.width, task.board.limits.top)
         kept = _Kept(width, self.alike, _levels)
@@ -137,7 +137,7 @@ class Stagewise:
                 for way in (
                     task.ways(state, decided)
                     if known is None
-                    else [task.opened(state, known, decided)]
+                    else task.opened(state, [known], decided)
                 )
             )
             found = kept.of(task, part, _priced(task, part, ways))

@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from attrs import evolve
 
-from spaces.model.algorithm.pipeline import Function, Image, Pipeline
+from spaces.enumerate.process.sizes import sizes_of
+from spaces.model.algorithm.pipeline import Estimate, Function, Image, Pipeline
 from spaces.model.expressions.expr import Call, Expr
 from spaces.model.expressions.rewrite import rewrite
 
@@ -27,6 +28,26 @@ def decided_part(pipeline: Pipeline, decided: frozenset[str]) -> Pipeline:
     used = tuple(image for image in pipeline.images if image.name in read)
     outputs = tuple(name for name in pipeline.outputs if name in decided)
     return evolve(pipeline, functions=functions, images=(*used, *images), outputs=outputs)
+
+
+@lru_cache(maxsize=256)
+def part_alone(pipeline: Pipeline, names: frozenset[str], outputs: frozenset[str]) -> Pipeline:
+    """The pipeline of some Funcs with outputs of its own, as large as they are in the whole
+    pipeline at its estimates.
+    """
+    part = decided_part(pipeline, names)
+    boxes = sizes_of(pipeline).boxes
+    known = {estimate.buffer for estimate in pipeline.estimates}
+    own = (
+        Estimate(name, tuple(boxes[name][arg] for arg in pipeline.function(name).args))
+        for name in sorted(outputs - known)
+    )
+    return evolve(
+        part,
+        outputs=tuple(f.name for f in pipeline.functions if f.name in outputs),
+        estimates=(*pipeline.estimates, *own),
+        promises=(),
+    )
 
 
 def _reading_images(function: Function, decided: frozenset[str]) -> Function:
