@@ -10,13 +10,17 @@ from pathlib import Path
 
 from apps.catalog import APPS
 from apps.files import write_text
-from bench import against_autoschedulers, against_halide, cost_quality, spaces
+from bench import against_autoschedulers, against_halide, cost_quality, spaces, tuned
 from bench.machine import machine
 from bench.report import RESULTS, renew_readme
 
 AGAINST_HALIDE = "against_halide"
 AGAINST_AUTOSCHEDULERS = "against_autoschedulers"
-BY_APP = {AGAINST_HALIDE: against_halide, AGAINST_AUTOSCHEDULERS: against_autoschedulers}
+BY_APP = {
+    AGAINST_HALIDE: against_halide,
+    AGAINST_AUTOSCHEDULERS: against_autoschedulers,
+    "tuned": tuned,
+}
 """Those that can measure some apps alone."""
 BY_PART = {"spaces": spaces, "cost_quality": cost_quality}
 """Those that can measure some parts alone."""
@@ -26,6 +30,7 @@ NAMES = (
     "against_plain",
     AGAINST_HALIDE,
     AGAINST_AUTOSCHEDULERS,
+    "tuned",
     "against_blas",
     "throughput",
     "lattice",
@@ -46,8 +51,8 @@ def main(arguments: list[str]) -> None:
         action="append",
         choices=sorted(APPS),
         metavar="APP",
-        help="of against_halide or against_autoschedulers measure this app alone; may be given "
-        "again",
+        help="of against_halide, against_autoschedulers or tuned measure this app alone; may be "
+        "given again",
     )
     parser.add_argument(
         "--part",

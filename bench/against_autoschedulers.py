@@ -1,4 +1,5 @@
-"""Our search against Halide's autoschedulers: the first schedule that each finds, in turns.
+"""Our search against Halide's autoschedulers: the first schedule that each finds, in turns; and
+the fastest of the first five of ours.
 
 Each contender finds its schedule, compiles and runs in a process of its own: an autoscheduler may
 take all memory, take for ever or crash, and then it alone is out. Processes run in turns, so all
@@ -8,6 +9,7 @@ have the machine for themselves. All compute on as many threads as the machine h
 from __future__ import annotations
 
 import functools
+import json
 import multiprocessing
 import os
 import random
@@ -30,21 +32,37 @@ from backend.halide.errors import HalideFailure
 from backend.llvm.operators import FloatMode
 from bench.against_halide import apart
 from bench.contenders import Outputs, inputs_of, pipeline_of, program, sizes_of, written
+from bench.machine import processor
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import interval_of_median
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
-from spaces.model.writing.text import format_schedule
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule, parse_schedule
 
 OURS, HAND, EXPERT = "ours", "hand", "Halide, hand"
 """What our search finds first; the schedule by hand, by our compiler and by Halide."""
+
+BEST_OF_5 = "ours, best of 5"
+"""The fastest of the first five schedules that our search ranks."""
 
 SEARCHING = 60.0
 """The time limit of our search in seconds."""
 
 FINDING = 90.0
 """Seconds in which each must find its schedule."""
+
+TUNED = "ours, tuned"
+"""The fastest schedule that ``python -m bench tuned`` has found on a processor like this one."""
+
+TRYING = 300.0
+"""Seconds in which five schedules of ours must be found, compiled and timed."""
+
+TUNED_RESULTS = Path(__file__).parent / "results" / "tuned.json"
+
+TRIES = 5
+"""How often each of the five is timed."""
 
 COMPILING = 120.0
 """Seconds in which it must be compiled and run once."""
@@ -113,7 +131,9 @@ class Contender:
 
 def _measured(app: str) -> Found:
     fresh = multiprocessing.get_context("spawn")
-    names = (OURS, HAND, EXPERT, *AUTOSCHEDULERS)
+    names: tuple[str, ...] = (OURS, BEST_OF_5, HAND, EXPERT, *AUTOSCHEDULERS)
+    if tuned_schedule(app):
+        names = (*names, TUNED)
     contenders = [Contender(name, ProcessPoolExecutor(1, mp_context=fresh)) for name in names]
     found: Found = {"search_s": {}, "failed": {}}
     ready = []
@@ -122,10 +142,11 @@ def _measured(app: str) -> Found:
         for contender in contenders:
             file = Path(folder) / f"{contender.name}.npz"
             try:
-                seconds, text = contender.ask(_find, app, contender.name, seconds=FINDING)
+                limit = TRYING if contender.name == BEST_OF_5 else FINDING
+                seconds, text = contender.ask(_find, app, contender.name, seconds=limit)
                 found["search_s"][contender.name] = round(seconds, 2)
                 if text:
-                    found["schedule"] = text
+                    found.setdefault("schedules", {})[contender.name] = text
                 contender.ask(_prepare, app, str(file), seconds=COMPILING)
                 with np.load(file) as outputs:
                     mine = dict(outputs)
@@ -159,38 +180,48 @@ def _in_turns(contenders: list[Contender]) -> dict[str, list[float]]:
 
 
 def _compared(times: dict[str, list[float]]) -> Found:
-    """The medians, and how many times as long as ours each takes, with the interval of 95 %."""
+    """The medians, and how many times as long as ours each takes, with the interval of 95 %: as
+    long as the first schedule of our search, and as the best of five.
+    """
     found: Found = {"ms": {name: round(statistics.median(ms), 3) for name, ms in times.items()}}
-    ours = times.get(OURS)
-    if ours is None:
-        return found
-    found["over_ours"] = {}
-    for name, ms in times.items():
-        if name != OURS:
-            ratios = [theirs / mine for theirs, mine in zip(ms, ours, strict=True)]
-            ends = (statistics.median(ratios), *interval_of_median(ratios))
-            found["over_ours"][name] = [round(end, 3) for end in ends]
+    for base, key in OVER.items():
+        if base in times:
+            found[key] = {
+                name: _ratios(ms, times[base]) for name, ms in times.items() if name not in OVER
+            }
     return found
 
 
-def best_of(found: Found, names: Collection[str]) -> float | None:
-    """How many times as long as ours the fastest of some contenders takes."""
-    ratios = [found["over_ours"][one][0] for one in names if one in found.get("over_ours", {})]
-    return min(ratios) if ratios else None
+def _ratios(theirs: list[float], ours: list[float]) -> list[float]:
+    """The median of the ratios of the rounds, and the ends of its interval."""
+    ratios = [one / mine for one, mine in zip(theirs, ours, strict=True)]
+    return [round(end, 3) for end in (statistics.median(ratios), *interval_of_median(ratios))]
+
+
+OVER = {OURS: "over_ours", BEST_OF_5: "over_best_of_5", TUNED: "over_tuned"}
+"""Under which key the ratios to a contender of ours are."""
+
+
+def best_of(found: Found, names: Collection[str], ours: str = OURS) -> list[float] | None:
+    """How many times as long as ours the fastest of some contenders takes, with its interval."""
+    ratios = found.get(OVER[ours], {})
+    return min((ratios[one] for one in names if one in ratios), default=None)
 
 
 GROUPS = {
-    "autoschedulers": AUTOSCHEDULERS,
-    "all of Halide": (EXPERT, *AUTOSCHEDULERS),
-    "hand": (HAND,),
+    "autoschedulers": (AUTOSCHEDULERS, OURS),
+    "all of Halide": ((EXPERT, *AUTOSCHEDULERS), OURS),
+    "hand": ((HAND,), OURS),
+    "all of Halide, best of 5": ((EXPERT, *AUTOSCHEDULERS), BEST_OF_5),
+    "all of Halide, tuned": ((EXPERT, *AUTOSCHEDULERS), TUNED),
 }
-"""What ours is compared with: the best of each group."""
+"""What is compared with which of ours: the best of each group."""
 
 
 def _means(apps: dict[str, Found]) -> Found:
     means: Found = {"apps": len(apps)}
-    for group, names in GROUPS.items():
-        ratios = [ratio for found in apps.values() if (ratio := best_of(found, names))]
+    for group, (names, ours) in GROUPS.items():
+        ratios = [ratio[0] for found in apps.values() if (ratio := best_of(found, names, ours))]
         if ratios:
             means[group] = round(statistics.geometric_mean(ratios), 3)
     return means
@@ -211,6 +242,15 @@ def _find(app: str, name: str) -> tuple[float, str]:
         schedule = best(events).best[0].schedule
         text = format_schedule(schedule, pipeline)
         _here["make"] = functools.partial(program, app, schedule, float_mode=FloatMode.FAST)
+    elif name == BEST_OF_5:
+        space = ScheduleSpace(pipeline, device("cpu")).of_patterns
+        ranked = best(search(space, limits=Limits(seconds=SEARCHING, top=5))).best
+        schedule, run = _fastest(app, [one.schedule for one in ranked])
+        text = format_schedule(schedule, pipeline)
+        _here["make"] = lambda: run
+    elif name == TUNED:
+        schedule = parse_schedule(tuned_schedule(app), pipeline)
+        _here["make"] = functools.partial(program, app, schedule, float_mode=FloatMode.FAST)
     elif name == HAND:
         made = functools.partial(program, app, written(app, "cpu"), float_mode=FloatMode.FAST)
         _here["make"] = made
@@ -222,6 +262,30 @@ def _find(app: str, name: str) -> tuple[float, str]:
         )
         _here["make"] = lambda: peer.prepare(inputs_of(app), sizes=sizes_of(app))
     return time.perf_counter() - start, text
+
+
+def tuned_schedule(app: str) -> str:
+    """The schedule of :data:`TUNED`; empty if there is none."""
+    if not TUNED_RESULTS.exists():
+        return ""
+    apps = json.loads(TUNED_RESULTS.read_text("utf-8"))["results"]["apps"]
+    found = apps.get(app, {})
+    is_here = found.get("processor") == processor()
+    return str(found.get("schedule", "")) if is_here else ""
+
+
+def _fastest(app: str, schedules: list[Schedule]) -> tuple[Schedule, Callable[[], Outputs]]:
+    """The fastest of some schedules, timed in turns, and its program."""
+    runs = [program(app, one, float_mode=FloatMode.FAST) for one in schedules]
+    times: list[list[float]] = [[] for _ in runs]
+    for _ in range(TRIES):
+        for run, seconds in zip(runs, times, strict=True):
+            run()
+            start = time.perf_counter()
+            run()
+            seconds.append(time.perf_counter() - start)
+    fastest = min(range(len(runs)), key=lambda i: statistics.median(times[i]))
+    return schedules[fastest], runs[fastest]
 
 
 def _prepare(app: str, file: str) -> None:

@@ -18,7 +18,7 @@ def machine() -> dict[str, Any]:
     """Processor, cores, load and versions, as JSON's types."""
     cpu = host_cpu()
     return {
-        "processor": _model_name(),
+        "processor": processor(),
         "llvm_cpu": cpu.model,
         "cores": cpu.cores,
         "vector_bits": cpu.vector_bits,
@@ -29,7 +29,8 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _model_name() -> str:
+def processor() -> str:
+    """The model of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

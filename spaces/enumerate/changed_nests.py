@@ -1,4 +1,4 @@
-"""The loop nests that a decision about a Func changes.
+"""The loop nests at root that a decision changes.
 
 A decision about a Func changes the nests of its readers, and may add one. So if a model adds up the
 costs of nests, a search prices these only: [A21] section 3.3 keeps the costs of the stages that a
@@ -7,57 +7,63 @@ decision does not change, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from spaces.enumerate.process.decided_part import part_alone
 from spaces.enumerate.process.sizes import sizes_of
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.schedule import FuncSchedule
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
 @frozen
-class ChangedNests:
-    """The nests around the readers of a Func.
+class Nests:
+    """Some of the nests of a schedule.
 
     Attributes:
-        readers: the decided Funcs that are computed in them.
-        before: their pipeline, which reads the Func as an image.
-        after: their pipeline with the Func.
+        whole: the pipeline of the schedule, after derivations.
+        roots: the Funcs at root.
+        funcs: the Funcs that are computed in them.
     """
 
-    readers: frozenset[str]
-    before: Pipeline = field(repr=False)
-    after: Pipeline = field(repr=False)
+    whole: Pipeline = field(repr=False)
+    roots: frozenset[str]
+    funcs: frozenset[str]
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline of these Funcs, which reads all others as images."""
+        return part_alone(self.whole, self.funcs, self.roots)
+
+    def of(self, schedule: Schedule) -> Schedule:
+        """The part of a schedule that schedules these Funcs."""
+        return schedule.with_funcs(tuple(f for f in schedule.funcs if f.name in self.funcs))
+
+    def reading(self, name: str) -> Nests:
+        """The same nests with a Func that they read."""
+        return evolve(self, funcs=self.funcs | {name})
 
 
-def changed_nests(
-    pipeline: Pipeline, entries: Sequence[FuncSchedule], name: str
-) -> ChangedNests | None:
-    """The nests that a decision about a Func changes; None if these are all nests, or if the sizes
-    of one are not known.
+def nests_of(
+    pipeline: Pipeline, entries: Sequence[FuncSchedule], names: Collection[str]
+) -> Nests | None:
+    """The nests in which some Funcs are computed; None if these are all nests, or if the sizes of
+    one are not known.
 
     Args:
         pipeline: the whole pipeline, after derivations.
-        entries: those of all decided Funcs, which are all that read the Func.
-        name: a Func that is computed in no other, such as the next to decide.
+        entries: those of all decided Funcs: with a Func, all that read it.
+        names: decided Funcs.
     """
-    if name in pipeline.outputs or any(entry.companions for entry in entries):
+    if not names or any(entry.companions for entry in entries):
         return None
-    roots = _roots(pipeline, {entry.name: entry for entry in entries})
-    changed = set().union(*(roots[one] for one in pipeline.consumers(name) if one != name))
-    readers = frozenset(one for one, around in roots.items() if around & changed)
+    around = _roots(pipeline, {entry.name: entry for entry in entries})
+    roots = frozenset[str]().union(*(around[name] for name in names))
+    funcs = frozenset(name for name, found in around.items() if found & roots)
     boxes = sizes_of(pipeline).boxes
-    known = all(set(pipeline.function(one).args) <= set(boxes.get(one, {})) for one in changed)
-    if len(readers) == len(roots) or not known:
-        return None
-    outputs = frozenset(changed)
-    return ChangedNests(
-        readers,
-        part_alone(pipeline, readers, outputs),
-        part_alone(pipeline, readers | {name}, outputs),
-    )
+    known = all(set(pipeline.function(one).args) <= set(boxes.get(one, {})) for one in roots)
+    return Nests(pipeline, roots, funcs) if known and len(funcs) < len(around) else None
 
 
 def _roots(pipeline: Pipeline, entries: Mapping[str, FuncSchedule]) -> dict[str, frozenset[str]]:
@@ -71,7 +77,7 @@ def _roots(pipeline: Pipeline, entries: Mapping[str, FuncSchedule]) -> dict[str,
             found[entry.name] = frozenset({entry.name})
         elif entry.compute.is_inline:
             readers = (one for one in pipeline.consumers(entry.name) if one != entry.name)
-            found[entry.name] = frozenset().union(*(found[one] for one in readers))
+            found[entry.name] = frozenset[str]().union(*(found[one] for one in readers))
         else:
             found[entry.name] = found[entry.compute.func]
     return found

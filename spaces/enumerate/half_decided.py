@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from spaces.cost.batch import Batch
 from spaces.cost.model import AdditiveModel, CostModel
 from spaces.enumerate.board import Board
-from spaces.enumerate.changed_nests import ChangedNests, changed_nests
+from spaces.enumerate.changed_nests import Nests, nests_of
 from spaces.enumerate.dominance import is_read_once, is_undominated
 from spaces.enumerate.events import Event, Found
 from spaces.enumerate.frontier import ResidualPath, depth_of
@@ -64,13 +64,13 @@ class OpenWay:
     Attributes:
         state: the half-decided schedule with the Func.
         structure: the decided Funcs; its parameters are those to choose anew.
-        changed: the loop nests to price; all if not given.
+        changed: the loop nests to price; None for all.
         others: the cost of all other nests.
     """
 
     state: HalfDecided
     structure: Structure
-    changed: ChangedNests | None = None
+    changed: Nests | None = None
     others: float = 0.0
 
 
@@ -156,7 +156,7 @@ class StageDecisions:
         changed, others = self._changed(state, names)
         if changed is not None:
             structure = _structure(passed, names, (), state.numbers)
-            priced = self.scored(changed.after, OpenWay(passed, structure, changed, others))
+            priced = self.scored(changed.pipeline, OpenWay(passed, structure, changed, others))
             passed = passed if priced is None else evolve(passed, cost=priced.cost)
         return passed
 
@@ -226,21 +226,24 @@ class StageDecisions:
             structure = _structure(decided, names, free, state.numbers)
             yield OpenWay(decided, structure, changed, others)
 
-    def _changed(
-        self, state: HalfDecided, names: Sequence[str]
-    ) -> tuple[ChangedNests | None, float]:
+    def _changed(self, state: HalfDecided, names: Sequence[str]) -> tuple[Nests | None, float]:
         """The nests of a state that a decision about the last of some Funcs changes, and the cost
         of all others; None if all nests need a price.
         """
+        *decided, name = names
+        pipeline = state.partial.state.pipeline
+        if name in pipeline.outputs:
+            return None, 0.0
         if not (isinstance(self.model, AdditiveModel) and np.isfinite(state.cost)):
             return None, 0.0
-        *decided, name = names
-        changed = changed_nests(state.partial.state.pipeline, state.entries(decided), name)
-        if changed is None:
+        readers = [reader for reader in pipeline.consumers(name) if reader != name]
+        nests = nests_of(pipeline, state.entries(decided), readers)
+        if nests is None:
             return None, 0.0
-        structure = _structure(state, changed.readers, (), state.numbers)
-        batch = Batch.of(changed.before, structure.schedule, memo=self.space.memo)
-        return changed, state.cost - float(self.board.price(self.model, batch))
+        structure = _structure(state, nests.funcs, (), state.numbers)
+        batch = Batch.of(nests.pipeline, structure.schedule, memo=self.space.memo)
+        before = float(self.board.price(self.model, batch))
+        return nests.reading(name), state.cost - before
 
     def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
         """Which entries of the last of some Funcs to try: all of them in a restricted space. If
@@ -292,12 +295,9 @@ class StageDecisions:
             part: the pipeline of all decided Funcs.
             way: the way.
         """
-        schedule, changed = way.structure.schedule, way.changed
-        if changed is not None:
-            part, names = changed.after, {one.name for one in changed.after.functions}
-            schedule = schedule.with_funcs(
-                tuple(one for one in schedule.funcs if one.name in names)
-            )
+        schedule = way.structure.schedule
+        if way.changed is not None:
+            part, schedule = way.changed.pipeline, way.changed.of(schedule)
         try:
             batch = Batch.of(part, schedule, way.structure.columns, memo=self.space.memo)
         except UnboundedError:
@@ -321,15 +321,18 @@ class StageDecisions:
         return evolve(way, costs=costs, is_legal=True)
 
     def _polished(self, state: HalfDecided) -> HalfDecided:
-        """The complete state with the numbers of each Func chosen again, while others are fixed."""
+        """The complete state with the numbers of each Func chosen again, while others are fixed.
+
+        It prices all nests: tiles that reach beyond what is read make other nests larger, too.
+        """
         pipeline = state.partial.state.pipeline
         names = [function.name for function in pipeline.functions]
         for entry in state.partial.state.entries:
             free = entry_parameters(entry)
             if free:
-                way = OpenWay(state, _structure(state, names, free, state.numbers))
-                priced_way = self.scored(pipeline, way)
-                if priced_way is not None:
+                structure = _structure(state, names, free, state.numbers)
+                priced_way = self.scored(pipeline, OpenWay(state, structure))
+                if priced_way is not None and priced_way.cost < state.cost:
                     better = self.legal(pipeline, priced_way).chosen
                     state = min(state, better, key=lambda s: s.cost)
         return state

@@ -208,7 +208,7 @@ def _register_blocks(shape: Shape, order: tuple[str, ...]) -> Pattern | None:
         shape: the stage.
         order: the free dimensions, outermost first; the first long one runs in parallel.
     """
-    if not (shape.reads_sums and shape.rows):
+    if not (shape.reads_sums and shape.rows and shape.long):
         return None
     build = _PatternBuilder(shape)
     width = build.split(shape.rows, f"{shape.rows}b", "block_row")

@@ -62,7 +62,7 @@ class Stagewise:
     width: int = 3
     before_sums: int = 4
     lattice: int = 4096
-    polished: int = 2
+    polished: int = 1
     rounds: int = 1
     alike: int = 1
 

@@ -18,6 +18,7 @@ from spaces import (
     OrderedLoop,
     Pattern,
     PatternError,
+    RDom,
     ScheduleSpace,
     Shape,
     Split,
@@ -133,3 +134,32 @@ def test_channels_are_unrolled_around_vectors() -> None:
     assert found.bounds == (Bound("c", 0, 3),), text
     *_, channels, vector = found.stages[0].loops
     assert (channels.name, channels.kind, vector.kind) == ("c", UNROLLED, VECTORIZED), text
+
+
+def _summed(channels: int, size: int) -> ScheduleSpace:
+    """Sums of three neighboring pixels, a few channels of each; and what reads the sums."""
+    c, x, y, n = Var("c"), Var("x"), Var("y"), RDom([(0, 3)], name="n")
+    image = ImageParam(Float32, 3, "image")
+    summed, out = Func("summed"), Func("out")
+    summed[c, x, y] = 0.0
+    summed[c, x, y] += image[c, x + n.x, y]
+    out[c, x, y] = sqrt(summed[c, x, y])
+    sizes = {out: [channels, size, size]}
+    return ScheduleSpace(pipeline(out, estimates=sizes), FOUR_CORES, Options.medium(FOUR_CORES))
+
+
+def test_a_narrow_innermost_dimension_is_one_vector() -> None:
+    """As wide as it is, whatever the lanes of a register; and sums at root stay in registers."""
+    space = _summed(12, 256)
+    menu = space.menus["summed"]
+    (order,) = {orders[1] for name, orders in menu.root.items() if name == "sums_in_registers"}
+    names = [loop.name for loop in order.loops]
+    assert names == ["y", "x", "c", "n.x", "xb", "cr"]
+    assert order.loops[0].kind is LoopKind.PARALLEL
+    assert order.loops[-1].kind is VECTORIZED
+    (lanes,) = {menu.factors[one.factor] for one in order.splits if one.inner == "cr"}
+    assert lanes == (12,)
+
+
+def test_dimensions_that_are_all_short_have_patterns() -> None:
+    assert next(iter(_summed(12, 8)))

@@ -1,0 +1,33 @@
+"""Searches price the nests that a decision changes, and return the costs of whole schedules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from apps.catalog import APPS
+from spaces import ScheduleSpace, best, cost_model, search
+from spaces.cost.batch import Batch
+from spaces.cost.model import AdditiveModel, FunctionModel
+from spaces.cost.reuse import Reuse
+from tests.cpus import FOUR_CORES
+
+
+@pytest.mark.parametrize("app", ["unsharp", "harris", "hist", "sgemm"])
+def test_a_search_returns_the_cost_of_the_whole_schedule(app: str) -> None:
+    space = ScheduleSpace(APPS[app].pipeline(), FOUR_CORES).of_patterns
+    model = Reuse.of(FOUR_CORES)
+    assert isinstance(model, AdditiveModel)
+    found = best(search(space, model)).best[0]
+    assert found.cost == pytest.approx(float(model.cost(Batch.of(space.pipeline, found.schedule))))
+
+
+@pytest.mark.parametrize("app", ["unsharp", "harris", "hist"])
+def test_the_price_of_some_nests_ranks_like_that_of_all(app: str) -> None:
+    """The same model as a function is asked about whole pipelines; what is found costs the same."""
+    space = ScheduleSpace(APPS[app].pipeline(), FOUR_CORES).of_patterns
+    model = cost_model("reuse", FOUR_CORES)
+    whole = FunctionModel(model.cost)
+    assert not isinstance(whole, AdditiveModel)
+    costs = [best(search(space, one)).best[0].cost for one in (model, whole)]
+    assert np.isclose(*costs, rtol=0.05)
