@@ -38,6 +38,7 @@ from spaces.cost.measurer import interval_of_median
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
 
@@ -47,19 +48,20 @@ OURS, HAND, EXPERT = "ours", "hand", "Halide, hand"
 BEST_OF_5 = "ours, best of 5"
 """The fastest of the first five schedules that our search ranks."""
 
+TUNED = "ours, tuned"
+"""The fastest schedule that ``python -m bench tuned`` has found on a processor like this one."""
+
+TUNED_RESULTS = Path(__file__).parent / "results" / "tuned.json"
+"""Where that measurement keeps its schedules."""
+
 SEARCHING = 60.0
 """The time limit of our search in seconds."""
 
 FINDING = 90.0
 """Seconds in which each must find its schedule."""
 
-TUNED = "ours, tuned"
-"""The fastest schedule that ``python -m bench tuned`` has found on a processor like this one."""
-
 TRYING = 300.0
 """Seconds in which five schedules of ours must be found, compiled and timed."""
-
-TUNED_RESULTS = Path(__file__).parent / "results" / "tuned.json"
 
 TRIES = 5
 """How often each of the five is timed."""
@@ -180,8 +182,8 @@ def _in_turns(contenders: list[Contender]) -> dict[str, list[float]]:
 
 
 def _compared(times: dict[str, list[float]]) -> Found:
-    """The medians, and how many times as long as ours each takes, with the interval of 95 %: as
-    long as the first schedule of our search, and as the best of five.
+    """The medians of all contenders, and for each of ours how many times as long all others take,
+    with the interval of 95 %.
     """
     found: Found = {"ms": {name: round(statistics.median(ms), 3) for name, ms in times.items()}}
     for base, key in OVER.items():
@@ -237,15 +239,11 @@ def _find(app: str, name: str) -> tuple[float, str]:
     start = time.perf_counter()
     text = ""
     if name == OURS:
-        space = ScheduleSpace(pipeline, device("cpu")).of_patterns
-        events = search(space, limits=Limits(seconds=SEARCHING))
-        schedule = best(events).best[0].schedule
+        (schedule,) = _ranked(pipeline, 1)
         text = format_schedule(schedule, pipeline)
         _here["make"] = functools.partial(program, app, schedule, float_mode=FloatMode.FAST)
     elif name == BEST_OF_5:
-        space = ScheduleSpace(pipeline, device("cpu")).of_patterns
-        ranked = best(search(space, limits=Limits(seconds=SEARCHING, top=5))).best
-        schedule, run = _fastest(app, [one.schedule for one in ranked])
+        schedule, run = _fastest(app, _ranked(pipeline, 5))
         text = format_schedule(schedule, pipeline)
         _here["make"] = lambda: run
     elif name == TUNED:
@@ -264,8 +262,17 @@ def _find(app: str, name: str) -> tuple[float, str]:
     return time.perf_counter() - start, text
 
 
+def _ranked(pipeline: Pipeline, top: int) -> list[Schedule]:
+    """The first schedules that our search ranks."""
+    space = ScheduleSpace(pipeline, device("cpu")).of_patterns
+    found = best(search(space, limits=Limits(seconds=SEARCHING, top=top))).best
+    return [one.schedule for one in found]
+
+
 def tuned_schedule(app: str) -> str:
-    """The schedule of :data:`TUNED`; empty if there is none."""
+    """The schedule that tuning has found for an app on a processor like this one. Without one the
+    text is empty.
+    """
     if not TUNED_RESULTS.exists():
         return ""
     apps = json.loads(TUNED_RESULTS.read_text("utf-8"))["results"]["apps"]

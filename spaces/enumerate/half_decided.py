@@ -42,8 +42,8 @@ class HalfDecided:
     """A half-decided schedule, the numbers of its parameters, and its cost.
 
     Attributes:
-        cost: of its pipeline; of a state with Funcs that wait for a price infinite. A sum of the
-            costs of nests, each as if it were alone, for an :class:`AdditiveModel`.
+        cost: the cost of its pipeline; infinite while Funcs of it wait for their price. An
+            :class:`AdditiveModel` prices each nest as if it were alone, and this is the sum.
         before: the state before the last Func was decided; None of the first.
     """
 
@@ -161,11 +161,17 @@ class StageDecisions:
         return passed
 
     def exact(self, state: HalfDecided) -> HalfDecided:
-        """A complete state with the cost of its whole pipeline."""
+        """A complete state with the cost of its whole pipeline.
+
+        Raises:
+            OutOfTime: the search is at its end.
+        """
         if not isinstance(self.model, AdditiveModel):
             return state
         schedule = bind(state.partial.schedule, state.numbers)
-        return evolve(state, cost=priced(self.space, self.model, self.board, schedule))
+        with self.deadline.kept():
+            batch = Batch.of(self.space.pipeline, schedule, memo=self.space.memo)
+            return evolve(state, cost=float(self.board.price(self.model, batch)))
 
     def whole(self, states: Sequence[HalfDecided]) -> list[PricedWay]:
         """Complete states with a cost; those without a loop nest are left out."""
@@ -200,9 +206,10 @@ class StageDecisions:
         Raises:
             OutOfTime: the search is at its end.
         """
-        exact = sorted(map(self.exact, states), key=lambda state: state.cost)
-        for state in exact:
-            yield from self.offered(state)
+        exact = []
+        for state in states:
+            exact.append(self.exact(state))
+            yield from self.offered(exact[-1])
         for state in exact:
             for _ in range(rounds):
                 with self.deadline.kept():

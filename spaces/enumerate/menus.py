@@ -288,11 +288,12 @@ def _shape(
     free = tuple(name for name in stage.pure_vars if name not in racing)
     bound = tuple(name for name in stage.dimensions if name not in free)
     natural = 1
+    narrow: tuple[int, ...] = ()
+    long = tuple(n for n in free if extents.get(n, options.long) >= options.long)
     if isinstance(device, CpuDevice):
         natural = max(1, device.vector_bits // max(8, *(t.bits for t in function.types)))
-    long = tuple(n for n in free if extents.get(n, options.long) >= options.long)
-    row = extents.get(free[0], 0) if free else 0
-    narrow = (row,) if row > CHANNELS and free[:1] != long[:1] else ()
+        row = extents.get(free[0], 0) if free else 0
+        narrow = (row,) if row > CHANNELS and free[0] not in long else ()
     return Shape(
         func=function.name,
         stage=index,

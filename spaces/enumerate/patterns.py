@@ -37,8 +37,8 @@ class Shape:
         reads_sums: whether the Func is pure and reads such a Func.
         scatters: whether the first coordinate at which the stage writes is a value that it reads,
             such as the bin of a histogram.
-        is_narrow: whether the innermost dimension is one vector wide: not long, but more than a few
-            values.
+        is_narrow: whether the innermost dimension is vectorized whole, as on CPUs those that are
+            not long, but have more than a few values.
     """
 
     func: str

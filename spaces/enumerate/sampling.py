@@ -97,10 +97,10 @@ class HierarchicalSampling:
                 if names[-1] in task.space.kept_names:
                     with task.deadline.kept():
                         states = one.priced(states)
+                states = [task.exact(state) for state in states]
             except OutOfTime:
                 yield from task.completions(states)
                 return False
-            states = [task.exact(state) for state in states]
             for state in states:
                 yield from task.offered(state)
             found += states

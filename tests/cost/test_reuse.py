@@ -258,6 +258,32 @@ def test_operands_of_a_block_need_registers_too(width: int, spilled: float) -> N
     assert stored == pytest.approx(1 + 1 + 9 * spilled)  # the first stage stores once
 
 
+@pytest.mark.parametrize(
+    ("text", "at_once"),
+    [
+        ("", 1),
+        ("f.update().split(x, xo, xi, 8).reorder(xi, r.x, xo, y).unroll(xi)", 8),
+        # Terms of other sums come between two terms of a sum.
+        ("f.update().reorder(x, r.x, y)", np.inf),
+        # An unrolled loop over terms adds no sums.
+        ("f.update().split(r.x, ro, ri, 8).unroll(ri)", 1),
+    ],
+)
+def test_a_term_waits_for_the_one_before(text: str, at_once: float) -> None:
+    image, f, r = ImageParam(Float32, 3, "input"), Func("f"), RDom([(0, 1000)], name="r")
+    f[X, Y] = 0.0
+    f[X, Y] += image[r.x, X, Y]
+    pipe = pipeline(f, estimates={f: [64, 32]})
+    waiting = _cost(pipe, parse_schedule(text, pipe), latency=4.0)
+    assert waiting == pytest.approx(4 * 1000 * VALUES / at_once)
+
+
+def test_sums_of_few_terms_overlap() -> None:
+    """A core takes up the next sums while the terms of a short one wait."""
+    each = _cost(_sums(), Schedule.default(_sums()), latency=1.0) / (10 * VALUES)
+    assert 0.05 < each < 0.1
+
+
 def test_a_scan_stores_each_value() -> None:
     f, r = Func("f"), RDom([(1, 9)], name="r")
     f[X, Y] = 0.0

@@ -26,6 +26,7 @@ from spaces import (
     Var,
     best,
     cast,
+    device,
     format_schedule,
     pipeline,
     register_pattern,
@@ -159,6 +160,16 @@ def test_a_narrow_innermost_dimension_is_one_vector() -> None:
     assert order.loops[-1].kind is VECTORIZED
     (lanes,) = {menu.factors[one.factor] for one in order.splits if one.inner == "cr"}
     assert lanes == (12,)
+
+
+def test_threads_of_a_gpu_take_other_tiles_than_a_narrow_dimension() -> None:
+    gpu = device("sm_80")
+    options = Options.medium(gpu)
+    space = ScheduleSpace(_summed(12, 256).pipeline, gpu, options)
+    menu = space.menus["out"]
+    (orders,) = (orders for name, orders in menu.root.items() if name == "blocks")
+    widths = {menu.factors[one.factor] for one in orders[0].splits}
+    assert widths == {options.row_tiles, options.tiles}
 
 
 def test_dimensions_that_are_all_short_have_patterns() -> None:
