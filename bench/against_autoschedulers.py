@@ -226,6 +226,7 @@ def _means(apps: dict[str, Found]) -> Found:
         ratios = [ratio[0] for found in apps.values() if (ratio := best_of(found, names, ours))]
         if ratios:
             means[group] = round(statistics.geometric_mean(ratios), 3)
+            means[f"apps: {group}"] = len(ratios)
     return means
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,7 @@ def _autoschedulers() -> str:
     means = found["geometric_means"]
     mean = f"geometric mean of {means['apps']}"
     empty = ("",) * (len(AUTOSCHEDULERS) + 2)
-    rows.append((mean, *empty, *(_mean_ratio(means.get(group)) for group in groups)))
+    rows.append((mean, *empty, *(_mean_ratio(means, group) for group in groups)))
     searches = (f"{name}, s" for name in ("our search", *AUTOSCHEDULERS))
     heads = ("app", *searches, "ours, ms", *(f"{group} / ours" for group in groups))
     return f"{SEARCHED}\n\n{_table(heads, rows)}"
@@ -118,8 +118,10 @@ def _times_ours(ratio: list[float] | None) -> str:
     return "" if ratio is None else "{:.2f} ({:.2f}–{:.2f})".format(*ratio)
 
 
-def _mean_ratio(ratio: float | None) -> str:
-    return "" if ratio is None else f"{ratio:.2f}"
+def _mean_ratio(means: Mapping[str, Any], group: str) -> str:
+    """A mean; if it is one of fewer apps than are in the table, with their number."""
+    apps = means.get(f"apps: {group}", means["apps"])
+    return f"{means[group]:.2f}" + (f" of {apps}" if apps < means["apps"] else "")
 
 
 def _times(found: dict[str, Any], unit: str) -> tuple[object, object]:

@@ -70,4 +70,7 @@ def test_the_table_shows_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     ratios = [f"{ratio} ({ratio}–{ratio})" for ratio in ("3.00", "3.00", "2.00")]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells == ["app", "0.25", "0.5", "failed", "failed", "1.0", *ratios]
-    assert "3.00" in mean
+    assert "| 3.00 |" in mean
+    apps["other"] = {"search_s": {}, "failed": {}} | _compared({"ours": [2.0]})
+    results["results"]["geometric_means"] = _means(apps)
+    assert "| 3.00 of 1 |" in report._autoschedulers().splitlines()[-1]
