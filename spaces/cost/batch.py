@@ -36,7 +36,7 @@ class Batch:
         columns: the values of the parameters. As open-mesh axes of a tile lattice (shapes
             ``(n, 1)`` and ``(1, m)``), a term that depends on one of them is computed once.
         sizes: the sizes to cost at; the pipeline's estimates if not given.
-        formulas: the features as formulas.
+        formulas: the features as formulas, at these sizes.
     """
 
     pipeline: Pipeline
@@ -75,7 +75,7 @@ class Batch:
             )
         chosen = pipeline.sizes() if sizes is None else dict(sizes)
         plain = followed(schedule, chosen) if is_specialized(schedule) else schedule
-        return Batch(pipeline, plain, given, chosen, features(pipeline, plain, memo))
+        return Batch(pipeline, plain, given, chosen, features(pipeline, plain, memo, chosen))
 
     def at(self, columns: Columns) -> Batch:
         """The same structure with other values of its parameters."""

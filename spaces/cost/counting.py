@@ -16,7 +16,7 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.memo import Memo
 from spaces.model.nest.loopnest import Loop, loop_nest, walk_nest
-from spaces.model.nest.nest_memo import NestMemo
+from spaces.model.nest.nest_memo import NO_SIZES, NestMemo
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
 from spaces.model.schedules.domain_order import LoopKind
@@ -33,16 +33,21 @@ class FeatureMemo:
     funcs: Memo[FuncFeatures] = field(factory=lambda: Memo[FuncFeatures](4096))
 
 
-def features(pipeline: Pipeline, schedule: Schedule, memo: FeatureMemo | None = None) -> Features:
-    """The features of a well-formed (pipeline, schedule), as formulas over its parameters and
-    sizes. Ignores specializations, which are schedules of their own. What the ``memo`` knows is not
-    counted again; the result is the same.
+def features(
+    pipeline: Pipeline,
+    schedule: Schedule,
+    memo: FeatureMemo | None = None,
+    sizes: Mapping[str, int] = NO_SIZES,
+) -> Features:
+    """The features of a well-formed (pipeline, schedule), as formulas over its parameters and over
+    the sizes that are not given. Ignores specializations, which are schedules of their own. What
+    the ``memo`` knows is not counted again; the result is the same.
 
     Raises:
         LevelError, UnboundedError: the schedule has no loop nest.
     """
     memo = FeatureMemo() if memo is None else memo
-    nest = memo.nests.bounds(pipeline, schedule)
+    nest = memo.nests.bounds(pipeline, schedule, sizes=sizes)
     counter = _Counter(nest, memo.funcs)
     return Features(
         pipeline=nest.pipeline,

@@ -9,10 +9,11 @@ counts. In other cases, such as a shorter last tile, every iteration counts like
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from typing import TypeAlias
 
-from attrs import define, field
+from attrs import define, evolve, field, frozen
 
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Op, constant
@@ -25,7 +26,8 @@ LONGEST_PERIOD = 16
 """Values that repeat after more iterations count like the middle one."""
 
 ONE = constant(1, Int32)
-_ZERO, _TWO = constant(0, Int32), constant(2, Int32)
+_ZERO = constant(0, Int32)
+_LARGE = 2**30
 
 
 def times(a: Expr, b: Expr) -> Expr:
@@ -48,40 +50,148 @@ def plus(a: Expr, b: Expr) -> Expr:
     return Op(Int32, "add", (a, b))
 
 
+Factors: TypeAlias = tuple[Expr, ...]
+"""A product of coordinates and extents, each simplified. They fit into 32 bits, while products of
+them do not, so products are never simplified."""
+
+
+@frozen
+class _Sum:
+    """A sum of products with coefficients, divided by a number.
+
+    Attributes:
+        terms: the coefficient of each product.
+        divisor: what the whole is divided by.
+    """
+
+    terms: Mapping[Factors, int]
+    divisor: int = 1
+
+    @staticmethod
+    def of(value: Expr) -> _Sum:
+        """One factor alone."""
+        return _Sum.added([((), 1, _Sum({(value,): 1}))])
+
+    @staticmethod
+    def added(parts: Iterable[tuple[Factors, int, _Sum]]) -> _Sum:
+        """The sum of sums, each times factors and a number."""
+        parts = tuple(parts)
+        divisor = math.lcm(*(part.divisor for _, _, part in parts))
+        terms: dict[Factors, int] = {}
+        for factors, coefficient, part in parts:
+            scale = coefficient * (divisor // part.divisor)
+            for more, count in part.terms.items():
+                product_of_both, number = _collected((*factors, *more), scale * count)
+                terms[product_of_both] = terms.get(product_of_both, 0) + number
+        return _Sum(terms, divisor)
+
+    def times(self, other: _Sum) -> _Sum:
+        """The product of two sums."""
+        parts = [(factors, count, other) for factors, count in self.terms.items()]
+        whole = _Sum.added(parts)
+        return evolve(whole, divisor=whole.divisor * self.divisor)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables in it."""
+        return frozenset().union(*(f.names for factors in self.terms for f in factors))
+
+    @property
+    def multiple(self) -> Expr:
+        """The sum times its divisor, as a formula."""
+        parts = [times(_number(count), product(factors)) for factors, count in self.terms.items()]
+        return reduce(plus, parts)
+
+
+def _collected(factors: Factors, coefficient: int) -> tuple[Factors, int]:
+    """Factors and a coefficient with the numbers among the factors in the coefficient."""
+    kept = []
+    for factor in factors:
+        if isinstance(factor, Const):
+            coefficient *= int(factor.value)
+        else:
+            kept.append(factor)
+    return tuple(kept), coefficient
+
+
+def _number(value: int) -> Expr:
+    """A number as a formula; one beyond 32 bits as arithmetic."""
+    if Int32.holds(value):
+        return constant(value, Int32)
+    high, low = divmod(value, _LARGE)
+    return plus(times(_number(high), constant(_LARGE, Int32)), constant(low, Int32))
+
+
+_ONE = _Sum({(): 1})
+
+
 @define
 class Totals:
     """Sums over the loops of one nest; ``simplify`` knows the ranges of their variables."""
 
     simplify: Simplifier
     _typical: dict[Expr, Expr] = field(factory=dict)
+    _sums: dict[tuple[Factors, LoopVar], _Sum] = field(factory=dict)
 
     def total(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
         """The sum of ``value`` over all iterations of ``loops``, outermost first."""
-        multiple = 1  # of the sum, so that an average is rounded once
+        groups = [_Sum.of(factor) for factor in _factors(value)]
         for loop in reversed(loops):
-            extent = loop.extent
-            if loop.var.name not in value.names:
-                value = times(value, extent)
-                continue
-            first = self.simplify(substitute(value, {loop.var.name: loop.min}))
-            later, repeats = self._later(_steady(value, loop), loop)
-            value = plus(times(first, constant(repeats, Int32)), later)
-            multiple *= repeats
-        return value if multiple == 1 else Op(Int32, "div", (value, constant(multiple, Int32)))
+            moving = [group for group in groups if loop.var.name in group.names]
+            groups = [group for group in groups if loop.var.name not in group.names]
+            groups.append(self._over(moving, loop) if moving else _Sum.of(loop.extent))
+        whole = product([group.multiple for group in groups])
+        divisor = math.prod(group.divisor for group in groups)  # once, so that it is rounded once
+        return whole if divisor == 1 else Op(Int32, "div", (whole, _number(divisor)))
 
-    def _later(self, value: Expr, loop: LoopVar) -> tuple[Expr, int]:
-        """A multiple of the sum of ``value`` over all iterations but the first, and which."""
+    def _over(self, groups: Sequence[_Sum], loop: LoopVar) -> _Sum:
+        """The sum of a product of sums over all iterations of a loop."""
+        whole = reduce(_Sum.times, groups)
+        name = loop.var.name
+        parts = []
+        for factors, count in whole.terms.items():
+            fixed = tuple(factor for factor in factors if name not in factor.names)
+            moving = tuple(factor for factor in factors if name in factor.names)
+            parts.append((fixed, count, self._sum(moving, loop)))
+        added = _Sum.added(parts)
+        return evolve(added, divisor=added.divisor * whole.divisor)
+
+    def _sum(self, moving: Factors, loop: LoopVar) -> _Sum:
+        """The sum of a product over all iterations of a loop on which its factors depend."""
+        known = self._sums.get((moving, loop))
+        if known is None:
+            known = self._sums[moving, loop] = _Sum.added(self._parts(moving, loop))
+        return known
+
+    def _parts(self, moving: Factors, loop: LoopVar) -> Iterator[tuple[Factors, int, _Sum]]:
+        """The product in the first iteration, and its sum over the others."""
+        if not moving:
+            yield (), 1, _Sum.of(loop.extent)
+            return
         simplify, name = self.simplify, loop.var.name
+        yield tuple(simplify(substitute(one, {name: loop.min})) for one in moving), 1, _ONE
+        steady = tuple(_steady(one, loop) for one in moving)
+        fixed = tuple(one for one in steady if name not in one.names)
+        later = [one for one in steady if name in one.names]
         count = simplify(loop.extent - 1)
-        step = simplify(substitute(value, {name: loop.var + 1}) - value)
-        if name in step.names:
-            values = self._period(value, loop)
-            return times(reduce(plus, values), count), len(values)
-        second = simplify(substitute(value, {name: loop.min + 1}))
-        if step is _ZERO:
-            return times(second, count), 1
-        pairs = Op(Int32, "div", (times(count, simplify(loop.extent - 2)), _TWO))
-        return plus(times(second, count), times(step, pairs)), 1
+        if not later:
+            yield (*fixed, count), 1, _ONE
+            return
+        if len(later) == 1:
+            (value,) = later
+            step = simplify(substitute(value, {name: loop.var + 1}) - value)
+            if name not in step.names:
+                second = simplify(substitute(value, {name: loop.min + 1}))
+                yield (*fixed, second, count), 1, _ONE
+                if step is not _ZERO:
+                    pairs = (*fixed, step, count, simplify(loop.extent - 2))
+                    yield pairs, 1, evolve(_ONE, divisor=2)
+                return
+        periods = [self._period(value, loop) for value in later]
+        length = math.lcm(*map(len, periods))
+        for i in range(length):
+            at = (period[i % len(period)] for period in periods)
+            yield (*fixed, *at, count), 1, evolve(_ONE, divisor=length)
 
     def count(self, loops: Sequence[LoopVar]) -> Expr:
         """How often the body of the innermost of ``loops`` runs."""
@@ -112,6 +222,15 @@ class Totals:
             self.simplify(substitute(value, {name: middle + i}))
             for i in range(period if period <= LONGEST_PERIOD else 1)
         ]
+
+
+def _factors(value: Expr) -> Iterator[Expr]:
+    """The factors of a product, each simplified before."""
+    if isinstance(value, Op) and value.name == "mul":
+        for one in value.args:
+            yield from _factors(one)
+    else:
+        yield value
 
 
 def _period(value: Expr, name: str) -> int:

@@ -6,7 +6,9 @@ images: so it has a loop nest, a cost and a verdict like any other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -30,6 +32,7 @@ from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 
@@ -52,6 +55,11 @@ class HalfDecided:
     cost: float
     before: HalfDecided | None = field(default=None, eq=False, repr=False)
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether it has a finite cost."""
+        return bool(np.isfinite(self.cost))
+
     def entries(self, decided: Collection[str]) -> tuple[FuncSchedule, ...]:
         """The entries of some Funcs, producers first, with parameters."""
         return tuple(one for one in self.partial.state.entries if one.name in decided)
@@ -63,15 +71,28 @@ class OpenWay:
 
     Attributes:
         state: the half-decided schedule with the Func.
-        structure: the decided Funcs; its parameters are those to choose anew.
+        decided: the decided Funcs, consumers first.
+        free: the parameters to choose anew.
         changed: the loop nests to price; None for all.
         others: the cost of all other nests.
     """
 
     state: HalfDecided
-    structure: Structure
+    decided: Sequence[str]
+    free: tuple[str, ...] = ()
     changed: Nests | None = None
     others: float = 0.0
+
+    @property
+    def entry(self) -> FuncSchedule:
+        """The entry of the Func decided last."""
+        name = self.decided[-1]
+        return next(one for one in self.state.partial.state.entries if one.name == name)
+
+    @cached_property
+    def structure(self) -> Structure:
+        """The decided Funcs; its parameters are those to choose anew."""
+        return _structure(self.state, self.decided, self.free, self.state.numbers)
 
 
 @frozen
@@ -79,16 +100,20 @@ class PricedWay:
     """One way to decide the next Func, with the costs of its choices.
 
     Attributes:
-        state: the half-decided schedule with the Func.
-        structure: the decided Funcs; its parameters are those to choose anew.
+        way: the way.
         costs: the cost of each choice.
-        is_legal: whether illegal choices have an infinite cost.
+        is_legal: whether illegal choices have an infinite cost, as far as this matters before the
+            schedule is complete.
     """
 
-    state: HalfDecided
-    structure: Structure
+    way: OpenWay
     costs: NDArray[np.float64]
-    is_legal: bool
+    is_legal: bool = False
+
+    @property
+    def structure(self) -> Structure:
+        """The decided Funcs; its parameters are those to choose anew."""
+        return self.way.structure
 
     @property
     def cost(self) -> float:
@@ -112,8 +137,9 @@ class PricedWay:
     def chosen(self) -> HalfDecided:
         """The state with the numbers of the cheapest choice."""
         index = int(np.argmin(self.costs))
-        numbers = {**self.state.numbers, **self.structure.numbers(index)}
-        return evolve(self.state, numbers=numbers, cost=float(self.costs.flat[index]))
+        state = self.way.state
+        numbers = {**state.numbers, **self.structure.numbers(index)}
+        return evolve(state, numbers=numbers, cost=float(self.costs.flat[index]))
 
 
 @frozen
@@ -155,30 +181,26 @@ class StageDecisions:
         passed = HalfDecided(after, state.numbers, np.inf, state)
         changed, others = self._changed(state, names)
         if changed is not None:
-            structure = _structure(passed, names, (), state.numbers)
-            priced = self.scored(changed.pipeline, OpenWay(passed, structure, changed, others))
+            way = OpenWay(passed, names, changed=changed, others=others)
+            priced = self.scored(changed.pipeline, way)
             passed = passed if priced is None else evolve(passed, cost=priced.cost)
         return passed
 
     def exact(self, state: HalfDecided) -> HalfDecided:
-        """A complete state with the cost of its whole pipeline.
+        """A complete state with the cost of its whole pipeline, infinite if the schedule is
+        illegal.
 
         Raises:
             OutOfTime: the search is at its end.
         """
-        if not isinstance(self.model, AdditiveModel):
+        if state.is_priced and not isinstance(self.model, AdditiveModel):
             return state
-        schedule = bind(state.partial.schedule, state.numbers)
+        names = [function.name for function in reversed(self.space.pipeline.functions)]
         with self.deadline.kept():
-            batch = Batch.of(self.space.pipeline, schedule, memo=self.space.memo)
-            return evolve(state, cost=float(self.board.price(self.model, batch)))
-
-    def whole(self, states: Sequence[HalfDecided]) -> list[PricedWay]:
-        """Complete states with a cost; those without a loop nest are left out."""
-        pipeline = self.space.pipeline
-        names = [function.name for function in pipeline.functions]
-        ways = (OpenWay(state, _structure(state, names, (), state.numbers)) for state in states)
-        return [way for way in (self.scored(pipeline, one) for one in ways) if way is not None]
+            way = self.scored(self.space.pipeline, OpenWay(state, names))
+            if way is None:
+                return evolve(state, cost=np.inf)
+            return self.legal(self.space.pipeline, way).chosen
 
     def completions(self, states: Sequence[HalfDecided]) -> Iterator[Event]:
         """Offers half-decided schedules, with the Funcs that are left as the ladder has them."""
@@ -200,22 +222,6 @@ class StageDecisions:
         schedule = bind(state.partial.schedule, state.numbers)
         yield from self.board.offer(Found(state.cost, schedule))
 
-    def refined(self, states: Sequence[HalfDecided], rounds: int) -> Iterator[Event]:
-        """Offers complete states, as they are, and then with the numbers of each Func chosen again.
-
-        Raises:
-            OutOfTime: the search is at its end.
-        """
-        exact = []
-        for state in states:
-            exact.append(self.exact(state))
-            yield from self.offered(exact[-1])
-        for state in exact:
-            for _ in range(rounds):
-                with self.deadline.kept():
-                    state = self._polished(state)
-            yield from self.offered(state)
-
     def ways(self, state: HalfDecided, names: Sequence[str]) -> Iterator[OpenWay]:
         """Every undominated way to decide the last of some Funcs."""
         return self.opened(state, state.partial.ways(names[-1], self.wanted(state, names)), names)
@@ -230,8 +236,7 @@ class StageDecisions:
             self.board.considered += 1
             decided = HalfDecided(after, state.numbers, np.inf, state)
             free = self._free(decided, names, path)
-            structure = _structure(decided, names, free, state.numbers)
-            yield OpenWay(decided, structure, changed, others)
+            yield OpenWay(decided, names, free, changed, others)
 
     def _changed(self, state: HalfDecided, names: Sequence[str]) -> tuple[Nests | None, float]:
         """The nests of a state that a decision about the last of some Funcs changes, and the cost
@@ -247,8 +252,8 @@ class StageDecisions:
         nests = nests_of(pipeline, state.entries(decided), readers)
         if nests is None:
             return None, 0.0
-        structure = _structure(state, nests.funcs, (), state.numbers)
-        batch = Batch.of(nests.pipeline, structure.schedule, memo=self.space.memo)
+        schedule = OpenWay(state, tuple(nests.funcs)).structure.schedule
+        batch = Batch.of(nests.pipeline, schedule, memo=self.space.memo)
         before = float(self.board.price(self.model, batch))
         return nests.reading(name), state.cost - before
 
@@ -292,7 +297,8 @@ class StageDecisions:
         around = path[: depth_of(path, entry.compute)]
         shared = entry_parameters(entries[around[0].func]) if around else ()
         both = (*own, *shared)
-        size = _structure(state, names, both, {}).size
+        menus = state.partial.state.menus
+        size = math.prod(len(menus[one]) for e in entries.values() for one in entry_parameters(e))
         return both if size <= self.lattice else own
 
     def scored(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
@@ -310,7 +316,16 @@ class StageDecisions:
         except UnboundedError:
             return None
         costs = way.others + self.board.score(self.model, batch)
-        return PricedWay(way.state, way.structure, costs, is_legal=False)
+        return PricedWay(way, costs, is_legal=not self._is_doubtful(way))
+
+    def _is_doubtful(self, way: OpenWay) -> bool:
+        """Whether a way needs a verdict before the search goes on with it. Complete schedules get
+        one in any case; most that are illegal unroll loops whose extents are not constant.
+        """
+        if way.changed is None or self.space.where:
+            return True
+        stages = way.entry.stages
+        return any(one.kind is LoopKind.UNROLLED for stage in stages for one in stage.loops)
 
     def legal(self, part: Pipeline, way: PricedWay) -> PricedWay:
         """The way with an infinite cost for each choice that is illegal, or that the restrictions
@@ -326,23 +341,6 @@ class StageDecisions:
             _drop_unwanted(restricted, structure, costs)
         self.board.legal += bool(np.isfinite(costs).any())
         return evolve(way, costs=costs, is_legal=True)
-
-    def _polished(self, state: HalfDecided) -> HalfDecided:
-        """The complete state with the numbers of each Func chosen again, while others are fixed.
-
-        It prices all nests: tiles that reach beyond what is read make other nests larger, too.
-        """
-        pipeline = state.partial.state.pipeline
-        names = [function.name for function in pipeline.functions]
-        for entry in state.partial.state.entries:
-            free = entry_parameters(entry)
-            if free:
-                structure = _structure(state, names, free, state.numbers)
-                priced_way = self.scored(pipeline, OpenWay(state, structure))
-                if priced_way is not None and priced_way.cost < state.cost:
-                    better = self.legal(pipeline, priced_way).chosen
-                    state = min(state, better, key=lambda s: s.cost)
-        return state
 
 
 def _drop_unwanted(

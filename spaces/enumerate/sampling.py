@@ -27,6 +27,7 @@ from spaces.enumerate.half_decided import (
     StageDecisions,
 )
 from spaces.enumerate.ladder import incumbents
+from spaces.enumerate.polishing import polished
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structural_hash import NestOutline
 from spaces.model.algorithm.pipeline import Pipeline
@@ -94,10 +95,7 @@ class HierarchicalSampling:
                         with board.until(share * (1 - COMPLETING)).kept():
                             states = phase(states, names[:step])
                     yield board.scored
-                if names[-1] in task.space.kept_names:
-                    with task.deadline.kept():
-                        states = one.priced(states)
-                states = [task.exact(state) for state in states]
+                states = [s for s in map(task.exact, states) if s.is_priced]
             except OutOfTime:
                 yield from task.completions(states)
                 return False
@@ -107,7 +105,7 @@ class HierarchicalSampling:
         yield Expanded(steps, steps, "numbers")
         found.sort(key=lambda state: state.cost)
         try:
-            yield from task.refined(found[: max(self.polished, board.limits.top)], rounds=1)
+            yield from polished(task, found[: max(self.polished, board.limits.top)], rounds=1)
         except OutOfTime:
             return False
         yield board.scored
@@ -165,7 +163,7 @@ class _Prices:
         if key not in self._known:
             self._known[key] = self.task.scored(part, way)
         known = self._known[key]
-        return None if known is None else evolve(known, state=way.state)
+        return None if known is None else evolve(known, way=way)
 
     def legal(self, part: Pipeline, way: PricedWay) -> PricedWay:
         """The way with an infinite cost for each choice that is illegal."""
@@ -261,12 +259,6 @@ class _Pass:
         part = self.task.part(states, names)
         ways = ((way, None) for state in still_open for way in self.task.ways(state, names))
         return self._cheapest(part, _unlike(part, ways), settled, (name, "how"))
-
-    def priced(self, states: list[HalfDecided]) -> list[HalfDecided]:
-        """The legal ones of some complete states, cheapest first."""
-        ways = (self.task.legal(self.task.space.pipeline, way) for way in self.task.whole(states))
-        legal = [way.chosen for way in ways if np.isfinite(way.cost)]
-        return sorted(legal, key=lambda state: state.cost)
 
     def _cheapest(
         self,

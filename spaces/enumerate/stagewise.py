@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 
 import numpy as np
 from attrs import frozen
 
-from spaces.cost.model import CostModel
+from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.half_decided import (
     COMPLETING,
     HalfDecided,
-    OpenWay,
     PricedWay,
     StageDecisions,
 )
 from spaces.enumerate.ladder import first_incumbent
+from spaces.enumerate.polishing import polished
+from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.recurring import RecurringDecisions
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
@@ -57,14 +58,19 @@ class Stagewise:
         rounds: how often it chooses them again.
         alike: how many of the half-decided schedules may compute and store all Funcs at the same
             levels, with the same loops of the Func decided last.
+        places: how many compute levels of a Func it looks at with all store levels, and how many of
+            these with all loops (:func:`~spaces.enumerate.promising.priced_in_phases`).
+        sum_places: the same for Funcs that add up terms, whose loops matter more.
     """
 
-    width: int = 3
+    width: int = 1
     before_sums: int = 4
     lattice: int = 4096
     polished: int = 1
     rounds: int = 1
     alike: int = 1
+    places: int = 3
+    sum_places: int = 6
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
@@ -90,17 +96,18 @@ class Stagewise:
                 with board.until(share * (1 - COMPLETING)).kept():
                     states = self._decided(task, states, names, step, recurring)
                 yield board.scored
-            if names[-1] in space.kept_names:
-                with task.deadline.kept():
-                    ways = task.whole(states)
-                    kept = _Kept(len(states), self.alike, _levels)
-                    states = kept.of(task, space.pipeline, ways)
+            legal = [s for s in map(task.exact, states) if s.is_priced]
         except OutOfTime:
             yield from task.completions(states)
             return False
+        if states and not legal and isinstance(model, AdditiveModel):
+            # Nest by nest they are legal, but not as a whole: now whole schedules are judged.
+            return (yield from self.refined(space, FunctionModel(model.cost), board, share))
         yield Expanded(steps, steps, "numbers")
+        legal.sort(key=lambda state: state.cost)
         try:
-            yield from task.refined(states[: max(self.polished, board.limits.top)], self.rounds)
+            best = legal[: max(self.polished, board.limits.top)]
+            yield from polished(task, best, self.rounds)
         except OutOfTime:
             return False
         yield board.scored
@@ -131,19 +138,19 @@ class Stagewise:
         again = [recurring.again(state, decided[-1]) for state in states]
         found: list[HalfDecided] = []
         if any(again):
-            ways = (
+            both = tuple(zip(states, again, strict=True))
+            known = (
                 way
-                for state, known in zip(states, again, strict=True)
-                for way in (
-                    task.ways(state, decided)
-                    if known is None
-                    else task.opened(state, [known], decided)
-                )
+                for state, one in both
+                if one is not None
+                for way in task.opened(state, [one], decided)
             )
-            found = kept.of(task, part, _priced(task, part, ways))
+            others = [state for state, one in both if one is None]
+            ways = [one for one in (task.scored(part, way) for way in known) if one is not None]
+            ways += self._priced(task, part, others, names, step)
+            found = kept.of(task, part, ways)
         if not found:
-            ways = (way for state in states for way in task.ways(state, decided))
-            found = kept.of(task, part, _priced(task, part, ways))
+            found = kept.of(task, part, self._priced(task, part, states, names, step))
         if not reads_sum:  # else the sum shows which of them are good
             settled = decided[-2:] if task.adds_up(decided[-1]) else decided[-1:]
             for state in found:
@@ -152,10 +159,24 @@ class Stagewise:
                         recurring.keep(state, name)
         return found
 
-
-def _priced(task: StageDecisions, part: Pipeline, ways: Iterable[OpenWay]) -> list[PricedWay]:
-    """Ways with costs; those without a loop nest are left out."""
-    return [one for one in (task.scored(part, way) for way in ways) if one is not None]
+    def _priced(
+        self,
+        task: StageDecisions,
+        part: Pipeline,
+        states: Sequence[HalfDecided],
+        names: Sequence[str],
+        step: int,
+    ) -> list[PricedWay]:
+        """Ways to decide the last of ``step`` Funcs, with costs. Before a sum all ways have one:
+        only the sum shows what they are worth, and in restricted spaces, of which all is wanted.
+        """
+        ways = [way for state in states for way in task.ways(state, names[:step])]
+        reads_sum = any(map(task.adds_up, names[step : step + 1]))
+        if reads_sum or task.space.where:
+            places = len(ways)
+        else:
+            places = self.sum_places if task.adds_up(names[step - 1]) else self.places
+        return priced_in_phases(ways, places, lambda way: task.scored(part, way))
 
 
 def _levels(way: PricedWay) -> Hashable:

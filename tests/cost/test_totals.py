@@ -77,3 +77,23 @@ def test_a_typical_value_is_the_largest_of_those_that_repeat() -> None:
     for start in range(3):
         typical = Totals(Simplifier()).typical(value, (_loop(OUTER, _number(start), N),))
         assert evaluate(typical, {N.name: 9}) == 2
+
+
+def test_counts_beyond_32_bits_do_not_wrap() -> None:
+    """With sizes as numbers all factors are numbers, and so are their products."""
+    loops = (_loop(OUTER, _number(0), _number(100_000)), _loop(INNER, _number(0), OUTER + 1))
+    formula = Totals(Simplifier()).total(_number(70_000), loops)
+    assert evaluate(formula, {}) == 70_000 * 100_000 * 100_001 // 2
+
+
+def test_products_of_sums_are_sums_of_products() -> None:
+    """Two extents depend on the outer loop, one of them on the inner loop, too."""
+    third = Variable(Int32, "f.s0.k")
+    loops = (
+        _loop(OUTER, _number(0), N),
+        _loop(INNER, _number(0), fn.select(OUTER == 0, _number(5), _number(2))),
+        _loop(third, _number(0), INNER + 3),
+    )
+    formula = Totals(Simplifier()).count(loops)
+    expected = sum(j + 3 for i in range(7) for j in range(5 if i == 0 else 2))
+    assert evaluate(formula, {N.name: 7}) == expected

@@ -120,8 +120,10 @@ def test_a_place_that_only_other_loops_make_legal_is_kept() -> None:
 def _priced(cost: float, outline: NestOutline) -> _PricedOption:
     """An option that needs no verdict."""
     placed = HalfDecided(None, {}, 0.0)  # type: ignore[arg-type]
-    way = PricedWay(placed, None, np.array([cost]), is_legal=True)  # type: ignore[arg-type]
-    return _PricedOption(_Option(OpenWay(placed, None), outline, placed), way)  # type: ignore[arg-type]
+    way = OpenWay(placed, ())
+    return _PricedOption(
+        _Option(way, outline, placed), PricedWay(way, np.array([cost]), is_legal=True)
+    )
 
 
 def test_known_bad_hashes_are_set_back_once() -> None:

@@ -81,7 +81,7 @@ class Simplifier(VariableRanges):
     """Simplifies expressions; it remembers results and the ranges of variables.
 
     Call :meth:`assume` for a variable before the first use of that variable. What is ``shared`` are
-    results of other simplifiers with the same limits; those of settled or inner ones are their own.
+    results of other simplifiers with the same limits; those of inner ones are their own.
     """
 
     _settled: dict[str, Const] = field(factory=dict)
@@ -99,8 +99,8 @@ class Simplifier(VariableRanges):
 
     def settle(self, name: str, value: Const) -> None:
         """Replaces an int32 variable by ``value`` in all later results."""
+        self.assume(name, value, value)
         self._settled[name] = value
-        self._shared = None
         self._done.clear()
         self._polynomials.clear()
 

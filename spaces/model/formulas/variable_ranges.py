@@ -146,9 +146,9 @@ class VariableRanges(ABC):
         a border.
         """
         pair = self._pair(difference, EXTREMES)
-        if pair is None or pair[0].name != pair[1].name:
+        if pair is None or pair[0].name != pair[1].name or pair[2] != 1:
             return False
-        larger, smaller = pair
+        larger, smaller, _ = pair
         rest = difference - Polynomial.of(larger) + Polynomial.of(smaller)
         below, above = operands(smaller), operands(larger)
         if len(below) * len(above) > _MOST_PAIRS:
@@ -178,13 +178,12 @@ class VariableRanges(ABC):
     def _find_lower(self, p: Polynomial, depth: int) -> int | None:
         if depth == 0:
             return self._termwise(p)
-        direct = [x for x in (self._termwise(p), self._extremes(p, depth)) if x is not None]
-        if direct:
-            return max(direct)
         paired = self._without_quotients(p, depth)
         low = None if paired is None else self.lower(paired, depth - 1)
-        if low is not None:
-            return low
+        direct = (self._termwise(p), self._extremes(p, depth), low)
+        found = [limit for limit in direct if limit is not None]
+        if found:
+            return max(found)
         tried = 0
         for atom in sorted(filter(self._is_limited, p.atoms), key=self._replacement_order):
             bounds = self._replaced(p, atom)
@@ -229,23 +228,23 @@ class VariableRanges(ABC):
                 yield Op(Int32, "div", (end.scaled(sign).expr(), divisor))
 
     def _without_quotients(self, p: Polynomial, depth: int) -> Polynomial | None:
-        """``p`` with a lower limit, a number, in place of ``a / c - b / c``, which is at least
-        ``(a - b) / c``. It orders neighbors in an image of half the size, such as ``x / 2`` and
+        """``p`` with a lower limit, a number, in place of ``a / c - b / c`` or a multiple of it, which
+        is at least ``(a - b) / c``. It orders neighbors in an image of half the size, such as ``x / 2`` and
         ``(x + 1) / 2``. The rest of ``p`` may join the quotients: ``x / 2 + y`` is
         ``(x + 2 * y) / 2``.
         """
         pair = self._pair(p, ("div",))
         if pair is None or pair[0].args[1] is not pair[1].args[1]:
             return None
-        added, taken = pair
+        added, taken, times = pair
         a, b = self.polynomial(added.args[0]), self.polynomial(taken.args[0])
         divisor, low = self.polynomial(added.args[1]).constant, self.lower(a - b, 1)
         if divisor is None or divisor < 1:
             return None
-        rest = p - Polynomial.of(added) + Polynomial.of(taken)
+        rest = p - (Polynomial.of(added) - Polynomial.of(taken)).scaled(times)
         if low is not None:
-            return rest + Polynomial.of(low // divisor)
-        low = self.lower(a - b + rest.scaled(divisor), depth - 1)
+            return rest + Polynomial.of(low // divisor * times)
+        low = self.lower((a - b).scaled(times) + rest.scaled(divisor), depth - 1)
         return None if low is None else Polynomial.of(low // divisor)
 
     def _extremes(self, p: Polynomial, depth: int) -> int | None:
@@ -254,9 +253,9 @@ class VariableRanges(ABC):
         further apart.
         """
         pair = self._pair(p, EXTREMES)
-        if pair is None or pair[0].name != pair[1].name:
+        if pair is None or pair[0].name != pair[1].name or pair[2] != 1:
             return None
-        added, taken = (operands(extreme) for extreme in pair)
+        added, taken = (operands(extreme) for extreme in pair[:2])
         if len(added) * len(taken) > _MOST_PAIRS:
             return None
         rest = p - Polynomial.of(pair[0]) + Polynomial.of(pair[1])
@@ -270,16 +269,19 @@ class VariableRanges(ABC):
         return min(known) if len(known) == len(found) else None
 
     @staticmethod
-    def _pair(p: Polynomial, names: tuple[str, ...]) -> tuple[Op, Op] | None:
-        """The only operator of ``names`` that ``p`` adds and the only one that it subtracts."""
+    def _pair(p: Polynomial, names: tuple[str, ...]) -> tuple[Op, Op, int] | None:
+        """The only operator of ``names`` that ``p`` adds and the only one that it subtracts, if it
+        does so equally often, and how often.
+        """
         signed: dict[int, Op] = {}
         for monomial, coefficient in p.terms.items():
             for atom in monomial:
                 if isinstance(atom, Op) and atom.name in names:
-                    if len(monomial) > 1 or abs(coefficient) != 1 or coefficient in signed:
+                    if len(monomial) > 1 or len(signed) == 2 or coefficient in signed:
                         return None
                     signed[coefficient] = atom
-        return (signed[1], signed[-1]) if len(signed) == 2 else None
+        times = max(signed, default=0)
+        return (signed[times], signed[-times], times) if {times, -times} == set(signed) else None
 
     def _replacement_order(self, atom: Expr) -> tuple[int, int]:
         """Compound atoms first, then variables, later ones before earlier ones."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from attrs import define, field
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.placement import Bounds, KnownBounds
 from spaces.model.schedules.schedule import Schedule
+
+NO_SIZES: Mapping[str, int] = MappingProxyType({})
+"""The sizes of a nest for all sizes."""
 
 
 @define
@@ -20,9 +26,13 @@ class NestMemo:
     _last: Bounds | None = field(init=False, default=None)
 
     def bounds(
-        self, pipeline: Pipeline, schedule: Schedule, assumptions: tuple[Expr, ...] = ()
+        self,
+        pipeline: Pipeline,
+        schedule: Schedule,
+        assumptions: tuple[Expr, ...] = (),
+        sizes: Mapping[str, int] = NO_SIZES,
     ) -> Bounds:
-        """The bounds of a well-formed (pipeline, schedule).
+        """The bounds of a well-formed (pipeline, schedule), for all sizes or for some.
 
         Raises:
             LevelError, UnboundedError, KeyError: as :class:`Bounds` does.
@@ -33,8 +43,9 @@ class NestMemo:
             and last.given is pipeline
             and last.schedule is schedule
             and last.assumptions == assumptions
+            and last.sizes == sizes
         ):
             return last
         self._last = None
-        self._last = Bounds(pipeline, schedule, assumptions, self.known)
+        self._last = Bounds(pipeline, schedule, assumptions, self.known, sizes)
         return self._last

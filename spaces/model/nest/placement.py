@@ -8,7 +8,7 @@ level range over their bounds.
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import cached_property, lru_cache, reduce
 
 from attrs import define, evolve, field, frozen
@@ -112,7 +112,8 @@ class Bounds:
     only in some calls, ``assumptions`` hold of their sizes.
 
     With a ``memo``, what it knows is not found again; ``numbers`` are the numbers that it gives to
-    placements. ``given`` is the pipeline before derivations.
+    placements. ``given`` is the pipeline before derivations. Where ``sizes`` are given, the regions
+    are those at these sizes of outputs and images: shorter formulas, found sooner.
 
     Raises:
         LevelError: a compute or store level does not enclose the uses of its Func.
@@ -125,6 +126,7 @@ class Bounds:
     schedule: Schedule
     assumptions: tuple[Expr, ...] = ()
     memo: KnownBounds | None = None
+    sizes: Mapping[str, int] = field(factory=dict)
     simplify: Simplifier = field(init=False)
     given: Pipeline = field(init=False)
     levels: Levels = field(init=False)
@@ -137,6 +139,8 @@ class Bounds:
     def __attrs_post_init__(self) -> None:
         self.given = self.pipeline
         self.simplify = Simplifier(shared=None if self.memo is None else self.memo.forms)
+        for name, value in self.sizes.items():
+            self.simplify.settle(name, constant(value, Int32))
         self.pipeline = derived(self.given, self.schedule)
         self.levels = Levels(self.pipeline, self.schedule)
         self.values = ValueBounds(self.pipeline, self.assumptions)
@@ -228,6 +232,8 @@ class Bounds:
             function = self.pipeline.function(name)
             for shift in inward_shifts(function, self.schedule.of(name)):
                 size = size_variable(name, "extent", function.args.index(shift.dimension))
+                if size.name in self.sizes:
+                    continue
                 known, _ = self.simplify.known(size.name)
                 least = shift.factor if known is None else fn.max(known, shift.factor)
                 self.simplify.assume(size.name, self.simplify(least), None)

@@ -319,3 +319,14 @@ def test_what_is_in_normal_form_stays_as_it_is():
     again = Simplifier()
     again.assume("b", A + T, None)
     assert again(once) is once
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_windows_at_half_height_have_a_limit(times: int) -> None:
+    """Numbers as limits of a variable do not hide that two quotients move together."""
+    x = Variable(Int32, "x")
+    simplify = Simplifier()
+    simplify.assume("x", constant(0, Int32), constant(15, Int32))
+    window = (x + 3) / 4 * times - x / 4 * times
+    assert simplify.at_most(window, constant(times, Int32))
+    assert not simplify.at_most(window, constant(times - 1, Int32))

@@ -1,0 +1,47 @@
+"""Polishing: the numbers of complete schedules are chosen again, Func by Func.
+
+A search chooses the numbers of a Func before its producers are decided; once they are, others may
+be better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from spaces.enumerate.events import Event
+from spaces.enumerate.half_decided import HalfDecided, OpenWay, StageDecisions
+from spaces.enumerate.menus import entry_parameters
+
+
+def polished(task: StageDecisions, states: Sequence[HalfDecided], rounds: int) -> Iterator[Event]:
+    """Offers complete, legal states, as they are, and then with the numbers of each Func chosen
+    again.
+
+    Raises:
+        OutOfTime: the search is at its end.
+    """
+    for state in states:
+        yield from task.offered(state)
+    for state in states:
+        for _ in range(rounds):
+            for entry in state.partial.state.entries:
+                with task.deadline.kept():
+                    state = _chosen_again(task, state, entry.name, entry_parameters(entry))
+        yield from task.offered(state)
+
+
+def _chosen_again(
+    task: StageDecisions, state: HalfDecided, name: str, free: tuple[str, ...]
+) -> HalfDecided:
+    """A complete state with the numbers of one Func chosen again, while others are fixed.
+
+    It prices all nests: tiles that reach beyond what is read make other nests larger, too.
+    """
+    if not free:
+        return state
+    pipeline = state.partial.state.pipeline
+    names = [function.name for function in reversed(pipeline.functions)]
+    way = task.scored(pipeline, OpenWay(state, names, free))
+    if way is None or way.cost >= state.cost:
+        return state
+    return min(state, task.legal(pipeline, way).chosen, key=lambda one: one.cost)

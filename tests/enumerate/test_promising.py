@@ -1,0 +1,92 @@
+"""Ways that look cheap are priced first, and only the cheapest levels with all their loops."""
+
+from __future__ import annotations
+
+import pytest
+
+import spaces
+from spaces.cost.reuse import Reuse
+from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay, StageDecisions
+from spaces.enumerate.promising import priced_in_phases
+from spaces.enumerate.stagewise import Stagewise
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur, chain, long_chain
+from tests.small_space import small_space
+
+
+def _decisions(make) -> tuple[StageDecisions, list[HalfDecided], list[str]]:
+    """A search in which all Funcs but the first are decided."""
+    space = small_space(make(), FOUR_CORES).of_patterns
+    board = Board(Limits())
+    task = StageDecisions(space, Reuse.of(FOUR_CORES), board, 4096, board.deadline)
+    names = [one.name for one in reversed(space.pipeline.functions)]
+    states = [task.start]
+    for step in range(1, len(names)):
+        part = task.part(states, names[:step])
+        ways = [way for state in states for way in task.ways(state, names[:step])]
+        priced = [task.legal(part, one) for one in priced_in_phases(ways, 9, _price(task, part))]
+        states = [one.chosen for one in sorted(priced, key=lambda one: one.cost)[:3]]
+    return task, states, names
+
+
+def _price(task: StageDecisions, part):
+    return lambda way: task.scored(part, way)
+
+
+@pytest.mark.parametrize("make", [blur, chain, lambda: long_chain(4)])
+def test_only_the_cheapest_levels_are_priced_with_all_loops(make) -> None:
+    task, states, names = _decisions(make)
+    part = task.part(states, names)
+    ways = [way for state in states for way in task.ways(state, names)]
+
+    def prices(kept: int) -> tuple[list[PricedWay], list[OpenWay]]:
+        asked: list[OpenWay] = []
+
+        def price(way: OpenWay) -> PricedWay | None:
+            asked.append(way)
+            return task.scored(part, way)
+
+        return priced_in_phases(ways, kept, price), asked
+
+    everything, asked = prices(len(ways))
+    assert [one.way for one in everything] == ways
+    assert len(asked) == len(ways), "No way is priced twice."
+    cheapest = min(one.cost for one in everything)
+    before = 0
+    for kept in (1, 2):
+        some, asked = prices(kept)
+        assert before < len(asked) == len(some) < len(ways)
+        before = len(asked)
+        levels = {(id(way.state.before), way.entry.compute) for way in ways}
+        assert {(id(one.way.state.before), one.way.entry.compute) for one in some} == levels
+    assert min(one.cost for one in some) <= 1.1 * cheapest
+
+
+def test_ways_without_a_loop_nest_are_left_out() -> None:
+    task, states, names = _decisions(blur)
+    part = task.part(states, names)
+    ways = [way for state in states for way in task.ways(state, names)]
+    inside = priced_in_phases(
+        ways, 4, lambda way: None if way.entry.compute.is_root else task.scored(part, way)
+    )
+    assert inside
+    assert not any(one.way.entry.compute.is_root for one in inside)
+    assert priced_in_phases(ways, 4, lambda way: None) == []
+    assert priced_in_phases([], 4, _price(task, part)) == []
+
+
+def test_schedules_that_are_illegal_as_a_whole_are_searched_for_again(monkeypatch) -> None:
+    """Nests are priced one by one first; if the whole is illegal, whole schedules are judged."""
+    judged: list[bool] = []
+
+    def refused(task: StageDecisions, state: HalfDecided) -> HalfDecided:
+        judged.append(isinstance(task.model, Reuse))
+        cost = float("inf") if judged[-1] else state.cost
+        return HalfDecided(state.partial, state.numbers, cost)
+
+    monkeypatch.setattr(StageDecisions, "exact", refused)
+    space = small_space(blur(), FOUR_CORES)
+    (found,) = spaces.best(spaces.search(space, "reuse", Stagewise())).best
+    assert judged == [True, False]
+    assert spaces.verify(space.pipeline, found.schedule, space.device)
