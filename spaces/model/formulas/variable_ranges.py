@@ -228,10 +228,10 @@ class VariableRanges(ABC):
                 yield Op(Int32, "div", (end.scaled(sign).expr(), divisor))
 
     def _without_quotients(self, p: Polynomial, depth: int) -> Polynomial | None:
-        """``p`` with a lower limit, a number, in place of ``a / c - b / c`` or a multiple of it, which
-        is at least ``(a - b) / c``. It orders neighbors in an image of half the size, such as ``x / 2`` and
-        ``(x + 1) / 2``. The rest of ``p`` may join the quotients: ``x / 2 + y`` is
-        ``(x + 2 * y) / 2``.
+        """``p`` with a lower limit, a number, in place of ``a / c - b / c``, which is at least
+        ``(a - b) / c``, or of a multiple of it. It orders neighbors in an image of half the size,
+        such as ``x / 2`` and ``(x + 1) / 2``. The rest of ``p`` may join the quotients:
+        ``x / 2 + y`` is ``(x + 2 * y) / 2``.
         """
         pair = self._pair(p, ("div",))
         if pair is None or pair[0].args[1] is not pair[1].args[1]:
