@@ -59,8 +59,8 @@ class Freezing:
         second: the search that decides the open ones.
     """
 
-    first: RefiningSearch = field(default=Stagewise(width=1, polished=1))
-    second: RefiningSearch = field(default=Stagewise())
+    first: RefiningSearch = field(default=Stagewise(width=1))
+    second: RefiningSearch = field(default=Stagewise(width=1))
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)

@@ -32,6 +32,9 @@ from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 
+WIDTH = 3
+FEW = 12
+
 
 @frozen(kw_only=True)
 class Stagewise:
@@ -48,7 +51,9 @@ class Stagewise:
     value is read twice ([S19] Algorithm 1). Restricted spaces keep all of these.
 
     Attributes:
-        width: the number of half-decided schedules that the search keeps after each Func.
+        width: the number of half-decided schedules that the search keeps after each Func; by
+            default :data:`WIDTH` for pipelines of at most :data:`FEW` Funcs, and 1 for larger ones,
+            where wider beams found nothing better on the apps but took twice as long.
         before_sums: the number that it keeps if the next Func adds up terms, each with other loops
             of the Func decided last: only the sum shows what the loops of its reader are worth.
         lattice: the largest number of choices of tile sizes to score at once; beyond it, Funcs
@@ -63,7 +68,7 @@ class Stagewise:
         sum_places: the same for Funcs that add up terms, whose loops matter more.
     """
 
-    width: int = 1
+    width: int | None = None
     before_sums: int = 4
     lattice: int = 4096
     polished: int = 1
@@ -130,7 +135,8 @@ class Stagewise:
         if decided[-1] in task.space.kept_names:
             return [task.passed(state, decided) for state in states]
         part = task.part(states, decided)
-        width = max(self.width, task.board.limits.top)
+        narrow = WIDTH if len(names) <= FEW else 1
+        width = max(self.width or narrow, task.board.limits.top)
         kept = _Kept(width, self.alike, _levels)
         reads_sum = any(map(task.adds_up, following))
         if reads_sum:

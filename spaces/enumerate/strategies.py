@@ -20,6 +20,7 @@ from spaces.enumerate.grouping import Grouping
 from spaces.enumerate.latin_hypercube import LatinHypercube
 from spaces.enumerate.optuna_search import OptunaSearch
 from spaces.enumerate.random_draws import RandomDraws
+from spaces.enumerate.rare_garbage import with_rare_garbage
 from spaces.enumerate.recurring import kinds_of_funcs
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.sampling import HierarchicalSampling
@@ -126,11 +127,8 @@ def search(
             )
         strategy = _strategies[strategy]
     log.debug("searching %s on %s by %s", space.pipeline.name, space.device.name, strategy)
-    return strategy(
-        space,
-        cost_model(default_model(space.device) if model is None else model, space.device),
-        limits or Limits(),
-    )
+    model = cost_model(default_model(space.device) if model is None else model, space.device)
+    return with_rare_garbage(strategy(space, model, limits or Limits()))
 
 
 def best(events: Iterator[Event]) -> Done:
