@@ -6,6 +6,7 @@ measured, and the results decide where to look next.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +19,7 @@ from spaces.enumerate.changes import PlacedSchedule
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.regions import UnboundedError
-from spaces.model.nest.canonical import canonical_form
+from spaces.model.nest.canonical import CanonicalForm, canonical_form
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal, Trial, fastest
@@ -40,6 +41,7 @@ class Evolving:
         pool: how many changed schedules the model chooses them from.
         surprises: how many of a generation are taken whatever the model says.
         numbers: how many choices of factors are tried with a change, at most.
+        likely: how many of them, cheapest first, are looked through for one that is not measured.
     """
 
     found: int = 6
@@ -49,6 +51,7 @@ class Evolving:
     pool: int = 18
     surprises: int = 1
     numbers: int = 64
+    likely: int = 8
 
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
@@ -58,16 +61,14 @@ class Evolving:
         if found:
             return found
         tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
-        parents = [one.schedule for one in fastest(trials)[: self.parents]]
+        ranked = [one.schedule for one in fastest(trials)]
         chosen = random.Random(f"{seed} {len(trials)}")
         pool: list[Proposal] = []
-        for changed in self._changed(space, model, parents, chosen):
-            form = canonical_form(space.pipeline, changed.schedule)
-            if form not in tried:
-                tried.add(form)
-                pool.append(changed)
-            if len(pool) == self.pool:
-                break
+        parents = self.parents
+        while not pool and parents < 2 * len(ranked):  # slower ones, if nothing else is new
+            changed = self._changed(space, model, ranked[:parents], chosen, tried)
+            pool = list(itertools.islice(changed, self.pool))
+            parents *= 2
         pool.sort(key=_predicted)
         likely = pool[: self.size - self.surprises]
         others = pool[len(likely) :]
@@ -79,9 +80,10 @@ class Evolving:
         model: CostModel,
         parents: Sequence[Schedule],
         chosen: random.Random,
+        tried: set[CanonicalForm],
     ) -> Iterator[Proposal]:
-        """Changed schedules, each with the numbers that the model likes best; ends when hardly any
-        change is legal.
+        """Changed schedules, each with the numbers that the model likes best of those that are not
+        ``tried``, to which it adds them; ends when hardly any change is legal and new.
         """
         places = list(_placed(space, parents))
         for _ in range(20 * self.pool if places else 0):
@@ -100,10 +102,16 @@ class Evolving:
             except UnboundedError:
                 continue
             costs = np.where(legal, np.broadcast_to(model.cost(batch), structure.shape), np.inf)
-            cheapest = int(np.nanargmin(costs)) if np.isfinite(costs).any() else None
-            if cheapest is not None:
-                cost = float(costs.flat[cheapest])
-                yield Proposal(structure.at(cheapest), CHANGE, cost)
+            for index in np.argsort(costs, axis=None, kind="stable")[: self.likely]:
+                cost = float(costs.flat[index])
+                if not np.isfinite(cost):
+                    break
+                schedule = structure.at(int(index))
+                form = canonical_form(space.pipeline, schedule)
+                if form not in tried:
+                    tried.add(form)
+                    yield Proposal(schedule, CHANGE, cost)
+                    break
 
 
 def _placed(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[PlacedSchedule]:

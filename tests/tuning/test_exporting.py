@@ -20,7 +20,7 @@ from tests.tuning.fakes import QUICK, SPACE, FakeMeasurer
 def trials() -> tuple[Trial, ...]:
     with TuningStore.open(":memory:") as store:
         study = Study.open(store, SPACE, strategy=QUICK)
-        study.run(FakeMeasurer(), trials=12)
+        study.run(FakeMeasurer(), trials=24)
         return study.trials
 
 

@@ -216,3 +216,10 @@ def test_spaces_with_functions_have_no_study() -> None:
         pytest.raises(ValueError, match="has no fingerprint"),
     ):
         Study.open(store, space)
+
+
+def test_tuning_goes_on_when_the_favourites_of_the_model_are_measured() -> None:
+    """With only the numbers that the model likes best it would end after 142 trials."""
+    with TuningStore.open(":memory:") as store, opened(store) as study:
+        study.run(FakeMeasurer(), trials=200)
+        assert len(study.trials) == 200
