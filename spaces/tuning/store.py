@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -118,6 +119,21 @@ class StudySummary:
     best: float | None
 
 
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Lets others read while one writes. Where two processes make a file at once, one finds it
+    locked, and SQLite does not wait for this one lock.
+    """
+    end = time.monotonic() + WAITING
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
 @define
 class TuningStore:
     """A file with studies. A context manager, which closes it.
@@ -143,7 +159,7 @@ class TuningStore:
             name = str(Path(name).expanduser())
         try:
             connection = sqlite3.connect(name, timeout=WAITING, isolation_level=None)
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             connection.execute("PRAGMA synchronous = NORMAL")  # whole after any kill of a process
             connection.execute("PRAGMA foreign_keys = ON")
             migrate(connection, name)

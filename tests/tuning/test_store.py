@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import sqlite3
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -115,3 +117,22 @@ def test_digests_say_what_is_the_same() -> None:
     rows = parse_schedule("blur_x.compute_root()", blur())
     assert schedule_digest(blur(), rows) == schedule_digest(blur(64, 32), rows)
     assert this_machine(FOUR_CORES).fingerprint == this_machine(FOUR_CORES).fingerprint
+
+
+def _opened_together(path: str, ready: Barrier) -> None:
+    ready.wait()
+    TuningStore.open(path).close()
+
+
+def test_processes_may_make_a_store_at_once(tmp_path: Path) -> None:
+    """SQLite does not wait for the lock under which a file learns to write ahead."""
+    fork = multiprocessing.get_context("fork")
+    for number in range(12):
+        ready = fork.Barrier(6)
+        path = str(tmp_path / f"{number}.sqlite")
+        children = [fork.Process(target=_opened_together, args=(path, ready)) for _ in range(6)]
+        for child in children:
+            child.start()
+        for child in children:
+            child.join()
+        assert [child.exitcode for child in children] == [0] * 6
