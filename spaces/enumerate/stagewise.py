@@ -173,8 +173,8 @@ class Stagewise:
         names: Sequence[str],
         step: int,
     ) -> list[PricedWay]:
-        """Ways to decide the last of ``step`` Funcs, with costs. Before a sum all ways have one:
-        only the sum shows what they are worth, and in restricted spaces, of which all is wanted.
+        """Ways to decide the last of ``step`` Funcs, with costs. Before a sum all ways have one,
+        for only the sum shows what they are worth. In restricted spaces all of them have, too.
         """
         ways = [way for state in states for way in task.ways(state, names[:step])]
         reads_sum = any(map(task.adds_up, names[step : step + 1]))
