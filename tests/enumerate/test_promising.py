@@ -83,6 +83,6 @@ def test_schedules_that_are_illegal_as_a_whole_are_searched_for_again(monkeypatc
 
     monkeypatch.setattr(StageDecisions, "exact", refused)
     space = small_space(blur(), FOUR_CORES)
-    (found,) = spaces.best(spaces.search(space, "reuse", Stagewise())).best
+    (found,) = spaces.best(spaces.search(space, "reuse", Stagewise(width=1))).best
     assert judged == [True, False]
     assert spaces.verify(space.pipeline, found.schedule, space.device)
