@@ -245,7 +245,10 @@ class VariableRanges(ABC):
         if low is not None:
             return rest + Polynomial.of(low // divisor * times)
         low = self.lower((a - b).scaled(times) + rest.scaled(divisor), depth - 1)
-        return None if low is None else Polynomial.of(low // divisor)
+        if low is None:
+            return None
+        # Rounding down takes at most (c - 1) / c from each of the multiples of (a - b) / c.
+        return Polynomial.of(-((times * (divisor - 1) - low) // divisor))
 
     def _extremes(self, p: Polynomial, depth: int) -> int | None:
         """A lower limit by ``max(a, b) - max(c, d) >= min(max(a - c, b - c), max(a - d, b - d))``;

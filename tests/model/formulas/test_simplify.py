@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spaces.model.expressions import functions as fn
@@ -330,3 +330,33 @@ def test_windows_at_half_height_have_a_limit(times: int) -> None:
     window = (x + 3) / 4 * times - x / 4 * times
     assert simplify.at_most(window, constant(times, Int32))
     assert not simplify.at_most(window, constant(times - 1, Int32))
+
+
+@given(
+    times=st.integers(1, 5),
+    divisor=st.integers(1, 6),
+    shifts=st.tuples(st.integers(-9, 9), st.integers(-9, 9)),
+    steps=st.tuples(st.integers(-3, 3), st.integers(-3, 3)),
+    rest=st.integers(-3, 3),
+    size=st.integers(1, 9),
+    limited=st.sets(st.sampled_from("xy")),
+)
+@example(times=2, divisor=2, shifts=(0, 0), steps=(1, 0), rest=-1, size=1, limited=set())
+def test_limits_of_quotients_that_move_together_are_sound(
+    times: int,
+    divisor: int,
+    shifts: tuple[int, int],
+    steps: tuple[int, int],
+    rest: int,
+    size: int,
+    limited: set[str],
+) -> None:
+    x, y = Variable(Int32, "x"), Variable(Int32, "y")
+    simplify = Simplifier()
+    for name in limited:
+        simplify.assume(name, constant(0, Int32), constant(size, Int32))
+    first, second = (x + step * y + shift for step, shift in zip(steps, shifts, strict=True))
+    window = (first / divisor - second / divisor) * times + rest * y
+    low = simplify.lower(simplify.polynomial(window))
+    places = product(range(size + 1), repeat=2)
+    assert low is None or low <= min(evaluate(window, {"x": i, "y": j}) for i, j in places)
