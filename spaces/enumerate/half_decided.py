@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
-from spaces.cost.model import AdditiveModel, CostModel
+from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.changed_nests import Nests, nests_of
 from spaces.enumerate.dominance import is_read_once, is_undominated
@@ -150,8 +150,8 @@ class StageDecisions:
         space: a space of whole patterns.
         model: the cost model.
         board: what asks the model and keeps the best.
-        lattice: the largest number of choices of tile sizes to price at once; beyond it, Funcs
-            decided earlier keep the values found then.
+        lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
+            the loops around a Func are chosen anew with it; beyond it, they keep their values.
         deadline: the end of the search.
     """
 
@@ -341,6 +341,13 @@ class StageDecisions:
             _drop_unwanted(restricted, structure, costs)
         self.board.legal += bool(np.isfinite(costs).any())
         return evolve(way, costs=costs, is_legal=True)
+
+
+def of_whole_schedules(model: CostModel) -> CostModel | None:
+    """The model without its promise to add up nests, for a search that finds no legal complete
+    schedule: it then prices and judges whole schedules at each step. None if it did so already.
+    """
+    return FunctionModel(model.cost) if isinstance(model, AdditiveModel) else None
 
 
 def _drop_unwanted(

@@ -25,6 +25,7 @@ from spaces.enumerate.half_decided import (
     OpenWay,
     PricedWay,
     StageDecisions,
+    of_whole_schedules,
 )
 from spaces.enumerate.ladder import incumbents
 from spaces.enumerate.polishing import polished
@@ -56,8 +57,8 @@ class HierarchicalSampling:
         greedy: the number of further samples: one pass at depth 1 that keeps one schedule.
         penalty: the share of its cost that is added to a schedule with a known bad hash, once for
             each time that the search refused representatives with this hash. [A21] gives no number.
-        lattice: the largest number of choices of tile sizes to price at once; beyond it, Funcs
-            decided earlier keep the values found then.
+        lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
+            the loops around a Func are chosen anew with it; beyond it, they keep their values.
         polished: the number of complete schedules whose numbers are chosen again at the end, one
             Func at a time.
     """
@@ -102,6 +103,9 @@ class HierarchicalSampling:
             for state in states:
                 yield from task.offered(state)
             found += states
+        strict = of_whole_schedules(model)
+        if strict is not None and not found:
+            return (yield from self.refined(space, strict, board, share))
         yield Expanded(steps, steps, "numbers")
         found.sort(key=lambda state: state.cost)
         try:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 import numpy as np
 from attrs import frozen
 
-from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
+from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.half_decided import (
@@ -23,6 +23,7 @@ from spaces.enumerate.half_decided import (
     HalfDecided,
     PricedWay,
     StageDecisions,
+    of_whole_schedules,
 )
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.polishing import polished
@@ -33,7 +34,10 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 
 WIDTH = 3
+"""How many half-decided schedules a search of a small pipeline keeps."""
+
 FEW = 12
+"""A small pipeline has at most so many Funcs."""
 
 
 @frozen(kw_only=True)
@@ -56,8 +60,8 @@ class Stagewise:
             where wider beams found nothing better on the apps but took twice as long.
         before_sums: the number that it keeps if the next Func adds up terms, each with other loops
             of the Func decided last: only the sum shows what the loops of its reader are worth.
-        lattice: the largest number of choices of tile sizes to score at once; beyond it, Funcs
-            decided earlier keep the values found then.
+        lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
+            the loops around a Func are chosen anew with it; beyond it, they keep their values.
         polished: the number of complete schedules whose numbers the search chooses again at the
             end, one Func at a time.
         rounds: how often it chooses them again.
@@ -105,9 +109,9 @@ class Stagewise:
         except OutOfTime:
             yield from task.completions(states)
             return False
-        if states and not legal and isinstance(model, AdditiveModel):
-            # Nest by nest they are legal, but not as a whole: now whole schedules are judged.
-            return (yield from self.refined(space, FunctionModel(model.cost), board, share))
+        strict = of_whole_schedules(model)
+        if strict is not None and not legal:
+            return (yield from self.refined(space, strict, board, share))
         yield Expanded(steps, steps, "numbers")
         legal.sort(key=lambda state: state.cost)
         try:

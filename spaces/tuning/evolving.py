@@ -36,7 +36,8 @@ class Evolving:
     Attributes:
         found: how many schedules of the search are measured.
         structures: how many structures the search scores at most.
-        parents: how many of the fastest schedules are changed.
+        parents: how many of the fastest schedules are changed; more if all their changes are
+            measured.
         size: how many schedules a generation has.
         pool: how many changed schedules the model chooses them from.
         surprises: how many of a generation are taken whatever the model says.
@@ -65,10 +66,12 @@ class Evolving:
         chosen = random.Random(f"{seed} {len(trials)}")
         pool: list[Proposal] = []
         parents = self.parents
-        while not pool and parents < 2 * len(ranked):  # slower ones, if nothing else is new
+        while not pool:
             changed = self._changed(space, model, ranked[:parents], chosen, tried)
             pool = list(itertools.islice(changed, self.pool))
-            parents *= 2
+            if parents >= len(ranked):
+                break
+            parents *= 2  # slower ones, too: all changes of the fastest are measured
         pool.sort(key=_predicted)
         likely = pool[: self.size - self.surprises]
         others = pool[len(likely) :]

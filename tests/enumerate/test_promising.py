@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 import spaces
 from spaces.cost.reuse import Reuse
-from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.board import Board, Limits, Strategy
 from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay, StageDecisions
 from spaces.enumerate.promising import priced_in_phases
+from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.stagewise import Stagewise
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
@@ -72,7 +75,14 @@ def test_ways_without_a_loop_nest_are_left_out() -> None:
     assert priced_in_phases([], 4, _price(task, part)) == []
 
 
-def test_schedules_that_are_illegal_as_a_whole_are_searched_for_again(monkeypatch) -> None:
+@pytest.mark.parametrize(
+    "strategy",
+    [Stagewise(width=1), HierarchicalSampling(width=1, passes=1)],
+    ids=["beam", "samples"],
+)
+def test_schedules_that_are_illegal_as_a_whole_are_searched_for_again(
+    strategy: Strategy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nests are priced one by one first; if the whole is illegal, whole schedules are judged."""
     judged: list[bool] = []
 
@@ -83,6 +93,6 @@ def test_schedules_that_are_illegal_as_a_whole_are_searched_for_again(monkeypatc
 
     monkeypatch.setattr(StageDecisions, "exact", refused)
     space = small_space(blur(), FOUR_CORES)
-    (found,) = spaces.best(spaces.search(space, "reuse", Stagewise(width=1))).best
+    (found,) = spaces.best(spaces.search(space, "reuse", strategy)).best
     assert judged == [True, False]
     assert spaces.verify(space.pipeline, found.schedule, space.device)

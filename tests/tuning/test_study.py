@@ -16,6 +16,7 @@ import pytest
 from attrs import evolve
 
 from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.cost.registry import cost_model
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Estimate
@@ -229,3 +230,17 @@ def test_tuning_goes_on_when_the_favourites_of_the_model_are_measured() -> None:
         study = Study.open(store, ScheduleSpace(blur(), FOUR_CORES, few), strategy=strategy)
         study.run(FakeMeasurer(), trials=30)
         assert sum(trial.result is not None for trial in study.trials) == 30
+
+
+@pytest.mark.parametrize("working", [1, 2])
+def test_a_study_with_few_schedules_that_work_changes_them(working: int) -> None:
+    """All others crash: the changes of those that work come next, though fewer than wanted do."""
+    with TuningStore.open(":memory:") as store, opened(store) as study:
+        study.run(FakeMeasurer(), trials=QUICK.found)
+        told = [one for one in study.trials if one.result is not None]
+    works = [one for one in told if one.result.is_correct][:working]
+    crash = Measurement(told[0].schedule, RunOutcome.CRASHED, "It ends with SIGSEGV.")
+    few = [one if one in works else evolve(one, result=crash) for one in told]
+    changed = QUICK.generation(SPACE, cost_model("reuse", FOUR_CORES), few, 1)
+    assert changed
+    assert {one.source for one in changed} == {CHANGE}
