@@ -13,11 +13,11 @@ from spaces.model.schedules.domain_order import LoopKind
 _REGISTERS, _WIDE_REGISTERS = 16, 32
 """The vector registers of a core, and those of a core with vectors of 512 bits."""
 
+ON_STACK = 16 << 10
+"""The bytes of allocations that compilers take from the stack, at no cost."""
+
 _WINDOW = 256
 """The instructions among which a core finds those that can begin."""
-
-_PER_TERM = 2
-"""Instructions of a term: it is loaded, and it is added."""
 
 
 @frozen
@@ -39,14 +39,14 @@ class Registers:
         A register keeps a sum in a loop over its terms, if each loop inside is unrolled, runs once,
         or goes over terms, too. Of sums that need more registers than there are, the surplus moves
         with each term. What a stage reads elsewhere in its own Func must be stored at once. So must
-        several lines of a Func whose storage lies outside the loops around it: compilers don't know
-        how far apart the lines are, so they may overlap.
+        several lines of a Func whose storage lies outside the loops around it, or is too large for
+        the stack: compilers don't know how far apart the lines are, so they may overlap.
         """
         work = stage.work
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
             return 1, 0
         held = self._of_a_vector(func, stage)
-        is_private = 0 < func.store_depth == func.depth
+        is_private = (0 < func.store_depth == func.depth) & (func.allocation_bytes <= ON_STACK)
         kept: SymbolicNumber = 1
         needed, is_straight = held, np.True_
         for loop in reversed(stage.own):
@@ -59,8 +59,8 @@ class Registers:
                 needed = np.where(is_straight, held, needed)
             elif loop.kind.has_constant_extent:
                 held = held * loop.trips
-                if not is_private and set(loop.dimensions) != {*func.args[:1]}:
-                    is_straight = is_straight & np.equal(loop.trips, 1)
+                if set(loop.dimensions) != {*func.args[:1]}:
+                    is_straight = is_straight & (is_private | np.equal(loop.trips, 1))
             else:
                 is_straight = is_straight & np.equal(loop.trips, 1)
         registers = _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
@@ -68,13 +68,15 @@ class Registers:
         sums = np.minimum(1, free / np.maximum(needed, 1))
         return 1 / kept, (1 - sums) * (1 - 1 / kept)
 
-    def sums_at_once(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
+    def sums_at_once(
+        self, func: FuncFeatures, stage: StageFeatures, written: SymbolicNumber
+    ) -> SymbolicNumber:
         """How many registers of sums take their next terms at once; infinitely many if the stage
         adds up no floats in its innermost loop.
 
         Each term of a sum waits for the one before. Unrolled and vectorized loops in the innermost
         loop over terms make several sums, and a core begins the next sums while the last terms of a
-        short one wait.
+        short one wait. ``written`` is the share of terms after which the sum is stored.
         """
         work = stage.work
         adds_up = any(a.buffer == stage.func and a.in_place for a in work.accesses)
@@ -95,7 +97,10 @@ class Registers:
                 sums = sums * np.where(is_innermost, loop.trips, 1)
             else:
                 is_open = is_open & np.less_equal(loop.trips, 1)
-        others = np.maximum(1, _WINDOW / np.maximum(terms * sums * _PER_TERM, 1))
+        operations = sum(each.instructions for _, each in work.parts)
+        loads = sum(a.reads * (written if a.buffer == stage.func else 1) for a in work.accesses)
+        each = operations + loads + written
+        others = np.maximum(1, _WINDOW / np.maximum(terms * sums * each, 1))
         return np.where(terms > 1, np.maximum(sums, 1) * others, np.inf)
 
     def _of_a_vector(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:

@@ -31,7 +31,7 @@ from spaces.cost.features import (
     volume,
 )
 from spaces.cost.price_fit import fitted_prices
-from spaces.cost.registers import Registers
+from spaces.cost.registers import ON_STACK, Registers
 from spaces.cost.traffic import Footprint, LoopKey, Traffic, moving_loops, resident, touched
 from spaces.cost.training import PricedRun
 from spaces.model.expressions.expr import Const, Expr
@@ -63,8 +63,10 @@ class Prices:
     """A vector whose lanes come from two others: two instructions, for few units execute it."""
     transcendental: float = 15.0
     division: float = 10.0
-    latency: float = 4.0
+    latency: float = 5.0
     """From one term of a sum of floats to the next: a fused multiplication and addition."""
+    forwarding: float = 5.0
+    """More between two terms if the sum is stored and loaded again."""
     iteration: float = 0.5
     visit: float = 30.0
     """Entering an innermost loop."""
@@ -75,11 +77,13 @@ class Prices:
     """Handing one iteration of a parallel loop to a thread."""
     launch: float = 10_000.0
     """Starting a parallel loop and waiting for its end."""
-    line_from_l2: float = 0.15
-    line_from_l3: float = 1.0
-    line_from_memory: float = 2.0
-    row: float = 60.0
-    """The prefetcher finds a new row beyond the second-level cache."""
+    line_from_l2: float = 0.25
+    line_from_l3: float = 1.2
+    line_from_memory: float = 5.0
+    row_from_l3: float = 20.0
+    """The prefetcher finds a new row in the third-level cache."""
+    row_from_memory: float = 100.0
+    """The prefetcher finds a new row in memory."""
 
 
 def input_loads(
@@ -227,9 +231,16 @@ class Reuse:
         return cycles + self.allocating(func)
 
     def allocating(self, func: FuncFeatures) -> SymbolicNumber:
-        """Cycles of the allocations of a Func."""
-        allocation = self.prices.allocation + self.prices.byte * func.allocation_bytes
-        return func.allocations * allocation * (not func.is_output)
+        """Cycles of the allocations of a Func. What fits the second-level cache was there before,
+        for allocators give out the same memory again.
+        """
+        if func.is_output:
+            return 0.0
+        size = func.allocation_bytes
+        new = np.maximum(size - self.device.l2_bytes, 0)
+        each = np.where(size <= ON_STACK, 0.0, self.prices.allocation + self.prices.byte * new)
+        around = func.stages[0].loops[: func.store_depth]
+        return func.allocations * each / self._cores_busy(around)
 
     def compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of the evaluations and loops of a stage on the slowest core."""
@@ -261,9 +272,8 @@ class Reuse:
         # A spilled sum waits for memory between two terms, so nothing else hides it.
         spills = (self.prices.load + self.prices.store) * registers * spilled
         vectors = stage.points / stage.lanes
-        waiting = (
-            vectors * registers * self.prices.latency / self.registers.sums_at_once(func, stage)
-        )
+        latency = self.prices.latency + self.prices.forwarding * written
+        waiting = vectors * registers * latency / self.registers.sums_at_once(func, stage, written)
         busy = np.maximum(np.maximum(vectors * moved, computed), waiting)
         return busy + vectors * spills + self._loops(stage)
 
@@ -357,8 +367,8 @@ class Reuse:
         device, prices = self.device, self.prices
         for capacity, line, row in (
             (device.l1_bytes, prices.line_from_l2, 0.0),
-            (device.l2_bytes, prices.line_from_l3, prices.row),
-            (device.l3_bytes // device.cores, prices.line_from_memory, prices.row),
+            (device.l2_bytes, prices.line_from_l3, prices.row_from_l3),
+            (device.l3_bytes // device.cores, prices.line_from_memory, prices.row_from_memory),
         ):
 
             def price(body: Footprint, line: float = line, row: float = row) -> SymbolicNumber:
@@ -402,7 +412,10 @@ class Reuse:
 
     def speedup(self, stage: StageFeatures) -> SymbolicNumber:
         """The number of cores that share the iterations of the parallel loops around a stage."""
-        trips = tuple(_once(loop) for loop in stage.loops if loop.kind is LoopKind.PARALLEL)
+        return self._cores_busy(stage.loops)
+
+    def _cores_busy(self, loops: Iterable[LoopFeatures]) -> SymbolicNumber:
+        trips = tuple(_once(loop) for loop in loops if loop.kind is LoopKind.PARALLEL)
         tasks = volume(trips)
         rounds = -(-tasks // self.device.cores)
         return tasks / rounds

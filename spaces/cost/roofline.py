@@ -116,7 +116,8 @@ class Roofline:
     def _bytes(self, traffic: Traffic, stage: StageFeatures, buffer: str) -> SymbolicNumber:
         """The bytes of a buffer that a stage moves from memory or to it."""
         if isinstance(self.device, GpuDevice):
-            return self._global_bytes(traffic, stage, buffer)
+            runs, depth = _blocks(traffic.features, stage, buffer)
+            return runs * traffic.regions.footprint(stage, buffer, depth).lines * _SECTOR_BYTES
         is_written = buffer == stage.func
         fits = traffic.fitting_depth(stage, self.device.l3_bytes)
         depth = resident(traffic.features, buffer, is_written)
@@ -126,19 +127,22 @@ class Roofline:
 
     def _least_bytes(self, traffic: Traffic, stage: StageFeatures, buffer: str) -> SymbolicNumber:
         if isinstance(self.device, GpuDevice):
-            return self._global_bytes(traffic, stage, buffer)
+            runs, depth = _blocks(traffic.features, stage, buffer)
+            lines = np.minimum(*map(_lines, traffic.regions.least(stage, buffer, depth)))
+            return runs * lines * _SECTOR_BYTES
         lines = traffic.least(stage, buffer, self.device.l3_bytes, _lines)
         return lines * traffic.line_bytes
 
-    @staticmethod
-    def _global_bytes(traffic: Traffic, stage: StageFeatures, buffer: str) -> SymbolicNumber:
-        """What the blocks of a kernel move, each one once; none if the buffer is not global."""
-        if kinds_around_storage(traffic.features, buffer):
-            return 0.0
-        blocks = [d for d, v in enumerate(stage.loops, 1) if v.kind is LoopKind.GPU_BLOCK]
-        depth = blocks[-1] if blocks else 0
-        runs = stage.loops[depth - 1].runs if depth else 1
-        return runs * traffic.regions.footprint(stage, buffer, depth).lines * traffic.line_bytes
+
+def _blocks(features: Features, stage: StageFeatures, buffer: str) -> tuple[SymbolicNumber, int]:
+    """How many blocks of a kernel move a buffer, and the depth of their loops; no block does if the
+    buffer is not global.
+    """
+    blocks = [d for d, v in enumerate(stage.loops, 1) if v.kind is LoopKind.GPU_BLOCK]
+    depth = blocks[-1] if blocks else 0
+    if kinds_around_storage(features, buffer):
+        return 0, depth
+    return (stage.loops[depth - 1].runs if depth else 1), depth
 
 
 def _lines(body: Footprint) -> SymbolicNumber:

@@ -38,13 +38,16 @@ class Footprint:
 
     Attributes:
         lines: cache lines.
-        rows: separate runs of consecutive lines; a prefetcher must find each of them.
+        rows: separate runs of consecutive lines; a prefetcher must find each of them. Dimensions
+            that are touched whole join those outside them to longer rows.
         length: the elements of a row.
+        innermost: the elements along the innermost dimension.
     """
 
     lines: SymbolicNumber
     rows: SymbolicNumber
     length: SymbolicNumber
+    innermost: SymbolicNumber
 
 
 @define
@@ -116,33 +119,88 @@ class Regions:
         return self._footprints[key]
 
     def _footprint(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
-        extents = self.extents(stage, depth)
         size = self.features.element_bytes(buffer)
         lines: SymbolicNumber = 0
         rows: SymbolicNumber = 0
         length: SymbolicNumber = 1
-        if buffer == stage.func:
-            args = self.features.func(buffer).args
-            lines, rows, length = self._lines(tuple(extents[a] for a in args), size)
-        for access in stage.work.accesses:
-            if access.buffer == buffer and buffer != stage.func:
-                more = self._lines(read_extents(access, extents), size)
-                lines, rows = lines + more[0], rows + more[1]
-                length = np.maximum(length, more[2])
-        if not self.features.is_image[buffer]:
-            func = self.features.func(buffer)
-            if not func.is_output:
-                kept = func.allocation_bytes / self.line_bytes + 1
-                lines = np.minimum(lines, kept)
-        return Footprint(lines, rows, length)
+        innermost: SymbolicNumber = 1
+        for extents, whole in self._touched(stage, buffer, depth):
+            count, along = rows_of(extents, whole)
+            rows = rows + count
+            lines = lines + count * (along * (size / self.line_bytes) + 1)
+            length = np.maximum(length, along)
+            innermost = np.maximum(innermost, extents[0] if extents else 1)
+        return Footprint(np.minimum(lines, self._kept(buffer)), rows, length, innermost)
 
-    def _lines(
-        self, extents: tuple[SymbolicNumber, ...], size: int
-    ) -> tuple[SymbolicNumber, SymbolicNumber, SymbolicNumber]:
-        if not extents:
-            return 1, 1, 1
-        rows = volume(extents[1:])
-        return rows * (extents[0] * (size / self.line_bytes) + 1), rows, extents[0]
+    def _touched(
+        self, stage: StageFeatures, buffer: str, depth: int
+    ) -> Iterator[tuple[tuple[SymbolicNumber, ...], tuple[SymbolicNumber, ...]]]:
+        """The extents that each read of ``buffer`` touches in an iteration of ``depth`` loops, or
+        those that ``stage`` computes of it; with the extents of the buffer. Of images and outputs
+        the buffer is what the whole program touches.
+        """
+        extents, most = self.extents(stage, depth), self.extents(stage, 0)
+        features = self.features
+        is_outside = features.is_image[buffer] or features.func(buffer).is_output
+        if buffer == stage.func:
+            func = features.func(buffer)
+            whole = tuple(most[a] for a in func.args) if is_outside else func.allocated
+            yield tuple(extents[a] for a in func.args), whole
+            return
+        for access in stage.work.accesses:
+            if access.buffer == buffer:
+                whole = (
+                    read_extents(access, most) if is_outside else features.func(buffer).allocated
+                )
+                yield read_extents(access, extents), whole
+
+    def _kept(self, buffer: str) -> SymbolicNumber:
+        """The lines of the storage of a buffer; infinitely many for images and outputs."""
+        if self.features.is_image[buffer] or self.features.func(buffer).is_output:
+            return np.inf
+        return self.features.func(buffer).allocation_bytes / self.line_bytes + 1
+
+    def least(self, stage: StageFeatures, buffer: str, depth: int) -> tuple[Footprint, Footprint]:
+        """Two footprints; that of a larger part of the buffer has at least as many lines and rows
+        as one of them. In the first no dimension is touched whole, in the second the innermost is.
+        """
+        size = self.features.element_bytes(buffer)
+        apart: list[SymbolicNumber] = [0, 0]
+        joined: list[SymbolicNumber] = [0, 0]
+        for extents, whole in self._touched(stage, buffer, depth):
+            rows, length = (volume(extents[1:]), extents[0]) if extents else (1, 1)
+            elements = rows * np.maximum(length, whole[0] if whole else 1)
+            apart[0] = apart[0] + rows * (length * (size / self.line_bytes) + 1)
+            apart[1] = apart[1] + rows
+            joined[0] = joined[0] + elements * (size / self.line_bytes) + 1
+            joined[1] = joined[1] + 1
+        kept = self._kept(buffer)
+        return (
+            Footprint(np.minimum(apart[0], kept), apart[1], 1, 1),
+            Footprint(np.minimum(joined[0], kept), joined[1], 1, 1),
+        )
+
+
+def rows_of(
+    extents: tuple[SymbolicNumber, ...], whole: tuple[SymbolicNumber, ...]
+) -> tuple[SymbolicNumber, SymbolicNumber]:
+    """The number of separate rows in a part of a buffer, and the elements of each.
+
+    Args:
+        extents: those of the part, the innermost first.
+        whole: those of the buffer.
+    """
+    if not extents:
+        return 1, 1
+    rows, length = volume(extents[1:]), extents[0]
+    joins = np.greater_equal(extents[0], whole[0])
+    for extent, limit in zip(extents[1:], whole[1:], strict=True):
+        if is_nowhere(joins):
+            break
+        rows = np.where(joins, rows / np.maximum(extent, 1), rows)
+        length = np.where(joins, length * extent, length)
+        joins = joins & np.greater_equal(extent, limit)
+    return rows, length
 
 
 @define
@@ -240,26 +298,30 @@ class Traffic:
         fitting: SymbolicNumber = 0
         fits: SymbolicNumber = False
         for depth in range(ends + 1):
-            lines = sum(self.regions.footprint(stage, one, depth).lines for one in known)
+            lines: SymbolicNumber = 0
+            for one in known:
+                apart, joined = self.regions.least(stage, one, depth)
+                lines = lines + np.minimum(apart.lines, joined.lines)
             fits = fits | (lines * self.line_bytes <= capacity)
             fitting = fitting + np.logical_not(fits)
         least: SymbolicNumber = np.inf
         for depth in range(ends + 1):
             runs = stage.loops[depth - 1].runs if depth else 1
-            body = runs * price(self.regions.footprint(stage, buffer, depth))
-            least = np.minimum(least, np.where(depth >= fitting - 1, body, np.inf))
+            body = np.minimum(*map(price, self.regions.least(stage, buffer, depth)))
+            least = np.minimum(least, np.where(depth >= fitting - 1, runs * body, np.inf))
         return np.where(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
 
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
         """The footprint at a depth; a row that the loops inside take up again and again counts as
-        often, unless it is one of few that the prefetcher remembers.
+        often, unless it is one of few that the prefetcher remembers. Rows that join count apart if
+        the loops inside go along several of them at once.
         """
         whole = self.regions.footprint(stage, buffer, depth)
         piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
         pieces = np.where(
             piece.rows > STREAMS, np.maximum(1, whole.length / np.maximum(piece.length, 1)), 1
         )
-        return evolve(whole, rows=whole.rows * pieces)
+        return evolve(whole, rows=np.maximum(whole.rows * pieces, piece.rows))
 
 
 def touched(stage: StageFeatures) -> tuple[str, ...]:

@@ -57,12 +57,12 @@ def test_iterations_are_shared_out(text: str, expected: dict[str, dict[str, int]
 
 
 def test_a_fused_loop_moves_what_its_loops_move() -> None:
-    """Rows of 2048 bytes are 33 lines; they come once, and those written come and go."""
+    """Whole rows join to one of 32768 lines; it comes once, and the one written comes and goes."""
     pipe = _copy(1024, 1024)
     for text in ("", "f.fuse(x, y, t)", "f.fuse(x, y, t).split(t, o, i, 1024)"):
         batch = Batch.of(pipe, parse_schedule(text, pipe))
         moved = float(Reuse(ONE_CORE, free(line_from_l3=1.0)).cost(batch))
-        assert moved == 3 * 1024 * (1024 * 2 // 64 + 1)
+        assert moved == 3 * (1024 * 1024 * 2 // 64 + 1)
 
 
 def test_a_fused_loop_asks_for_what_its_loops_ask_for() -> None:

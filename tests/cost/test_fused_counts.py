@@ -145,5 +145,5 @@ def test_stages_in_a_fused_loop_share_what_they_read() -> None:
     apart = "f.compute_root()\ng.compute_root()"
     together = apart + ".compute_with(f, y)"
     costs = [cost(crosswise(), text, 4096, line_from_memory=1.0) for text in (apart, together)]
-    row = 4096 * 4 // 64 + 1
-    assert costs[0] - costs[1] == 4096 * row  # the image comes once, not twice
+    image = 4096 * 4096 * 4 // 64 + 1
+    assert costs[0] - costs[1] == image  # it comes once, not twice

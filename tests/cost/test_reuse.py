@@ -45,22 +45,40 @@ def _column_sums(width: int, height: int) -> Pipeline:
 
 
 def test_a_line_of_memory_moves_once_while_its_neighbors_are_used() -> None:
-    """Three rows fit, so each row of the image comes once; written lines come and go."""
+    """Three rows fit, so each row of the image comes once; written lines come and go. Whole rows
+    join, so a line more at the end comes only for all together.
+    """
     pipe = _column_sums(4096, 4096)
-    row = 4096 * 2 // LINE + 1
+    row = 4096 * 2 // LINE
     moved = _cost(pipe, schedule(pipe), line_from_memory=1.0)
-    assert moved == (4096 + 2) * row + 2 * 4096 * row
+    assert moved == (4096 + 2) * row + 1 + 2 * (4096 * row + 1)
 
 
 def test_column_after_column_moves_as_much_only_where_a_column_fits() -> None:
     """A column of lines is 3 x 256 KiB: the last cache holds it, the one before does not."""
     pipe = _column_sums(4096, 4096)
     by_columns = schedule(pipe).reorder("y", "x")
-    row = 4096 * 2 // LINE + 1
-    assert _cost(pipe, by_columns, line_from_memory=1.0) == (4096 + 2 + 2 * 4096) * row
+    lines = (4096 + 2 + 2 * 4096) * 4096 * 2 // LINE + 3
+    assert _cost(pipe, by_columns, line_from_memory=1.0) == lines
     from_l3 = _cost(pipe, by_columns, line_from_l3=1.0)
     column = (4096 + 2) * (2 / LINE + 1) + 2 * 4096 * (2 / LINE + 1)
     assert from_l3 == pytest.approx(4096 * column)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", 3),  # the image, and the output twice
+        ("out.tile(x, y, xi, yi, 64, 64)", 3 * 64 * 64 * 64),
+        ("out.tile(x, y, xi, yi, 4096, 64)", 3 * 64),
+    ],
+)
+def test_rows_that_are_touched_whole_join(text: str, rows: int) -> None:
+    """A cache of 64 KiB holds a tile of 64 x 64 floats, and some rows of 4096."""
+    image, out = ImageParam(Float32, 2, "input"), Func("out")
+    out[X, Y] = image[X, Y] * 2.0
+    pipe = pipeline(out, estimates={out: [4096, 4096]})
+    assert _cost(pipe, parse_schedule(text, pipe), row_from_l3=1.0) == rows
 
 
 def _chain(reads_image_again: bool) -> Pipeline:
@@ -319,7 +337,7 @@ def test_a_row_taken_up_again_and_again_is_found_each_time() -> None:
     columns = parse_schedule("f.split(x, x, xi, 16).reorder(xi, y, x)", pipe)
     strips = parse_schedule("f.split(x, x, xi, 16).split(y, y, yi, 8).reorder(xi, yi, x, y)", pipe)
     fitting = evolve(ONE_CORE, l2_bytes=64 * 1024, l3_bytes=64 * 1024)
-    model = Reuse(fitting, free(row=1.0))
+    model = Reuse(fitting, free(row_from_l3=1.0, row_from_memory=1.0))
     found = [float(model.cost(Batch.of(pipe, one))) for one in (columns, strips)]
     assert found[0] == 64 * found[1]
 

@@ -241,11 +241,11 @@ class StageView:
         found: dict[str, SymbolicNumber] = {}
         for number, place in enumerate(PLACES):
             found[f"{place}_bytes_at_task"] = self._bytes(task) * own[number]
-            found[f"{place}_innermost_bytes_at_task"] = task.length * func.bytes * own[number]
+            found[f"{place}_innermost_bytes_at_task"] = task.innermost * func.bytes * own[number]
         for within, depth in (("realization", func.store_depth), ("production", func.depth)):
             body = self._footprint(name, depth)
             found[f"bytes_at_{within}"] = body.length * body.rows * func.bytes
-            found[f"innermost_bytes_at_{within}"] = body.length * func.bytes
+            found[f"innermost_bytes_at_{within}"] = body.innermost * func.bytes
         found["bytes_at_root"] = func.distinct * func.bytes
         found["memory_stores_per_task"] = task.lines * own[0]
         found["memory_store_efficiency"] = np.minimum(

@@ -68,11 +68,11 @@ def numbers():
         ("mid", "working_set", [64 * 9 * 4, 64 * 17 * 4]),
         # The whole allocation, and one line more at its end.
         ("mid", "l1_bytes_at_task", [64 * 9 * 4 + 64, 64 * 17 * 4 + 64]),
-        # 9 rows of 256 bytes: four lines and, on average, one more at the ends of a row.
-        ("mid", "unique_memory_bytes_read_per_realization", [9 * 5 * 64, 17 * 5 * 64]),
-        ("mid", "unique_memory_lines_read_per_realization", [9, 17]),
-        ("mid", "memory_loads_per_task", [9 * 5, 17 * 5]),
-        ("mid", "memory_load_efficiency", [256 / 320] * 2),
+        # 9 whole rows of four lines join and, on average, have one more at their end.
+        ("mid", "unique_memory_bytes_read_per_realization", [37 * 64, 69 * 64]),
+        ("mid", "unique_memory_lines_read_per_realization", [1, 1]),
+        ("mid", "memory_loads_per_task", [37, 69]),
+        ("mid", "memory_load_efficiency", [36 / 37, 68 / 69]),
         ("mid", "unique_bytes_read_per_point", [4, 4]),
         ("out", "num_tasks", [4, 2]),
         ("out", "num_lanes", [16, 16]),
