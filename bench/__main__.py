@@ -16,10 +16,11 @@ from bench.report import RESULTS, renew_readme
 
 AGAINST_HALIDE = "against_halide"
 AGAINST_AUTOSCHEDULERS = "against_autoschedulers"
+TUNED = "tuned"
 BY_APP = {
     AGAINST_HALIDE: against_halide,
     AGAINST_AUTOSCHEDULERS: against_autoschedulers,
-    "tuned": tuned,
+    TUNED: tuned,
 }
 """Those that can measure some apps alone."""
 BY_PART = {"spaces": spaces, "cost_quality": cost_quality}
@@ -30,7 +31,7 @@ NAMES = (
     "against_plain",
     AGAINST_HALIDE,
     AGAINST_AUTOSCHEDULERS,
-    "tuned",
+    TUNED,
     "against_blas",
     "throughput",
     "lattice",
@@ -61,12 +62,19 @@ def main(arguments: list[str]) -> None:
         help="of spaces or cost_quality measure this part alone, and keep the others; may be given "
         "again",
     )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        help="of tuned: the most time for an app in this run; a later run goes on",
+    )
     chosen = parser.parse_args(arguments)
     unknown = [name for name in chosen.name if name not in NAMES]
     if unknown:
         parser.error(f"There is no measurement {', '.join(unknown)}; there are {', '.join(NAMES)}.")
     if chosen.app and (len(chosen.name) != 1 or chosen.name[0] not in BY_APP):
         parser.error(f"--app is for one of {', '.join(BY_APP)}.")
+    if chosen.seconds is not None and chosen.name != [TUNED]:
+        parser.error(f"--seconds is for {TUNED} alone.")
     for part in chosen.part or ():
         having = [name for name, module in BY_PART.items() if part in module.PARTS]
         if chosen.name != having:
@@ -74,10 +82,11 @@ def main(arguments: list[str]) -> None:
     for name in chosen.name or NAMES:
         print(f"measuring {name} ...", flush=True)
         file = RESULTS / f"{name}.json"
-        if chosen.app:
+        if chosen.app or name == TUNED:
             is_kept = file.exists()
             earlier = json.loads(file.read_text("utf-8"))["results"]["apps"] if is_kept else {}
-            results = BY_APP[name].measure(chosen.app, earlier)
+            more = {} if chosen.seconds is None else {"seconds": chosen.seconds}
+            results = BY_APP[name].measure(chosen.app or (), earlier, **more)
         elif name in BY_PART:
             results = BY_PART[name].measure(chosen.part or (), file)
         else:

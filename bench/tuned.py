@@ -1,5 +1,6 @@
 """Ten minutes of tuning an app: the fastest schedule that they find. A later call goes on where an
-earlier one stopped; ``against_autoschedulers`` takes the schedules of this kind of processor.
+earlier one stopped, or from its schedule; ``against_autoschedulers`` takes the schedules of this
+kind of processor.
 """
 
 from __future__ import annotations
@@ -15,46 +16,56 @@ from bench.contenders import inputs_of, pipeline_of
 from bench.machine import processor
 from spaces.constraints.devices.device import device
 from spaces.enumerate.options import Options
-from spaces.model.writing.text import format_schedule
+from spaces.model.writing.text import format_schedule, parse_schedule
 from spaces.tuning.tune import tune
 
 TUNING = 600.0
 """Seconds for an app, searches and measurements together."""
 
 STORES = Path("build/tuned")
-"""Where the studies are kept; without them tuning begins anew."""
+"""Where the studies are kept; without them tuning begins with the fastest schedule alone."""
 
 
 def measure(
-    chosen: Collection[str] = (), earlier: Mapping[str, dict[str, Any]] | None = None
+    chosen: Collection[str] = (),
+    earlier: Mapping[str, dict[str, Any]] | None = None,
+    seconds: float = TUNING,
 ) -> dict[str, Any]:
     """For each app the seconds of tuning so far, the trials and the fastest schedule. Apps outside
     ``chosen`` keep their ``earlier`` results.
+
+    Args:
+        chosen: the apps; all if none are given.
+        earlier: the results of earlier calls, which this one goes on from.
+        seconds: the most time for an app in this call.
     """
     STORES.mkdir(parents=True, exist_ok=True)
     apps = dict(earlier or {})
     for app in chosen or chosen_apps():
-        spent = float(apps.get(app, {}).get("seconds", 0.0))
-        if spent < TUNING:
-            apps[app] = _tuned(app, spent)
+        known = apps.get(app, {})
+        rest = min(TUNING - float(known.get("seconds", 0.0)), seconds)
+        if rest > 0:
+            apps[app] = _tuned(app, known, rest)
             print(f"  {app}: {apps[app]}", flush=True)
     return {"apps": apps}
 
 
-def _tuned(app: str, spent: float) -> dict[str, Any]:
+def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """The results of an app after more tuning, which begins with the schedule that is known."""
     pipeline, target = pipeline_of(app), device("cpu")
-    start = time.monotonic()
+    began = time.monotonic()
     study = tune(
         pipeline,
         target,
         store=STORES / f"{app}.db",
-        seconds=TUNING - spent,
+        seconds=seconds,
+        start=[parse_schedule(known["schedule"], pipeline)] if "schedule" in known else [],
         options=Options.medium(target),
         inputs=inputs_of(app),
     )
     found = {
         "processor": processor(),
-        "seconds": round(spent + time.monotonic() - start, 1),
+        "seconds": round(float(known.get("seconds", 0.0)) + time.monotonic() - began, 1),
         "trials": len(study.trials),
     }
     best = study.best

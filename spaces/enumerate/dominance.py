@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from spaces.cost.accesses import Course, stage_work
 from spaces.enumerate.frontier import ResidualPath, depth_of, store_depths
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Pipeline, Stage
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.inlining import inlined_functions
 from spaces.model.schedules.schedule import Bound, FuncSchedule, LoopLevel, Schedule
@@ -41,16 +41,32 @@ def is_read_once(pipeline: Pipeline, schedule: Schedule, buffer: str) -> bool:
     """Whether only one evaluation of one stage reads each value of ``buffer``: then reads do not
     overlap, and [S19] (Algorithm 1) and [S20] inline it.
     """
-    works = [
-        (stage, stage_work(stage))
-        for function in inlined_functions(pipeline, schedule)
-        for stage in function.stages
-    ]
-    readers = [(stage, work) for stage, work in works if work.reads(buffer)]
-    if len(readers) != 1 or readers[0][1].reads(buffer) != 1:
+    readers = _readers(pipeline, schedule, buffer)
+    if len(readers) != 1 or stage_work(readers[0][2]).reads(buffer) != 1:
         return False
-    stage, work = readers[0]
-    (access,) = (a for a in work.accesses if a.buffer == buffer)
+    *_, stage = readers[0]
+    (access,) = (a for a in stage_work(stage).accesses if a.buffer == buffer)
     moved = [index.moves for index in access.indices if index.course is Course.AFFINE]
     moving = {moves[0][0] for moves in moved if len(moves) == 1 and abs(moves[0][1]) == 1}
     return moving >= set(stage.dimensions)
+
+
+def is_read_in_lanes(pipeline: Pipeline, schedule: Schedule, buffer: str) -> bool:
+    """Whether all stages that read ``buffer`` have vectorized loops: then an inlined Func has them,
+    too, and without storage it loses nothing.
+    """
+    for name, index, _ in _readers(pipeline, schedule, buffer):
+        loops = schedule.of(name).stages[index].loops
+        if not any(loop.kind is LoopKind.VECTORIZED for loop in loops):
+            return False
+    return True
+
+
+def _readers(pipeline: Pipeline, schedule: Schedule, buffer: str) -> list[tuple[str, int, Stage]]:
+    """The stages that read a buffer, with inlined Funcs in them: Func, number and definition."""
+    return [
+        (function.name, index, stage)
+        for function in inlined_functions(pipeline, schedule)
+        for index, stage in enumerate(function.stages)
+        if stage_work(stage).reads(buffer)
+    ]

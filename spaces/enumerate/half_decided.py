@@ -14,11 +14,12 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
+from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.changed_nests import Nests, nests_of
-from spaces.enumerate.dominance import is_read_once, is_undominated
+from spaces.enumerate.dominance import is_read_in_lanes, is_read_once, is_undominated
 from spaces.enumerate.events import Event, Found
 from spaces.enumerate.frontier import ResidualPath, depth_of
 from spaces.enumerate.ladder import RUNGS, filled, priced
@@ -32,6 +33,7 @@ from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.schedules.derivations import Derivation
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
@@ -161,13 +163,34 @@ class StageDecisions:
     lattice: int
     deadline: Deadline
 
-    @property
-    def start(self) -> HalfDecided:
-        """The state in which no Func is decided, without derivations."""
+    def start(self, steps: Collection[Derivation] = ()) -> HalfDecided:
+        """The state in which no Func is decided, with some derivations and without others."""
+        wanted = frozenset(map(str, steps))
         partial = self.space.start()
         while partial.decision is not None and not partial.decision.func:
-            partial = partial.take(next(one for one in partial.options if one.is_plain))
+            options = tuple(partial.options)
+            chosen = [one for one in options if one.label in wanted]
+            partial = partial.take((chosen or [one for one in options if one.is_plain])[0])
         return HalfDecided(partial, {}, 0.0)
+
+    def repeated(
+        self, known: HalfDecided, start: HalfDecided, until: Collection[str]
+    ) -> HalfDecided:
+        """The state after ``start`` with the decisions of a complete one that had no derivations,
+        up to the first Func of ``until``. They wait for their price.
+        """
+        labels = known.partial.taken[len(self.start().partial.taken) :]
+        partial = whole = start.partial
+        for label in labels:
+            decision = partial.decision
+            if decision is None or decision.func in until:
+                break
+            if label not in (option.label for option in partial.options):
+                break
+            partial = partial.take(label)
+            if partial.decision is None or partial.decision.func != decision.func:
+                whole = partial
+        return HalfDecided(whole, known.numbers, start.cost)
 
     def part(self, states: Sequence[HalfDecided], names: Collection[str]) -> Pipeline:
         """The pipeline of some Funcs."""
@@ -195,12 +218,13 @@ class StageDecisions:
         """
         if state.is_priced and not isinstance(self.model, AdditiveModel):
             return state
-        names = [function.name for function in reversed(self.space.pipeline.functions)]
+        pipeline = state.partial.state.pipeline
+        names = [function.name for function in reversed(pipeline.functions)]
         with self.deadline.kept():
-            way = self.scored(self.space.pipeline, OpenWay(state, names))
+            way = self.scored(pipeline, OpenWay(state, names))
             if way is None:
                 return evolve(state, cost=np.inf)
-            return self.legal(self.space.pipeline, way).chosen
+            return self.legal(pipeline, way).chosen
 
     def completions(self, states: Sequence[HalfDecided]) -> Iterator[Event]:
         """Offers half-decided schedules, with the Funcs that are left as the ladder has them."""
@@ -259,16 +283,20 @@ class StageDecisions:
 
     def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
         """Which entries of the last of some Funcs to try: all of them in a restricted space. If
-        each value is read once, only the inlined one, which computes nothing twice; of a Func that
-        can't be inlined those without sliding windows, for windows keep what is read again.
+        each value is read once, by a GPU or in vector lanes, only the inlined one, which computes
+        nothing twice; of a Func that can't be inlined those without sliding windows, for windows
+        keep what is read again.
         """
         if self.space.where:
             return lambda entry: True
         *decided, name = names
         process = state.partial.state
         part = decided_part(process.pipeline, frozenset(decided))
-        reads_once = is_read_once(part, Schedule(state.entries(decided)), name)
-        if reads_once and may_be_inlined(process, name):
+        known = Schedule(state.entries(decided))
+        reads_once = is_read_once(part, known, name)
+        is_gpu = isinstance(self.space.device, GpuDevice)
+        loses_no_lanes = is_gpu or is_read_in_lanes(part, known, name)
+        if reads_once and loses_no_lanes and may_be_inlined(process, name):
             return lambda entry: entry.compute.is_inline
         path = process.frontier.path(name)
         terms = {
@@ -280,10 +308,6 @@ class StageDecisions:
         return lambda entry: (
             is_undominated(entry, path, terms) and not (reads_once and entry.store != entry.compute)
         )
-
-    def adds_up(self, name: str) -> bool:
-        """Whether a Func adds up terms of a reduction domain."""
-        return any(stage.rvars for stage in self.space.pipeline.function(name).stages)
 
     def _free(
         self, state: HalfDecided, names: Sequence[str], path: ResidualPath

@@ -201,7 +201,7 @@ def stage_shapes(
     found: dict[str, tuple[Shape, ...]] = {}
     for function in pipeline.functions:
         read = [one for one in pipeline.functions if one.name in function.callees]
-        reads_sums = function.is_pure and any(map(_adds_up, read))
+        reads_sums = function.is_pure and any(map(adds_up, read))
         own = extents.get(function.name, {})
         found[function.name] = tuple(
             _shape(function, index, device, options, own, reads_sums)
@@ -310,7 +310,7 @@ def _shape(
         },
         is_narrow=bool(narrow),
         short=_channels(free, options, extents),
-        sums=_adds_up(function),
+        sums=adds_up(function),
         reads_sums=reads_sums,
         scatters=any(coordinate.loads for coordinate in stage.args[:1]),
     )
@@ -324,7 +324,8 @@ def _channels(
     return () if free[:1] == short[:1] else short
 
 
-def _adds_up(function: Function) -> bool:
+def adds_up(function: Function) -> bool:
+    """Whether a Func adds up terms of a reduction domain."""
     return any(stage.rvars for stage in function.stages)
 
 

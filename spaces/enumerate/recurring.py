@@ -19,6 +19,7 @@ from spaces.enumerate.half_decided import HalfDecided
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.process.sizes import sizes_of
+from spaces.enumerate.root_nests import nests_of_funcs, nests_of_readers
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.schedules.schedule import FuncSchedule
 
@@ -130,27 +131,11 @@ def _context(before: HalfDecided, func: str) -> _Context:
 
 def _nests(pipeline: Pipeline, entries: Mapping[str, FuncSchedule], func: str) -> Iterator[str]:
     """The Funcs in the loop nests of the readers of a Func, consumers first."""
-    decided = [one.name for one in reversed(pipeline.functions) if one.name in entries]
-    roots: dict[str, frozenset[str]] = {}
-    for name in decided:
-        entry = entries[name]
-        if entry.compute.is_root:
-            roots[name] = frozenset((name,))
-        elif entry.compute.is_inline:
-            roots[name] = _roots_of_readers(pipeline, roots, name)
-        else:
-            roots[name] = roots[entry.compute.func]
-    wanted = _roots_of_readers(pipeline, roots, func)
-    for name in decided:
-        if not wanted.isdisjoint(roots[name]):
+    nests = nests_of_funcs(pipeline, entries)
+    wanted = nests_of_readers(pipeline, nests, func)
+    for name, found in nests.items():
+        if not wanted.isdisjoint(found):
             yield name
-
-
-def _roots_of_readers(
-    pipeline: Pipeline, roots: Mapping[str, frozenset[str]], func: str
-) -> frozenset[str]:
-    readers = (name for name in pipeline.consumers(func) if name != func)
-    return frozenset().union(*(roots[name] for name in readers))
 
 
 def _form(

@@ -85,10 +85,10 @@ class HierarchicalSampling:
         task = StageDecisions(space.of_patterns, model, board, self.lattice, board.until(share))
         found: list[HalfDecided] = []
         passes = list(self._all_passes(task, board.limits))
-        names = [one.name for one in reversed(task.start.partial.state.pipeline.functions)]
+        names = [one.name for one in reversed(task.start().partial.state.pipeline.functions)]
         steps = len(passes) * len(names) + 1
         for number, one in enumerate(passes):
-            states = [task.start]
+            states = [task.start()]
             try:
                 for step, name in enumerate(names, start=1):
                     yield Expanded(number * len(names) + step, steps, name)

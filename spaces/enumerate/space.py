@@ -148,12 +148,19 @@ class ScheduleSpace:
     @cached_property
     def of_patterns(self) -> ScheduleSpace:
         """The part of the space in which Funcs have whole patterns of loops: the space itself, or
-        the one with :meth:`Options.medium` if it decides loops one by one.
+        the one with :meth:`Options.medium`, and with clones if it has them, if it decides loops one
+        by one.
 
         Raises:
             ValueError: a restriction names a loop that no pattern has.
         """
-        return evolve(self, options=Options.medium(self.device)) if self.decides_loops else self
+        if not self.decides_loops:
+            return self
+        medium, own = Options.medium(self.device), self.options
+        if "clone_in" in own.directives:
+            directives = (*medium.directives, "clone_in")
+            medium = evolve(medium, directives=directives, clone_consumers=own.clone_consumers)
+        return evolve(self, options=medium)
 
     @cached_property
     def kept(self) -> Schedule:

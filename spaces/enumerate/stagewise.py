@@ -11,12 +11,14 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from attrs import frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.cloning import clones_for_nests
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.half_decided import (
     COMPLETING,
@@ -26,18 +28,23 @@ from spaces.enumerate.half_decided import (
     of_whole_schedules,
 )
 from spaces.enumerate.ladder import first_incumbent
+from spaces.enumerate.menus import adds_up
 from spaces.enumerate.polishing import polished
 from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.recurring import RecurringDecisions
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
+from spaces.model.schedules.derivations import Clone
 
 WIDTH = 3
 """How many half-decided schedules a search of a small pipeline keeps."""
 
 FEW = 12
 """A small pipeline has at most so many Funcs."""
+
+_ALL = 1 << 30
+"""All compute levels of a Func."""
 
 
 @frozen(kw_only=True)
@@ -70,6 +77,8 @@ class Stagewise:
         places: how many compute levels of a Func it looks at with all store levels, and how many of
             these with all loops (:func:`~spaces.enumerate.promising.priced_in_phases`).
         sum_places: the same for Funcs that add up terms, whose loops matter more.
+        cloned: for how many Funcs at root that several nests read it tries a clone for each nest,
+            one Func after the other, if the space has ``clone_in`` and the pipeline is small.
     """
 
     width: int | None = None
@@ -80,6 +89,7 @@ class Stagewise:
     alike: int = 1
     places: int = 3
     sum_places: int = 6
+    cloned: int = 2
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
@@ -95,32 +105,70 @@ class Stagewise:
         """
         space = space.of_patterns
         task = StageDecisions(space, model, board, self.lattice, board.until(share))
-        states = [task.start]
-        names = [one.name for one in reversed(states[0].partial.state.pipeline.functions)]
-        steps = len(names) + 1
         recurring = RecurringDecisions()
+        legal = yield from self._complete(task, task.start(), recurring, share)
+        if legal is None:
+            return False
+        strict = of_whole_schedules(model)
+        if strict is not None and not legal:
+            return (yield from self.refined(space, strict, board, share))
+        try:
+            yield from self._polished(task, legal)
+            for steps in self._clones(task, legal[:1]):
+                until = {name for step in steps for name in (step.func, step.name)}
+                start = task.repeated(legal[0], task.start(steps), until)
+                cloned = yield from _without_steps(self._complete(task, start, recurring, share))
+                if cloned is None:
+                    return False
+                if cloned[:1] and cloned[0].cost < legal[0].cost:
+                    yield from self._polished(task, cloned)
+        except OutOfTime:
+            return False
+        yield board.scored
+        return True
+
+    def _complete(
+        self,
+        task: StageDecisions,
+        start: HalfDecided,
+        recurring: RecurringDecisions,
+        share: float,
+    ) -> Generator[Event, None, list[HalfDecided] | None]:
+        """The cheapest legal states in which every Func is decided, cheapest first, after one in
+        which the first Funcs may be. None if the time is over; then what was decided is completed
+        and offered.
+        """
+        board, states = task.board, [start]
+        functions = start.partial.state.pipeline.functions
+        names = [one.name for one in reversed(functions)]
         try:
             for step, name in enumerate(names, start=1):
-                yield Expanded(step, steps, name)
+                yield Expanded(step, len(names) + 1, name)
                 with board.until(share * (1 - COMPLETING)).kept():
                     states = self._decided(task, states, names, step, recurring)
                 yield board.scored
             legal = [s for s in map(task.exact, states) if s.is_priced]
         except OutOfTime:
             yield from task.completions(states)
-            return False
-        strict = of_whole_schedules(model)
-        if strict is not None and not legal:
-            return (yield from self.refined(space, strict, board, share))
-        yield Expanded(steps, steps, "numbers")
-        legal.sort(key=lambda state: state.cost)
-        try:
-            best = legal[: max(self.polished, board.limits.top)]
-            yield from polished(task, best, self.rounds)
-        except OutOfTime:
-            return False
-        yield board.scored
-        return True
+            return None
+        yield Expanded(len(names) + 1, len(names) + 1, "numbers")
+        return sorted(legal, key=lambda state: state.cost)
+
+    def _polished(self, task: StageDecisions, legal: Sequence[HalfDecided]) -> Iterator[Event]:
+        best = legal[: max(self.polished, task.board.limits.top)]
+        yield from polished(task, best, self.rounds)
+
+    def _clones(
+        self, task: StageDecisions, found: Sequence[HalfDecided]
+    ) -> Iterator[tuple[Clone, ...]]:
+        """The clones to try instead of Funcs that some states have at root; none if the pipeline is
+        large, or if the space has no clones.
+        """
+        space = task.space
+        if "clone_in" in space.options.directives and len(space.pipeline.functions) <= FEW:
+            for state in found:
+                entries, most = state.partial.state.entries, space.options.clone_consumers
+                yield from islice(clones_for_nests(space.pipeline, entries, most), self.cloned)
 
     def _decided(
         self,
@@ -135,16 +183,21 @@ class Stagewise:
         """
         if not states:
             return []
-        decided, following = names[:step], names[step : step + 1]
+        decided = names[:step]
         if decided[-1] in task.space.kept_names:
             return [task.passed(state, decided) for state in states]
         part = task.part(states, decided)
+        pipeline = states[0].partial.state.pipeline
+        function, *following = (pipeline.function(one) for one in names[step - 1 : step + 1])
+        reads_sum = any(map(adds_up, following))
         narrow = WIDTH if len(names) <= FEW else 1
         width = max(self.width or narrow, task.board.limits.top)
         kept = _Kept(width, self.alike, _levels)
-        reads_sum = any(map(task.adds_up, following))
-        if reads_sum:
+        places = self.sum_places if adds_up(function) else self.places
+        if reads_sum:  # only the sum shows what the ways are worth
             kept = _Kept(max(width, self.before_sums), 1, _last)
+        if reads_sum or task.space.where:
+            places = _ALL
         again = [recurring.again(state, decided[-1]) for state in states]
         found: list[HalfDecided] = []
         if any(again):
@@ -157,12 +210,12 @@ class Stagewise:
             )
             others = [state for state, one in both if one is None]
             ways = [one for one in (task.scored(part, way) for way in known) if one is not None]
-            ways += self._priced(task, part, others, names, step)
+            ways += self._priced(task, part, others, decided, places)
             found = kept.of(task, part, ways)
         if not found:
-            found = kept.of(task, part, self._priced(task, part, states, names, step))
+            found = kept.of(task, part, self._priced(task, part, states, decided, places))
         if not reads_sum:  # else the sum shows which of them are good
-            settled = decided[-2:] if task.adds_up(decided[-1]) else decided[-1:]
+            settled = decided[-2:] if adds_up(function) else decided[-1:]
             for state in found:
                 for name in settled:
                     if name not in task.space.kept_names:
@@ -174,18 +227,11 @@ class Stagewise:
         task: StageDecisions,
         part: Pipeline,
         states: Sequence[HalfDecided],
-        names: Sequence[str],
-        step: int,
+        decided: Sequence[str],
+        places: int,
     ) -> list[PricedWay]:
-        """Ways to decide the last of ``step`` Funcs, with costs. Before a sum all ways have one,
-        for only the sum shows what they are worth. In restricted spaces all of them have, too.
-        """
-        ways = [way for state in states for way in task.ways(state, names[:step])]
-        reads_sum = any(map(task.adds_up, names[step : step + 1]))
-        if reads_sum or task.space.where:
-            places = len(ways)
-        else:
-            places = self.sum_places if task.adds_up(names[step - 1]) else self.places
+        """Ways to decide the last of some Funcs, with costs."""
+        ways = [way for state in states for way in task.ways(state, decided)]
         return priced_in_phases(ways, places, lambda way: task.scored(part, way))
 
 
@@ -195,6 +241,20 @@ def _levels(way: PricedWay) -> Hashable:
 
 def _last(way: PricedWay) -> Hashable:
     return way.last
+
+
+def _without_steps(
+    events: Generator[Event, None, list[HalfDecided] | None],
+) -> Generator[Event, None, list[HalfDecided] | None]:
+    """The events but those of steps, for a search whose steps were counted before."""
+    while True:
+        try:
+            event = next(events)
+        except StopIteration as end:
+            found: list[HalfDecided] | None = end.value
+            return found
+        if not isinstance(event, Expanded):
+            yield event
 
 
 @frozen

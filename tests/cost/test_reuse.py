@@ -25,7 +25,7 @@ from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.cost.prices import free
-from tests.cpus import ONE_CORE
+from tests.cpus import FOUR_CORES, ONE_CORE
 
 X, Y = Var("x"), Var("y")
 LINE = 64
@@ -310,11 +310,8 @@ def test_a_scan_stores_each_value() -> None:
     assert _cost(pipe, Schedule.default(pipe), store=1.0) == 10 * 32 + 9 * 32
 
 
-@pytest.mark.parametrize(("level", "stores"), [("compute_root()", 10), ("compute_at(out, x)", 1)])
-def test_sums_of_several_lines_stay_in_registers_inside_the_loops_that_use_them(
-    level: str, stores: int
-) -> None:
-    """Compilers don't know that the lines of a buffer of any size do not overlap."""
+def _blocks(level: str) -> tuple[Pipeline, Schedule]:
+    """Sums of 10 terms in blocks of 4 x 2: two registers."""
     image, f, out, r = ImageParam(Float32, 3, "input"), Func("f"), Func("out"), RDom([(0, 10)])
     f[X, Y] = 0.0
     f[X, Y] += image[r.x, X, Y]
@@ -323,8 +320,26 @@ def test_sums_of_several_lines_stay_in_registers_inside_the_loops_that_use_them(
     blocks = "out.tile(x, y, xi, yi, 4, 2).vectorize(xi).unroll(yi)"
     loops = "split(x, x, xi, 4).split(y, y, yi, 2).reorder(xi, yi, r.x, x, y)"
     text = f"{blocks}\nf.{level}.vectorize(x, 4)\nf.update().{loops}.vectorize(xi).unroll(yi)"
-    chosen = parse_schedule(text.replace("r.x", pipe.function("f").stages[1].rvars[0].name), pipe)
-    assert _cost(pipe, chosen, store=1.0) == (1 + 1 + stores) * VALUES / 4
+    text = text.replace("r.x", pipe.function("f").stages[1].rvars[0].name)
+    return pipe, parse_schedule(text, pipe)
+
+
+@pytest.mark.parametrize(("level", "stores"), [("compute_root()", 10), ("compute_at(out, x)", 1)])
+def test_sums_of_several_lines_stay_in_registers_inside_the_loops_that_use_them(
+    level: str, stores: int
+) -> None:
+    """Compilers don't know that the lines of a buffer of any size do not overlap."""
+    assert _cost(*_blocks(level), store=1.0) == (1 + 1 + stores) * VALUES / 4
+
+
+def test_a_sum_that_is_stored_after_each_term_waits_for_memory() -> None:
+    """Ten times as often as one that is stored after all terms; it also fills the window of the
+    core sooner, so that fewer sums are under way.
+    """
+    at_root, inside = (
+        _cost(*_blocks(level), forwarding=1.0) for level in ("compute_root()", "compute_at(out, x)")
+    )
+    assert at_root > 10 * inside
 
 
 def test_a_row_taken_up_again_and_again_is_found_each_time() -> None:
@@ -389,3 +404,36 @@ def test_windows_that_slide_along_rows_wrap_anywhere_in_a_vector() -> None:
     assert _cost(pipe, whole, lane=1.0, scatter=1.0) == 0
     assert _cost(pipe, along, lane=1.0) == 2 * VALUES
     assert _cost(pipe, along, scatter=1.0) >= VALUES
+
+
+def _scratch(width: int) -> Pipeline:
+    a, out = Func("a"), Func("out")
+    a[X, Y] = X + Y
+    out[X, Y] = a[X, Y] + a[X + 1, Y]
+    return pipeline(out, estimates={out: [width, 32]})
+
+
+def test_small_scratch_is_on_the_stack() -> None:
+    """A row of 1025 values of 4 bytes, and one of 8193, which is too large."""
+    found = []
+    for width in (1024, 8192):
+        pipe = _scratch(width)
+        rows = schedule(pipe).func("a").compute_at("out", "y")
+        found.append(_cost(pipe, rows, allocation=1.0))
+    assert found == [0, 32]
+
+
+def test_cores_share_allocations() -> None:
+    """Four cores allocate eight rows each; one core allocates all."""
+    pipe = _scratch(8192)
+    rows = parse_schedule("out.parallel(y)\na.compute_at(out, y)", pipe)
+    prices = free(allocation=1.0)
+    found = [Reuse(cpu, prices).cost(Batch.of(pipe, rows)) for cpu in (ONE_CORE, FOUR_CORES)]
+    assert list(map(float, found)) == [32, 8]
+
+
+def test_bytes_that_a_cache_keeps_are_allocated_before() -> None:
+    """Of 33 lines of 8193 values, 4 bytes each, those that do not fit 512 KiB are new."""
+    pipe = _scratch(8192)
+    found = _cost(pipe, parse_schedule("a.compute_root()", pipe), byte=1.0)
+    assert found == 32 * 8193 * 4 - (512 << 10)

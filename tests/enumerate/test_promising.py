@@ -22,7 +22,7 @@ def _decisions(make) -> tuple[StageDecisions, list[HalfDecided], list[str]]:
     board = Board(Limits())
     task = StageDecisions(space, Reuse.of(FOUR_CORES), board, 4096, board.deadline)
     names = [one.name for one in reversed(space.pipeline.functions)]
-    states = [task.start]
+    states = [task.start()]
     for step in range(1, len(names)):
         part = task.part(states, names[:step])
         ways = [way for state in states for way in task.ways(state, names[:step])]

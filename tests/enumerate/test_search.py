@@ -18,7 +18,7 @@ from spaces.enumerate.annealing import Annealing
 from spaces.enumerate.bandit import Bandit
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.board import Limits
-from spaces.enumerate.dominance import is_read_once
+from spaces.enumerate.dominance import is_read_in_lanes, is_read_once
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Done, Expanded, Improved, Scored
 from spaces.enumerate.genetic.strategy import Genetic
@@ -388,6 +388,18 @@ def test_what_is_read_once_needs_no_storage() -> None:
     computed = schedule(two).func("point").compute_root().func("wide").compute_root().schedule
     assert is_read_once(two, computed, "point")
     assert not is_read_once(two, computed, "wide")
+
+
+def test_what_is_read_in_order_may_be_computed_in_lanes_first() -> None:
+    """A reader without vectorized loops computes an inlined Func value by value."""
+    x, y = Var("x"), Var("y")
+    point, out = Func("point"), Func("out")
+    point[x, y] = x + y
+    out[x, y] = point[x, y] * 2
+    pipe = pipeline(out)
+    computed = schedule(pipe).func("point").compute_root()
+    assert not is_read_in_lanes(pipe, computed.schedule, "point")
+    assert is_read_in_lanes(pipe, computed.func("out").vectorize("x", 8).schedule, "point")
 
 
 class Operations:

@@ -1,0 +1,64 @@
+"""Clones that a search tries for Funcs that several loop nests read."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from spaces.constraints.devices.device import device
+from spaces.enumerate.board import Limits
+from spaces.enumerate.cloning import clones_for_nests
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.strategies import best, search
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Int32, UInt8, UInt16
+from spaces.model.schedules.derivations import Clone
+from spaces.model.writing.text import parse_schedule
+
+X, Y = Var("x"), Var("y")
+
+
+def _equalized() -> Pipeline:
+    """Values are counted line by line, and then read again with the counts."""
+    image = ImageParam(UInt16, 2, "input")
+    value, lines, out = Func("value"), Func("lines"), Func("out")
+    across = RDom([(0, 4096)], name="r")
+    value[X, Y] = cast(UInt8, image[X, Y] * 3 // 256)
+    lines[X, Y] = cast(Int32, 0)
+    lines[cast(Int32, value[across, Y]), Y] += 1
+    out[X, Y] = cast(UInt8, lines[0, Y]) + value[X, Y] + value[X + 1, Y] + value[X + 2, Y]
+    return pipeline(out, estimates={out: [4096, 4096], image: [4098, 4096]})
+
+
+def test_each_nest_but_the_last_gets_a_clone() -> None:
+    pipe = _equalized()
+    text = "value.compute_root()\nlines.compute_root()"
+    entries = parse_schedule(text, pipe).funcs
+    assert list(clones_for_nests(pipe, entries, 1)) == [(Clone("value", ("lines",)),)]
+
+
+def test_one_nest_needs_no_clone() -> None:
+    pipe = _equalized()
+    text = "value.compute_root()\nlines.compute_at(out, y)"
+    assert not list(clones_for_nests(pipe, parse_schedule(text, pipe).funcs, 1))
+    text = "value.compute_at(out, y)\nlines.compute_at(out, y)"
+    assert not list(clones_for_nests(pipe, parse_schedule(text, pipe).funcs, 1))
+
+
+def test_a_search_clones_where_this_is_cheaper() -> None:
+    pipe, cpu = _equalized(), device("cpu")
+    medium = Options.medium(cpu)
+    with_clones = evolve(medium, directives=(*medium.directives, "clone_in"))
+    found = [
+        best(search(ScheduleSpace(pipe, cpu, options), limits=Limits())).best[0]
+        for options in (medium, with_clones)
+    ]
+    assert not found[0].schedule.derivations
+    assert found[1].schedule.derivations == (Clone("value", ("lines",)),)
+    assert found[1].cost < found[0].cost
