@@ -56,7 +56,9 @@ class Prices:
     load: float = 0.9
     store: float = 1.0
     lane: float = 0.65
-    """One lane of a gather, or of another operation on single lanes."""
+    """One lane of a load whose lanes are apart."""
+    gather: float = 2.0
+    """One lane of a load along several dimensions, whose address is computed for each lane."""
     scatter: float = 3.0
     """One lane of a store whose lanes are apart."""
     shuffle: float = 0.9
@@ -306,6 +308,8 @@ class Reuse:
         moving = [i for i in access.indices if not i.is_known or any(i.step(d) for d in along)]
         if not along or not moving:
             return self.prices.load
+        if len(moving) > 1 and not all(index.is_known for index in moving):
+            return self.prices.gather * stage.lanes
         first = access.indices[0]
         step = abs(first.step(along[0]))
         # A clamp changes only the iterations at the ends of a loop; an unrolled loop has none.

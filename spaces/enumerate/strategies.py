@@ -43,7 +43,7 @@ _strategies = Registry[Strategy](
         "reuse-analysis": ReuseAnalysis(),
         "freezing": Freezing(),
         "frozen-sampling": Freezing(
-            first=HierarchicalSampling(width=1, passes=1), second=HierarchicalSampling()
+            first=HierarchicalSampling(width=1, passes=1), second=HierarchicalSampling(), opened=1.0
         ),
         "grouping": Grouping(),
         "sampling": HierarchicalSampling(),

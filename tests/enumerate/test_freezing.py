@@ -61,7 +61,7 @@ def test_only_the_dearest_funcs_are_decided_twice(dear: str, monkeypatch) -> Non
         return refined(self, given, model, board, share)
 
     monkeypatch.setattr(Stagewise, "refined", recorded)
-    done = spaces.best(spaces.search(space, of_one_func(dear), Freezing()))
+    done = spaces.best(spaces.search(space, of_one_func(dear), Freezing(opened=1)))
     frozen = {entry.name: entry for entry in second[-1].fixed.funcs}
     assert len(frozen) == 5
     assert dear not in frozen
