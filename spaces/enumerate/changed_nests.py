@@ -7,12 +7,13 @@ decision does not change, too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from attrs import evolve, field, frozen
 
 from spaces.enumerate.process.decided_part import part_alone
 from spaces.enumerate.process.sizes import sizes_of
+from spaces.enumerate.root_nests import nests_of_funcs
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
@@ -58,26 +59,9 @@ def nests_of(
     """
     if not names or any(entry.companions for entry in entries):
         return None
-    around = _roots(pipeline, {entry.name: entry for entry in entries})
+    around = nests_of_funcs(pipeline, {entry.name: entry for entry in entries})
     roots = frozenset[str]().union(*(around[name] for name in names))
     funcs = frozenset(name for name, found in around.items() if found & roots)
     boxes = sizes_of(pipeline).boxes
     known = all(set(pipeline.function(one).args) <= set(boxes.get(one, {})) for one in roots)
     return Nests(pipeline, roots, funcs) if known and len(funcs) < len(around) else None
-
-
-def _roots(pipeline: Pipeline, entries: Mapping[str, FuncSchedule]) -> dict[str, frozenset[str]]:
-    """For each decided Func the Funcs at root in whose nests it is computed."""
-    found: dict[str, frozenset[str]] = {}
-    for function in reversed(pipeline.functions):  # readers first
-        entry = entries.get(function.name)
-        if entry is None:
-            continue
-        if entry.compute.is_root:
-            found[entry.name] = frozenset({entry.name})
-        elif entry.compute.is_inline:
-            readers = (one for one in pipeline.consumers(entry.name) if one != entry.name)
-            found[entry.name] = frozenset[str]().union(*(found[one] for one in readers))
-        else:
-            found[entry.name] = found[entry.compute.func]
-    return found

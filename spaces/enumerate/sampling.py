@@ -18,9 +18,8 @@ from attrs import define, evolve, field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
-from spaces.enumerate.events import Event, Expanded
+from spaces.enumerate.events import Event
 from spaces.enumerate.half_decided import (
-    COMPLETING,
     HalfDecided,
     OpenWay,
     PricedWay,
@@ -31,6 +30,7 @@ from spaces.enumerate.ladder import incumbents
 from spaces.enumerate.polishing import polished
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structural_hash import NestOutline
+from spaces.enumerate.walk import last_step, walked
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
@@ -85,20 +85,10 @@ class HierarchicalSampling:
         task = StageDecisions(space.of_patterns, model, board, self.lattice, board.until(share))
         found: list[HalfDecided] = []
         passes = list(self._all_passes(task, board.limits))
-        names = [one.name for one in reversed(task.start().partial.state.pipeline.functions)]
-        steps = len(passes) * len(names) + 1
-        for number, one in enumerate(passes):
-            states = [task.start()]
-            try:
-                for step, name in enumerate(names, start=1):
-                    yield Expanded(number * len(names) + step, steps, name)
-                    for phase in (one.placed, one.tiled):
-                        with board.until(share * (1 - COMPLETING)).kept():
-                            states = phase(states, names[:step])
-                    yield board.scored
-                states = [s for s in map(task.exact, states) if s.is_priced]
-            except OutOfTime:
-                yield from task.completions(states)
+        start = task.start()
+        for number, one in enumerate(passes, start=1):
+            states = yield from walked(task, start, one.decided, share, number, len(passes))
+            if states is None:
                 return False
             for state in states:
                 yield from task.offered(state)
@@ -106,7 +96,7 @@ class HierarchicalSampling:
         strict = of_whole_schedules(model)
         if strict is not None and not found:
             return (yield from self.refined(space, strict, board, share))
-        yield Expanded(steps, steps, "numbers")
+        yield last_step(start, len(passes))
         found.sort(key=lambda state: state.cost)
         try:
             yield from polished(task, found[: max(self.polished, board.limits.top)], rounds=1)
@@ -222,6 +212,10 @@ class _Pass:
     penalty: float
     chosen: random.Random
     known: _KnownHashes
+
+    def decided(self, states: list[HalfDecided], names: Sequence[str]) -> list[HalfDecided]:
+        """The states in which the last of some Funcs is decided, in two phases."""
+        return self.tiled(self.placed(states, names), names)
 
     def placed(self, states: list[HalfDecided], names: Sequence[str]) -> list[HalfDecided]:
         """The states in which it is decided where the last of some Funcs is computed."""

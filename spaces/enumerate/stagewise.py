@@ -21,7 +21,6 @@ from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.cloning import clones_for_nests
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.half_decided import (
-    COMPLETING,
     HalfDecided,
     PricedWay,
     StageDecisions,
@@ -33,6 +32,7 @@ from spaces.enumerate.polishing import polished
 from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.recurring import RecurringDecisions
 from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.walk import last_step, names_of, walked
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Clone
@@ -50,7 +50,8 @@ _ALL = 1 << 30
 @frozen(kw_only=True)
 class Stagewise:
     """Stage-by-stage search of the whole patterns of a space (``ScheduleSpace.of_patterns``): for
-    ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part.
+    ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. If the
+    space has ``clone_in``, it then tries clones of Funcs that the best schedule has at root.
 
     It skips what [S19] section 3 shows to be dominated: stores between the compute level and the
     outermost one, and compute levels inside vectors. Of the half-decided schedules it keeps the
@@ -106,18 +107,24 @@ class Stagewise:
         space = space.of_patterns
         task = StageDecisions(space, model, board, self.lattice, board.until(share))
         recurring = RecurringDecisions()
-        legal = yield from self._complete(task, task.start(), recurring, share)
+
+        def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
+            return self._decided(task, states, decided, recurring)
+
+        start = task.start()
+        legal = yield from walked(task, start, deciding, share)
         if legal is None:
             return False
         strict = of_whole_schedules(model)
         if strict is not None and not legal:
             return (yield from self.refined(space, strict, board, share))
+        yield last_step(start)
         try:
             yield from self._polished(task, legal)
             for steps in self._clones(task, legal[:1]):
                 until = {name for step in steps for name in (step.func, step.name)}
                 start = task.repeated(legal[0], task.start(steps), until)
-                cloned = yield from _without_steps(self._complete(task, start, recurring, share))
+                cloned = yield from _without_steps(walked(task, start, deciding, share))
                 if cloned is None:
                     return False
                 if cloned[:1] and cloned[0].cost < legal[0].cost:
@@ -126,33 +133,6 @@ class Stagewise:
             return False
         yield board.scored
         return True
-
-    def _complete(
-        self,
-        task: StageDecisions,
-        start: HalfDecided,
-        recurring: RecurringDecisions,
-        share: float,
-    ) -> Generator[Event, None, list[HalfDecided] | None]:
-        """The cheapest legal states in which every Func is decided, cheapest first, after one in
-        which the first Funcs may be. None if the time is over; then what was decided is completed
-        and offered.
-        """
-        board, states = task.board, [start]
-        functions = start.partial.state.pipeline.functions
-        names = [one.name for one in reversed(functions)]
-        try:
-            for step, name in enumerate(names, start=1):
-                yield Expanded(step, len(names) + 1, name)
-                with board.until(share * (1 - COMPLETING)).kept():
-                    states = self._decided(task, states, names, step, recurring)
-                yield board.scored
-            legal = [s for s in map(task.exact, states) if s.is_priced]
-        except OutOfTime:
-            yield from task.completions(states)
-            return None
-        yield Expanded(len(names) + 1, len(names) + 1, "numbers")
-        return sorted(legal, key=lambda state: state.cost)
 
     def _polished(self, task: StageDecisions, legal: Sequence[HalfDecided]) -> Iterator[Event]:
         best = legal[: max(self.polished, task.board.limits.top)]
@@ -174,22 +154,21 @@ class Stagewise:
         self,
         task: StageDecisions,
         states: list[HalfDecided],
-        names: Sequence[str],
-        step: int,
+        decided: Sequence[str],
         recurring: RecurringDecisions,
     ) -> list[HalfDecided]:
-        """The cheapest legal states after the first ``step`` Funcs are decided. A decision that
-        recurs is taken again without a look at other options.
+        """The cheapest legal states after some Funcs are decided. A decision that recurs is taken
+        again without a look at other options.
         """
         if not states:
             return []
-        decided = names[:step]
         if decided[-1] in task.space.kept_names:
             return [task.passed(state, decided) for state in states]
         part = task.part(states, decided)
-        pipeline = states[0].partial.state.pipeline
-        function, *following = (pipeline.function(one) for one in names[step - 1 : step + 1])
-        reads_sum = any(map(adds_up, following))
+        names, pipeline = names_of(states[0]), states[0].partial.state.pipeline
+        function = pipeline.function(decided[-1])
+        following = names[len(decided) : len(decided) + 1]
+        reads_sum = any(adds_up(pipeline.function(one)) for one in following)
         narrow = WIDTH if len(names) <= FEW else 1
         width = max(self.width or narrow, task.board.limits.top)
         kept = _Kept(width, self.alike, _levels)

@@ -35,7 +35,7 @@ MUTANTS = (
     ),
     Mutant(
         "half-decided-schedules-are-dropped",
-        "Stagewise.refined",
+        "walked",
         "yield from task.completions(states)",
         "pass",
         "A stage-by-stage search forgets what it has decided when its time ends.",
