@@ -121,14 +121,37 @@ def _at_once(node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
         case Op(name="select"):
             arms = tuple(_full(c, lanes) for c in children[1:])
             return Op(node.type.with_lanes(lanes), "select", (children[0], *arms))
-        case Op() if node.type == Int32:
-            even = _even_step(node.name, children)
-            if even is not None:
-                return even
+        case Op(name="min" | "max"):
+            narrow = _narrow_limit(node.name, children)
+            if narrow is not None:
+                return Cast(node.type.with_lanes(lanes), narrow)
+    if isinstance(node, Op) and node.type == Int32:
+        even = _even_step(node.name, children)
+        if even is not None:
+            return even
     if not isinstance(node, Op):
         raise TypeError(f"a {type(node).__name__} has no lanes of its own: `{node}`")
     wide = tuple(_full(c, lanes) for c in children)
     return Op(node.type.with_lanes(lanes), node.name, wide)
+
+
+def _narrow_limit(name: str, operands: tuple[Expr, ...]) -> Expr | None:
+    """The min or max of a number and values that were made wider, before they are: more lanes fit
+    into a register. None if the narrow type does not hold the number, or if it is no such limit.
+    """
+    match operands:
+        case (Cast(type=wide, value=value), Const(value=limit)):
+            pass
+        case (Const(value=limit), Cast(type=wide, value=value)):
+            pass
+        case _:
+            return None
+    narrow = value.type.element
+    if narrow.is_float or wide.is_float or narrow.is_bool or not is_vector(value):
+        return None
+    if not wide.element.holds_all(narrow) or not narrow.holds(int(limit)):
+        return None
+    return Op(value.type, name, (value, _full(constant(limit, narrow), value.type.lanes)))
 
 
 def _own_period(node: Expr, children: tuple[Expr, ...]) -> int:

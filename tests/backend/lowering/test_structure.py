@@ -20,10 +20,20 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
-from spaces.model.expressions.expr import Call, Expr, Op, walk
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Call, Expr, Op, cast, constant, walk
 from spaces.model.expressions.functions import select
 from spaces.model.expressions.rewrite import variables
-from spaces.model.expressions.types import UInt16
+from spaces.model.expressions.types import (
+    Float32,
+    Float64,
+    Int16,
+    Int32,
+    Type,
+    UInt8,
+    UInt16,
+    UInt32,
+)
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import LoopKind
@@ -179,6 +189,31 @@ def test_vectorize_keeps_scalars_scalar_and_ramps_dense() -> None:
         assert isinstance(store.index, Ramp)
         assert store.index.type.lanes == store.value.type.lanes == 8
     assert not [n for n in nodes(program, Broadcast) if isinstance(n.children[0], Op)]
+
+
+@pytest.mark.parametrize(
+    ("given", "wide", "limit", "type_"),
+    [
+        (UInt8, Int32, 17, "uint8x8"),
+        (Int16, Int32, -3, "int16x8"),
+        (UInt8, UInt16, 255, "uint8x8"),
+        (UInt8, Int32, 256, "int32x8"),  # uint8 has no 256
+        (UInt8, Int32, -1, "int32x8"),
+        (Int16, UInt32, 3, "uint32x8"),  # negative numbers wrap
+        (Float32, Float64, 3, "float64x8"),
+    ],
+)
+def test_vectorize_limits_values_before_they_are_wider(
+    given: Type, wide: Type, limit: int, type_: str
+) -> None:
+    """A register holds more of the narrow values; each limit gives the same bits as before."""
+    image, f = ImageParam(given, 1, "input"), Func("f")
+    f[X] = fn.max(constant(limit, wide), fn.min(cast(wide, image[X]), limit))
+    algorithm = pipeline(f)
+    program = programs(algorithm, schedule(algorithm).vectorize("x", 8))["vectorize"]
+    limits = [n for n in nodes(program, Op) if n.name in ("min", "max") and n.type.lanes == 8]
+    assert limits
+    assert {str(one.type) for one in limits} == {type_}
 
 
 @pytest.mark.parametrize("tail", ["guard_with_if", "predicate"])
