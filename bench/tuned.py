@@ -11,12 +11,16 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from backend.measuring.cpu_program import fast_cpu_program
+from backend.measuring.local import LocalMeasurer
 from bench.against_autoschedulers import chosen_apps
 from bench.contenders import inputs_of, pipeline_of
 from bench.machine import processor
 from spaces.constraints.devices.device import device
 from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.writing.text import format_schedule, parse_schedule
+from spaces.tuning.study import trusted
 from spaces.tuning.tune import tune
 
 TUNING = 600.0
@@ -54,15 +58,21 @@ def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]
     """The results of an app after more tuning, which begins with the schedule that is known."""
     pipeline, target = pipeline_of(app), device("cpu")
     began = time.monotonic()
-    study = tune(
-        pipeline,
-        target,
-        store=STORES / f"{app}.db",
-        seconds=seconds,
-        start=[parse_schedule(known["schedule"], pipeline)] if "schedule" in known else [],
-        options=Options.medium(target),
+    options = Options.medium(target)
+    with LocalMeasurer(
+        reference=trusted(ScheduleSpace(pipeline, target, options)),
         inputs=inputs_of(app),
-    )
+        make=fast_cpu_program,
+    ) as measurer:
+        study = tune(
+            pipeline,
+            target,
+            store=STORES / f"{app}.db",
+            seconds=seconds,
+            start=[parse_schedule(known["schedule"], pipeline)] if "schedule" in known else [],
+            options=options,
+            measurer=measurer,
+        )
     found = {
         "processor": processor(),
         "seconds": round(float(known.get("seconds", 0.0)) + time.monotonic() - began, 1),
