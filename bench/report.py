@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +69,10 @@ SEARCHED = """\
 The first schedule that each search finds, not measured before. Above 1 ours is faster: than the
 best of Halide's autoschedulers, than the best of these and of our hand-written schedule compiled
 by Halide, and than our hand-written schedule compiled here. Columns *best of 5* and *tuned* compare
-the fastest of the first five schedules of our search, and of ten minutes of tuning. In brackets is
-the interval of 95 % over the rounds; a difference under 3 % is a tie. An autoscheduler fails if it
-takes over a minute and a half or all memory, or if its schedule fails to compile or to run."""
+the fastest of the first five schedules of our search, and that of tuning for {tuning}.
+In brackets is the interval of 95 % over the rounds; a difference under 3 % is a tie. An
+autoscheduler fails if it takes over a minute and a half or all memory, or if its schedule fails to
+compile or to run."""
 """The conditions of the comparison with autoschedulers, printed above its table."""
 
 
@@ -106,7 +107,16 @@ def _autoschedulers() -> str:
     rows.append((mean, *empty, *(_mean_ratio(means, group) for group in groups)))
     searches = (f"{name}, s" for name in ("our search", *AUTOSCHEDULERS))
     heads = ("app", *searches, "ours, ms", *(f"{group} / ours" for group in groups))
-    return f"{SEARCHED}\n\n{_table(heads, rows)}"
+    return f"{SEARCHED.format(tuning=_tuning(found['apps']))}\n\n{_table(heads, rows)}"
+
+
+def _tuning(apps: Collection[str]) -> str:
+    """How long the apps of a table were tuned, those that were."""
+    known = _load("tuned")["results"]["apps"]
+    seconds = [known[app]["seconds"] for app in apps if "seconds" in known.get(app, {})]
+    if not seconds:
+        return "no time"
+    return f"{min(seconds):.0f} to {max(seconds):.0f} seconds an app"
 
 
 def _seconds(found: dict[str, Any], name: str) -> object:

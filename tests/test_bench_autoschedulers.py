@@ -74,3 +74,10 @@ def test_the_table_shows_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     apps["other"] = {"search_s": {}, "failed": {}} | _compared({"ours": [2.0]})
     results["results"]["geometric_means"] = _means(apps)
     assert "| 3.00 of 1 |" in report._autoschedulers().splitlines()[-1]
+
+
+def test_the_table_says_how_long_apps_were_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"a": {"seconds": 140.2}, "b": {"seconds": 600.4}, "elsewhere": {"seconds": 1.0}}
+    monkeypatch.setattr(report, "_load", lambda name: {"results": {"apps": known}})
+    assert report._tuning(["a", "b", "c"]) == "140 to 600 seconds an app"
+    assert report._tuning(["c"]) == "no time"
