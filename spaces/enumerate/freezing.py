@@ -63,7 +63,7 @@ class Freezing:
             longer.
     """
 
-    first: RefiningSearch = field(default=Stagewise(width=2))
+    first: RefiningSearch = field(default=Stagewise(width=1))
     second: RefiningSearch = field(default=Stagewise(width=1))
     opened: float = 3.0
 
