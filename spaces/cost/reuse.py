@@ -48,8 +48,9 @@ _LARGEST_DIVISOR = 4
 class Prices:
     """The cycles of one core for each operation, without other delays.
 
-    The defaults fit the times of some hundred schedules on a server core of 2024, whose caches hold
-    a picture; only the proportions matter.
+    The defaults are near a fit to the times of some hundred schedules on a server core of 2024;
+    those of memory and rows are higher than in the fit, which knew few of the schedules that tile
+    short rows. Only the proportions matter.
     """
 
     instruction: float = 0.45
