@@ -10,6 +10,7 @@ from attrs import evolve
 
 from spaces.cost.batch import Batch
 from spaces.cost.reuse import Reuse
+from spaces.cost.traffic import rows_of
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -79,6 +80,21 @@ def test_rows_that_are_touched_whole_join(text: str, rows: int) -> None:
     out[X, Y] = image[X, Y] * 2.0
     pipe = pipeline(out, estimates={out: [4096, 4096]})
     assert _cost(pipe, parse_schedule(text, pipe), row_from_l3=1.0) == rows
+
+
+@pytest.mark.parametrize(
+    ("extents", "whole", "expected"),
+    [
+        ((), (), (1, 1)),
+        ((8, 5, 3), (8, 5, 9), (1, 120)),
+        ((8, 4, 3), (8, 5, 9), (3, 32)),
+        ((5, 5, 3), (8, 5, 9), (15, 5)),  # more than half of a row
+    ],
+)
+def test_rows_of_a_part(
+    extents: tuple[int, ...], whole: tuple[int, ...], expected: tuple[int, int]
+) -> None:
+    assert tuple(map(float, rows_of(extents, whole))) == expected
 
 
 def _chain(reads_image_again: bool) -> Pipeline:

@@ -8,6 +8,7 @@ from spaces.constraints.devices.device import device
 from spaces.enumerate.board import Limits
 from spaces.enumerate.cloning import clones_for_nests
 from spaces.enumerate.options import Options
+from spaces.enumerate.root_nests import nests_of_funcs
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.freeze import pipeline
@@ -49,6 +50,15 @@ def test_one_nest_needs_no_clone() -> None:
     assert not list(clones_for_nests(pipe, parse_schedule(text, pipe).funcs, 1))
     text = "value.compute_at(out, y)\nlines.compute_at(out, y)"
     assert not list(clones_for_nests(pipe, parse_schedule(text, pipe).funcs, 1))
+
+
+def test_an_inlined_func_runs_in_all_nests_that_read_it() -> None:
+    """It has nothing to clone."""
+    pipe = _equalized()
+    entries = parse_schedule("lines.compute_root()", pipe).funcs
+    nests = nests_of_funcs(pipe, {entry.name: entry for entry in entries})
+    assert nests["value"] == {"lines", "out"}
+    assert not list(clones_for_nests(pipe, entries, 1))
 
 
 def test_a_search_clones_where_this_is_cheaper() -> None:

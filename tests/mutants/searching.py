@@ -72,7 +72,7 @@ SEARCHING = (
         "nests_of_readers(pipeline, nests, name)",
         "frozenset(list(nests_of_readers(pipeline, nests, name))[:1])",
         "A Func inlined into several nests changes only one of them.",
-        _NESTS,
+        _CLONES,
     ),
     Mutant(
         "some-nests-are-left-out",
