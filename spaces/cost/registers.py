@@ -26,6 +26,17 @@ class Registers:
 
     device: CpuDevice
 
+    @property
+    def count(self) -> int:
+        """How many vector registers there are."""
+        return _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
+
+    def crowded(self, registers: SymbolicNumber) -> SymbolicNumber:
+        """The share of values that move to memory and back because a vector takes so many
+        registers: an operation needs those of an operand and of its result at once.
+        """
+        return 1 - np.minimum(1, self.count / np.maximum(2 * registers, 1))
+
     def of(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
         """The number of vector registers for ``lanes`` values, at least one."""
         return np.maximum(1.0, np.ceil(lanes * (bits / self.device.vector_bits)))
@@ -63,8 +74,7 @@ class Registers:
                     is_straight = is_straight & (is_private | np.equal(loop.trips, 1))
             else:
                 is_straight = is_straight & np.equal(loop.trips, 1)
-        registers = _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
-        free = registers - self._operands(func, stage)
+        free = self.count - self._operands(func, stage)
         sums = np.minimum(1, free / np.maximum(needed, 1))
         return 1 / kept, (1 - sums) * (1 - 1 / kept)
 

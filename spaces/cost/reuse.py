@@ -272,8 +272,10 @@ class Reuse:
         scattered = self.prices.scatter * stage.lanes
         moved = moved + np.where(apart, scattered, self.prices.store * registers) * written
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
-        # A spilled sum waits for memory between two terms, so nothing else hides it.
-        spills = (self.prices.load + self.prices.store) * registers * spilled
+        # A spilled sum waits for memory between two terms, so nothing else hides it. Values of
+        # vectors that are too wide move with each operation.
+        crowded = self.registers.crowded(registers) * (stage.work.operations.total + 1)
+        spills = (self.prices.load + self.prices.store) * registers * (spilled + crowded)
         vectors = stage.points / stage.lanes
         latency = self.prices.latency + self.prices.forwarding * written
         waiting = vectors * registers * latency / self.registers.sums_at_once(func, stage, written)

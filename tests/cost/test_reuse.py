@@ -453,3 +453,17 @@ def test_bytes_that_a_cache_keeps_are_allocated_before() -> None:
     pipe = _scratch(8192)
     found = _cost(pipe, parse_schedule("a.compute_root()", pipe), byte=1.0)
     assert found == 32 * 8193 * 4 - (512 << 10)
+
+
+@pytest.mark.parametrize(("lanes", "moved"), [(64, 0), (128, 1)])
+def test_values_of_vectors_that_take_too_many_registers_move(lanes: int, moved: int) -> None:
+    """128 floats take all 16 registers, and an operation needs those of an operand, too, so half of
+    the values move: of the result of the product, and of the one that is stored.
+    """
+    image, f = ImageParam(Float32, 1, "input"), Func("f")
+    f[X] = image[X] * 2.0
+    pipe = pipeline(f, estimates={f: [4096]})
+    wide = parse_schedule(f"f.vectorize(x, {lanes})", pipe)
+    plain = parse_schedule("f.vectorize(x, 8)", pipe)
+    found = _cost(pipe, wide, store=1.0) - _cost(pipe, plain, store=1.0)
+    assert found == 4096 / 8 * moved  # half of two values for each register
