@@ -508,11 +508,6 @@ def movements_of(features: Features) -> list[Movement]:
     ]
 
 
-def _touched(stage: StageFeatures) -> tuple[str, ...]:
-    """The buffers that a stage reads, and its own Func, each once."""
-    return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
-
-
 def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> MovedPlace:
     return (buffer, buffer == stage.func, loop)
 
