@@ -22,6 +22,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
+from spaces.model.nest.allocation import memory_order
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 
@@ -337,6 +338,29 @@ class Features:
                     }
         return frozenset(moved)
 
+    def order(self, buffer: str) -> tuple[int, ...]:
+        """The dimensions of a buffer as they lie in memory, innermost first: of images and outputs
+        as their strides say, of other Funcs as the schedule does.
+        """
+        return self._orders[buffer]
+
+    @cached_property
+    def _orders(self) -> Mapping[str, tuple[int, ...]]:
+        pipeline, entries = self.pipeline, {entry.name: entry for entry in self.schedule.funcs}
+        orders = {
+            one.name: _by_steps(pipeline, one.name, one.dimensions) for one in pipeline.images
+        }
+        for one in pipeline.functions:
+            if one.name in pipeline.outputs or one.name not in entries:
+                orders[one.name] = _by_steps(pipeline, one.name, len(one.args))
+            else:
+                orders[one.name] = memory_order(one.args, entries[one.name].storage_orders)
+        return orders
+
+    def along_rows(self, func: FuncFeatures) -> tuple[str, ...]:
+        """The Var along which values of a Func are neighbors in memory; none without Vars."""
+        return tuple(func.args[d] for d in self.order(func.name)[:1])
+
     def element_bytes(self, buffer: str) -> int:
         """Bytes of one element of a Func or image."""
         if self.is_image[buffer]:
@@ -380,6 +404,12 @@ def read_extents(
             span = span + (moved if step.denominator == 1 else moved // step.denominator)
         result.append(span)
     return tuple(result)
+
+
+def _by_steps(pipeline: Pipeline, buffer: str, dimensions: int) -> tuple[int, ...]:
+    """The dimensions of an array, those with the least strides first."""
+    steps = pipeline.steps(buffer, dimensions)
+    return tuple(sorted(range(dimensions), key=lambda d: (steps[d] is None, steps[d] or 0)))
 
 
 def _is_inside(stage: StageFeatures, level: LoopFeatures | None) -> bool:

@@ -209,7 +209,8 @@ def consecutive_loads(
     steps = [[index.step(var) for var in moved] for index in access.indices]
     if not any(any(s) for s in steps):
         return np.minimum(np.maximum(x.trips, 1), most)  # all threads read the same place
-    is_dense = all(abs(s) == 1 for s in steps[0]) and not any(any(s) for s in steps[1:])
+    along, *others = (steps[d] for d in features.order(access.buffer))
+    is_dense = all(abs(s) == 1 for s in along) and not any(map(any, others))
     return np.minimum(np.maximum(x.trips, 1), most) if is_dense else 1
 
 

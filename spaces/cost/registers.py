@@ -7,7 +7,7 @@ from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.devices.occupancy import SymbolicNumber
-from spaces.cost.features import FuncFeatures, StageFeatures, volume
+from spaces.cost.features import Features, FuncFeatures, StageFeatures, volume
 from spaces.model.schedules.domain_order import LoopKind
 
 _REGISTERS, _WIDE_REGISTERS = 16, 32
@@ -42,7 +42,7 @@ class Registers:
         return np.maximum(1.0, np.ceil(lanes * (bits / self.device.vector_bits)))
 
     def stored(
-        self, func: FuncFeatures, stage: StageFeatures
+        self, features: Features, func: FuncFeatures, stage: StageFeatures
     ) -> tuple[SymbolicNumber, SymbolicNumber]:
         """The share of evaluations that store their value, and load it first if they add to it;
         and the share of those that do so because registers are lacking.
@@ -70,7 +70,7 @@ class Registers:
                 needed = np.where(is_straight, held, needed)
             elif loop.kind.has_constant_extent:
                 held = held * loop.trips
-                if set(loop.dimensions) != {*func.args[:1]}:
+                if set(loop.dimensions) != {*features.along_rows(func)}:
                     is_straight = is_straight & (is_private | np.equal(loop.trips, 1))
             else:
                 is_straight = is_straight & np.equal(loop.trips, 1)

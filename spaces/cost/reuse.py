@@ -109,12 +109,13 @@ def input_loads(
         if access.buffer == buffer:
             read = read_extents(access, extents)
             hidden = prefetched and walks_along_rows(features, stage, access)
-            loads = loads + volume(read[1:] if hidden else read)
+            outer = tuple(read[d] for d in features.order(buffer)[1:])
+            loads = loads + volume(outer if hidden else read)
     return loads * func.allocations
 
 
 def walks_along_rows(features: Features, stage: StageFeatures, access: ReadGroup) -> bool:
-    """Whether the loop that runs fastest moves along the innermost dimension of the buffer.
+    """Whether the loop that runs fastest moves along the rows of the buffer.
 
     A loop that runs once in a typical visit, such as that of a window that slides by one value,
     moves nothing; then the loop around it runs fastest.
@@ -122,7 +123,8 @@ def walks_along_rows(features: Features, stage: StageFeatures, access: ReadGroup
     for loop in reversed(stage.loops):
         if not _runs_once(loop.trips):
             moved = features.moved_vars(stage, loop)
-            return any(access.indices[0].step(var) for var in moved)
+            along_rows = [access.indices[d] for d in features.order(access.buffer)[:1]]
+            return any(index.step(var) for index in along_rows for var in moved)
     return True
 
 
@@ -258,7 +260,7 @@ class Reuse:
             return 0.0
         func = features.func(stage.func)
         moved: SymbolicNumber = 0.0
-        written, spilled = self.registers.stored(func, stage)
+        written, spilled = self.registers.stored(features, func, stage)
         for access in stage.work.accesses:
             bits = 8 * features.element_bytes(access.buffer)
             loads = access.reads * self._load(features, stage, access, bits)
@@ -268,7 +270,7 @@ class Reuse:
             )
         along = stage.vector_dimensions
         registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
-        apart = bool(along) & ((along != func.args[:1]) | _wraps(func))
+        apart = bool(along) & ((along != features.along_rows(func)) | _wraps(features, func))
         scattered = self.prices.scatter * stage.lanes
         moved = moved + np.where(apart, scattered, self.prices.store * registers) * written
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
@@ -313,7 +315,7 @@ class Reuse:
             return self.prices.load
         if len(moving) > 1 and not all(index.is_known for index in moving):
             return self.prices.gather * stage.lanes
-        first = access.indices[0]
+        first = access.indices[features.order(access.buffer)[0]]
         step = abs(first.step(along[0]))
         # A clamp changes only the iterations at the ends of a loop; an unrolled loop has none.
         walks = any(
@@ -329,7 +331,8 @@ class Reuse:
         dense = self.registers.of(stage.lanes, bits)
         if step == 1:
             read = [func for func in features.funcs if func.name == access.buffer]
-            apart = _wraps(read[0]) if read else False  # an image, or a Func that is still open
+            # Nothing is known of an image, or of a Func that is still open.
+            apart = _wraps(features, read[0]) if read else False
             return np.where(apart, self.prices.lane * stage.lanes, self.prices.load * dense)
         # Neighboring lanes read the same element or the next one; the first and the last lane of a
         # vector may share theirs with other vectors.
@@ -452,9 +455,12 @@ class Reuse:
         return starts * self.prices.launch + runs * self.prices.task / self.device.cores
 
 
-def _wraps(func: FuncFeatures) -> SymbolicNumber:
+def _wraps(features: Features, func: FuncFeatures) -> SymbolicNumber:
     """Whether rows of its folded storage end anywhere in a vector: where a window slides along."""
-    return bool(func.args) and np.less(func.allocated[0], func.stored[0])
+    if not func.args:
+        return False
+    along_rows = features.order(func.name)[0]
+    return np.less(func.allocated[along_rows], func.stored[along_rows])
 
 
 def _written_once(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:

@@ -137,22 +137,22 @@ class Regions:
     ) -> Iterator[tuple[tuple[SymbolicNumber, ...], tuple[SymbolicNumber, ...]]]:
         """The extents that each read of ``buffer`` touches in an iteration of ``depth`` loops, or
         those that ``stage`` computes of it; with the extents of the buffer. Of images and outputs
-        the buffer is what the whole program touches.
+        the buffer is what the whole program touches. The innermost dimension in memory comes first.
         """
         extents, most = self.extents(stage, depth), self.extents(stage, 0)
-        features = self.features
+        features, order = self.features, self.features.order(buffer)
         is_outside = features.is_image[buffer] or features.func(buffer).is_output
         if buffer == stage.func:
             func = features.func(buffer)
             whole = tuple(most[a] for a in func.args) if is_outside else func.allocated
-            yield tuple(extents[a] for a in func.args), whole
+            yield _sorted(tuple(extents[a] for a in func.args), order), _sorted(whole, order)
             return
         for access in stage.work.accesses:
             if access.buffer == buffer:
                 whole = (
                     read_extents(access, most) if is_outside else features.func(buffer).allocated
                 )
-                yield read_extents(access, extents), whole
+                yield _sorted(read_extents(access, extents), order), _sorted(whole, order)
 
     def _kept(self, buffer: str) -> SymbolicNumber:
         """The lines of the storage of a buffer; infinitely many for images and outputs."""
@@ -179,6 +179,12 @@ class Regions:
             Footprint(np.minimum(apart[0], kept), apart[1], 1, 1),
             Footprint(np.minimum(joined[0], kept), joined[1], 1, 1),
         )
+
+
+def _sorted(
+    extents: tuple[SymbolicNumber, ...], order: tuple[int, ...]
+) -> tuple[SymbolicNumber, ...]:
+    return tuple(extents[d] for d in order)
 
 
 def rows_of(

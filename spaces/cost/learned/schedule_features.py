@@ -265,7 +265,7 @@ class StageView:
             else:
                 dense = dense + access.reads * instructions
         along = self.stage.vector_dimensions
-        is_scatter = bool(along) and along != self.func.args[:1]
+        is_scatter = bool(along) and along != self.features.along_rows(self.func)
         stored = lanes if is_scatter else self._registers(8 * self.func.bytes)
         loaded = dense + single
         ideal = total(
@@ -291,7 +291,7 @@ class StageView:
         moving = [i for i in access.indices if not i.is_known or any(i.step(d) for d in along)]
         if not along or not moving:
             return 1, False
-        first = access.indices[0]
+        first = access.indices[self.features.order(access.buffer)[0]]
         is_run = moving == [first] and first.course < Course.BENT and len(along) == 1
         if not is_run or abs(first.step(along[0])) > 1:
             return 1, True

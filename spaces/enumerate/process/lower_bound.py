@@ -5,7 +5,8 @@ says what a Func costs at least says so for all of them, and the sum is a lower 
 
 - Operations and reads of a stage do not count if it reads an open Func that may be inlined: what
   is inlined may be a constant, or a value that the stage computes anyway. Nor do they count if it
-  reads an open Tuple: its components are one element later, and images of their own before.
+  reads an open Tuple: its components are one element later, and images of their own before. Nor
+  if it reads an open Func whose dimensions may get another order in memory.
 - A number that is open counts with its cheapest choice, for each Func alone. A Func that depends on
   too many choices counts when some of them have a number.
 
@@ -140,9 +141,10 @@ def _changes_readers(state: ProcessState, function: Function) -> bool:
     if given is None:
         is_output = function.name in state.pipeline.outputs
         may_inline = function.is_pure and not is_output and "inline" in state.choices.placements
+        may_reorder = not is_output and "reorder_storage" in state.choices.directives
     else:
-        may_inline = given.compute.is_inline
-    return may_inline or len(function.types) > 1
+        may_inline, may_reorder = given.compute.is_inline, bool(given.storage_orders)
+    return may_inline or may_reorder or len(function.types) > 1
 
 
 def _with_sure_work(found: Features, func: FuncFeatures, unsure: frozenset[str]) -> FuncFeatures:
