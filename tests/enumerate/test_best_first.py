@@ -16,8 +16,9 @@ from spaces.cost.batch import Batch
 from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Weighted
 from spaces.enumerate.apart import bare
-from spaces.enumerate.best_first import BestFirst
-from spaces.enumerate.events import Certificate, Done
+from spaces.enumerate.best_first import BestFirst, _promising
+from spaces.enumerate.board import Board
+from spaces.enumerate.events import Certificate, Done, Expanded
 from spaces.enumerate.structure import Structure
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, row_sums, two_outputs
@@ -144,6 +145,26 @@ def test_a_search_that_is_cut_without_bounds_proves_nothing() -> None:
     space = of("blur")
     assert found(space, FewestVisits(), Limits(structures=2)).certificate is None
     assert found(space, Weighted(), Limits(seconds=0.0)).certificate is None
+
+
+def _expanded(space: ScheduleSpace, model: spaces.CostModel) -> int:
+    """How many partial schedules a search looks at."""
+    events = spaces.search(space, model, BestFirst(), Limits(top=4))
+    return sum(1 for event in events if isinstance(event, Expanded))
+
+
+def test_a_schedule_keeps_the_bound_of_the_one_before() -> None:
+    start, board = of("blur").start(), Board(Limits())
+    with board.deadline.kept():
+        (before,) = _promising((start,), 1e9, Weighted(), board)
+    assert start.bound(Weighted()) < before.bound == 1e9
+
+
+def test_what_cannot_be_legal_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Weighted()
+    pruned = _expanded(of("restricted"), model)
+    monkeypatch.setattr(PartialSchedule, "can_be_legal", True)
+    assert pruned < _expanded(of("restricted"), model)
 
 
 def test_only_the_cheapest_of_schedules_apart_is_proven() -> None:

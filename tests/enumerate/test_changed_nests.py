@@ -10,6 +10,11 @@ from spaces import ScheduleSpace, best, cost_model, search
 from spaces.cost.batch import Batch
 from spaces.cost.model import AdditiveModel, FunctionModel
 from spaces.cost.reuse import Reuse
+from spaces.enumerate.changed_nests import nests_of
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.var import Var
+from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES
 
 
@@ -31,3 +36,16 @@ def test_the_price_of_some_nests_ranks_like_that_of_all(app: str) -> None:
     assert not isinstance(whole, AdditiveModel)
     costs = [best(search(space, one)).best[0].cost for one in (model, whole)]
     assert np.isclose(*costs, rtol=0.05)
+
+
+def test_nests_have_the_funcs_that_are_inlined_into_others_too() -> None:
+    x = Var("x")
+    shared, first, out = Func("shared"), Func("first"), Func("out")
+    shared[x] = x * 2
+    first[x] = shared[x] + 1
+    out[x] = first[x] + shared[x + 1] + shared[x + 2]
+    pipe = pipeline(out, estimates={out: [64]})
+    entries = parse_schedule("first.compute_root()", pipe).funcs
+    found = nests_of(pipe, entries, ["first"])
+    assert found is not None
+    assert (found.roots, found.funcs) == ({"first"}, {"first", "shared"})

@@ -10,6 +10,7 @@ import spaces
 from spaces import Genetic, Limits, Options, ScheduleSpace
 from spaces.enumerate.board import Board
 from spaces.enumerate.changes import PlacedSchedule
+from spaces.enumerate.events import Found
 from spaces.enumerate.genetic import mutations
 from spaces.enumerate.genetic.population import (
     Individual,
@@ -204,6 +205,21 @@ def test_elitism_keeps_the_best(space: ScheduleSpace) -> None:
         assert all(one in last for one in best)
         assert [one.cost for one in last] == sorted(one.cost for one in last)
         assert all(space.verdict(one.found.schedule) for one in last)
+
+
+def test_a_cross_has_parts_of_two_schedules() -> None:
+    """One has all Funcs at root, the other none; a cross of one with itself has nothing new."""
+    at_root = spaces.parse_schedule("a.compute_root()\nb.compute_root()", CHAIN)
+    inlined = Schedule.default(CHAIN)
+    parents = [
+        Individual(Found(1.0, one), PlacedSchedule.of(EXPERT, one)) for one in (at_root, inlined)
+    ]
+    offspring = Offspring(EXPERT, random.Random(1), 1, 1)
+    levels = {
+        tuple(crossed.way[-1].schedule.of(name).compute.is_root for name in ("a", "b"))
+        for crossed in (offspring.crossed(parents) for _ in range(20))
+    }
+    assert levels & {(True, False), (False, True)}
 
 
 def test_what_reads_one_value_is_inlined_at_the_start() -> None:

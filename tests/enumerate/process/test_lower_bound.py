@@ -20,7 +20,8 @@ from spaces.cost.roofline import Roofline
 from spaces.cost.weighted import Weighted
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
-from tests.cpus import FOUR_CORES, ROUND_PEAKS
+from tests.cost.prices import free
+from tests.cpus import FOUR_CORES, ONE_CORE, ROUND_PEAKS
 from tests.enumerate.pipelines import blur, chain, row_sums, two_outputs
 from tests.enumerate.process.test_universes import UNIVERSES
 
@@ -174,6 +175,44 @@ def test_models_without_a_bound() -> None:
     assert partial.bound(Weighted(arith=-1)) == -math.inf
     assert partial.bound(Reuse(FOUR_CORES, Prices(load=-1))) == -math.inf
     assert partial.bound(Weighted()) == 0
+
+
+def test_rows_of_small_parts_may_join_in_larger_ones() -> None:
+    """A tile reads four rows; the cache holds a tile, so a strip of tiles moves in one long row."""
+    x, y = spaces.Var("x"), spaces.Var("y")
+    image, f, out = (
+        spaces.ImageParam(spaces.Int32, 2, "image"),
+        spaces.Func("f"),
+        spaces.Func("out"),
+    )
+    f[x, y] = image[x, y] * 2
+    out[x, y] = f[x, y] + 1
+    pipeline = spaces.pipeline(out, estimates={out: [64, 64], image: [64, 64]})
+    text = "out.tile(x, y, xi, yi, 4, 4)\nf.compute_at(out, x)"
+    made = spaces.parse_schedule(text, pipeline)
+    space = ScheduleSpace(pipeline, FOUR_CORES, Options.everything(FOUR_CORES))
+    caches = attrs.evolve(ONE_CORE, l1_bytes=256, l2_bytes=1536, l3_bytes=1 << 20)
+    model = Reuse(caches, free(row_from_l3=1.0))
+    *_, last = space.way_to(made)
+    assert 0 < last.bound(model) <= cost_of(model, space, last)
+
+
+def test_an_open_func_may_get_another_order_in_memory() -> None:
+    """By columns, the lanes of its reader are neighbors."""
+    x, y = spaces.Var("x"), spaces.Var("y")
+    f, out = spaces.Func("f"), spaces.Func("out")
+    f[x, y] = x + y
+    f[x, 0] += 1
+    out[x, y] = f[y, x]
+    pipeline = spaces.pipeline(out, estimates={out: [8, 8]})
+    made = spaces.parse_schedule(
+        "out.vectorize(x, 8)\nf.compute_root().reorder_storage(y, x)", pipeline
+    )
+    space = ScheduleSpace(pipeline, FOUR_CORES, Options.everything(FOUR_CORES))
+    model = Reuse(FOUR_CORES, free(lane=1.0))
+    way = space.way_to(made)
+    bounds = [partial.bound(model) for partial in way if partial.state.draft is None]
+    assert max(bounds) <= cost_of(model, space, way[-1])
 
 
 def test_lines_of_an_image_with_several_readers_may_move_once() -> None:
