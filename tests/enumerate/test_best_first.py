@@ -154,10 +154,11 @@ def _expanded(space: ScheduleSpace, model: spaces.CostModel) -> int:
 
 
 def test_a_schedule_keeps_the_bound_of_the_one_before() -> None:
-    start, board = of("blur").start(), Board(Limits())
+    *_, last = of("blur").way_to(spaces.Schedule.default(blur()))
+    board = Board(Limits())
     with board.deadline.kept():
-        (before,) = _promising((start,), 1e9, Weighted(), board)
-    assert start.bound(Weighted()) < before.bound == 1e9
+        (node,) = _promising((last,), 1e9, Weighted(), board)
+    assert last.bound(Weighted()) < node.bound == 1e9
 
 
 def test_what_cannot_be_legal_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:

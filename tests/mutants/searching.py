@@ -15,6 +15,7 @@ _SEARCHES = ("test_search.py",)
 _FREEZING = ("test_freezing.py",)
 _TOTALS = ("test_totals.py",)
 _PRICES = ("cost/test_reuse.py",)
+_ORDERS = ("test_storage_order.py",)
 _BOUNDS = ("test_lower_bound.py",)
 
 SEARCHING = (
@@ -184,6 +185,22 @@ SEARCHING = (
         "np.minimum(*map(price, self.regions.least(stage, buffer, depth)))",
         "price(self.regions.footprint(stage, buffer, depth))",
         "A lower bound does not know that rows which are touched whole join.",
+        _BOUNDS,
+    ),
+    Mutant(
+        "storage-lies-as-written",
+        "Features._orders",
+        "entries[one.name].storage_orders",
+        "()",
+        "Prices do not know that the dimensions of a Func lie in another order.",
+        _ORDERS,
+    ),
+    Mutant(
+        "open-funcs-keep-their-order",
+        "lower_bound:_changes_readers",
+        'not is_output and "reorder_storage" in state.choices.directives',
+        "False",
+        "A lower bound counts loads from an open Func that may get another order in memory.",
         _BOUNDS,
     ),
 )
