@@ -257,7 +257,7 @@ def _find(app: str, name: str) -> tuple[float, str]:
         peer = (
             build(pipeline, written(app, "cpu"))
             if name == EXPERT
-            else autoscheduled(pipeline, name, _cores())
+            else autoscheduled(pipeline, name, _cores()).peer
         )
         _here["make"] = lambda: peer.prepare(inputs_of(app), sizes=sizes_of(app))
     return time.perf_counter() - start, text

@@ -19,7 +19,7 @@ from tests.enumerate.pipelines import blur
 
 
 def test_halide_schedules_a_pipeline_itself() -> None:
-    peer = autoscheduled(blur(96, 64), "Mullapudi2016", 2)
+    peer = autoscheduled(blur(96, 64), "Mullapudi2016", 2).peer
     assert "parallel" in peer.loop_nest()
     image = np.arange(98 * 66, dtype=np.uint16).reshape(66, 98)
     sizes = {"blur_y": [96, 64], "input": [(-1, 98), (-1, 66)]}

@@ -5,19 +5,47 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from backend.halide.bridge import HOST, HalidePipeline
+from attrs import frozen
+
+from backend.halide.bridge import CUDA, HOST, HalidePipeline
 from backend.halide.definition import PeerAlgorithm
 from backend.halide.errors import DirectiveError
+from backend.halide.found_schedule import found_schedule
 from backend.halide.peer import failing_as, hl
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
 
 AUTOSCHEDULERS = ("Mullapudi2016", "Adams2019", "Li2018")
 """Those of Halide's package that schedule for CPUs."""
 
+GPU_AUTOSCHEDULERS = ("Anderson2021", "Li2018")
+"""Those that schedule for GPUs, here for one of compute capability 8.0."""
 
-def autoscheduled(pipeline: Pipeline, autoscheduler: str, cores: int) -> HalidePipeline:
-    """The pipeline in Halide, with the schedule of an autoscheduler for this host. It may take
-    minutes, or take all memory: run it in a process of its own.
+
+@frozen
+class Autoscheduled:
+    """What an autoscheduler has found.
+
+    Attributes:
+        peer: the pipeline in Halide, with the schedule.
+        source: the schedule as the autoscheduler writes it, C++ in its own manner.
+    """
+
+    peer: HalidePipeline
+    source: str
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule as one of ours, as :func:`~backend.halide.found_schedule.found_schedule`
+        reads it.
+        """
+        spelled = {name: str(func.name()) for name, func in self.peer.algorithm.funcs.items()}
+        return found_schedule(self.source, self.peer.pipeline, spelled)
+
+
+def autoscheduled(pipeline: Pipeline, autoscheduler: str, cores: int) -> Autoscheduled:
+    """The schedule of an autoscheduler for this host. Finding it may take minutes, or take all
+    memory: run it in a process of its own.
 
     Args:
         pipeline: has estimates of all its images and outputs.
@@ -27,13 +55,32 @@ def autoscheduled(pipeline: Pipeline, autoscheduler: str, cores: int) -> HalideP
     Raises:
         DirectiveError: Halide refuses the pipeline or fails to schedule it.
     """
+    return _found(pipeline, autoscheduler, cores, HOST)
+
+
+def gpu_autoscheduled(
+    pipeline: Pipeline, autoscheduler: str, multiprocessors: int
+) -> Autoscheduled:
+    """The schedule of an autoscheduler for a GPU, which this machine need not have.
+
+    Args:
+        pipeline: has estimates of all its images and outputs.
+        autoscheduler: one of :data:`GPU_AUTOSCHEDULERS`.
+        multiprocessors: how many the GPU has.
+
+    Raises:
+        DirectiveError: Halide refuses the pipeline or fails to schedule it.
+    """
+    return _found(pipeline, autoscheduler, multiprocessors, CUDA)
+
+
+def _found(pipeline: Pipeline, autoscheduler: str, parallelism: int, target: str) -> Autoscheduled:
     peer = HalidePipeline(PeerAlgorithm(pipeline))
     with failing_as(DirectiveError, f"{autoscheduler} fails to schedule {pipeline.name}"):
         peer.algorithm.set_estimates()
         _load(autoscheduler)
-        given = hl.AutoschedulerParams(autoscheduler, {"parallelism": str(cores)})
-        peer.autoschedule(hl.Target(HOST), given)
-    return peer
+        given = hl.AutoschedulerParams(autoscheduler, {"parallelism": str(parallelism)})
+        return Autoscheduled(peer, peer.autoschedule(hl.Target(target), given))
 
 
 @cache

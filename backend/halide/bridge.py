@@ -147,9 +147,11 @@ class HalidePipeline:
             self._built.compile_jit(chosen)
         return chosen
 
-    def autoschedule(self, target: Any, parameters: Any) -> None:
-        """Gives its Funcs the schedule that one of Halide's autoschedulers finds."""
-        self._built.apply_autoscheduler(target, parameters)
+    def autoschedule(self, target: Any, parameters: Any) -> str:
+        """Gives its Funcs the schedule that one of Halide's autoschedulers finds; and that schedule
+        as the autoscheduler writes it, C++ in its own manner.
+        """
+        return str(self._built.apply_autoscheduler(target, parameters).schedule_source)
 
     def loop_nest(self) -> str:
         """The output of Halide's ``print_loop_nest``.

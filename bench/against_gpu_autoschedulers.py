@@ -1,0 +1,152 @@
+"""Our search for a GPU against Halide's autoschedulers for GPUs: how long each searches, whether
+its first schedule is legal, and how good its kernels are by what can be said without a GPU.
+
+Halide's schedules are read as schedules of this library, so one verifier judges all, one compiler
+makes the kernels, and the same models say what they cost: ``occupancy``, by which our search goes,
+and the bound of ``roofline``, by which none does.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import statistics
+import time
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from backend.compile_gpu import compile_gpu
+from backend.cuda.errors import CudaError
+from backend.halide.autoschedule import GPU_AUTOSCHEDULERS, gpu_autoscheduled
+from backend.halide.errors import HalideFailure
+from bench.against_autoschedulers import FINDING, OURS, Contender, Found, chosen_apps
+from bench.contenders import pipeline_of
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
+from spaces.cost.batch import Batch
+from spaces.cost.occupancy import OccupancyModel
+from spaces.cost.roofline import Roofline
+from spaces.enumerate.board import Limits
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.strategies import best, search
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule, parse_schedule
+
+GPU = "sm_80"
+"""The device of all schedules."""
+
+_MULTIPROCESSORS = 108
+"""Of an A100, which Halide's autoschedulers ask for."""
+
+JUDGING = 180.0
+"""Seconds in which a schedule must be verified, priced and compiled."""
+
+COMPARED = ("cost", "bound")
+"""The numbers of a schedule that are compared; less is better."""
+
+
+def measure(
+    chosen: Collection[str] = (), earlier: Mapping[str, Found] | None = None
+) -> dict[str, Any]:
+    """For each app what each contender finds. Apps outside ``chosen`` keep their ``earlier``
+    results.
+    """
+    apps: dict[str, Found] = {}
+    for app in chosen_apps():
+        if not chosen or app in chosen:
+            apps[app] = dict(_measured(app))
+            print(f"  {app}: {apps[app]}", flush=True)
+        elif earlier and app in earlier:
+            apps[app] = earlier[app]
+    return {"device": GPU, "apps": apps, "geometric_means": means(apps)}
+
+
+def means(apps: Mapping[str, Found]) -> Found:
+    """How many times our numbers those of each autoscheduler are, over the apps where both are
+    legal.
+    """
+    result: Found = {}
+    for name in GPU_AUTOSCHEDULERS:
+        for number in COMPARED:
+            ratios = [ratio for found in apps.values() if (ratio := over_ours(found, name, number))]
+            if ratios:
+                mean = round(statistics.geometric_mean(ratios), 3)
+                result[f"{name}, {number}"] = {"apps": len(ratios), "over ours": mean}
+    return result
+
+
+def over_ours(found: Found, name: str, number: str) -> float | None:
+    """How many times ours a number of an autoscheduler is; None if one of both is not legal."""
+    numbers = [found.get(one, {}).get(number) for one in (name, OURS)]
+    return numbers[0] / numbers[1] if all(numbers) else None
+
+
+def _measured(app: str) -> Iterator[tuple[str, Found]]:
+    fresh = multiprocessing.get_context("spawn")
+    for name in (OURS, *GPU_AUTOSCHEDULERS):
+        contender = Contender(name, ProcessPoolExecutor(1, mp_context=fresh))
+        found: Found = {}
+        try:
+            seconds, text = contender.ask(_find, app, name, seconds=FINDING)
+            found |= {"search_s": round(seconds, 2), "schedule": text}
+            found |= contender.ask(_judged, app, text, seconds=JUDGING)
+        except TimeoutError:
+            found["failed"] = "out of time"
+        except BrokenProcessPool:
+            found["failed"] = "its process died"
+        except (HalideFailure, ValueError) as error:
+            found["failed"] = str(error)[:200]
+        contender.end()
+        yield name, found
+
+
+def _find(app: str, name: str) -> tuple[float, str]:
+    """The seconds of a search, and the schedule that it finds."""
+    pipeline = pipeline_of(app)
+    start = time.perf_counter()
+    if name == OURS:
+        schedule = _searched(pipeline)
+        seconds = time.perf_counter() - start
+    else:
+        found = gpu_autoscheduled(pipeline, name, _MULTIPROCESSORS)
+        seconds = time.perf_counter() - start
+        schedule = found.schedule
+    return seconds, format_schedule(schedule, pipeline)
+
+
+def _searched(pipeline: Pipeline) -> Schedule:
+    space = ScheduleSpace(pipeline, device(GPU)).of_patterns
+    return best(search(space, limits=Limits(seconds=FINDING))).best[0].schedule
+
+
+def _judged(app: str, text: str) -> Found:
+    """The rules that a schedule breaks; or its costs, and the resources of its kernels."""
+    pipeline = pipeline_of(app)
+    schedule = parse_schedule(text, pipeline)
+    verdict = verify(pipeline, schedule, device(GPU))
+    if not isinstance(verdict, CheckedSchedule):
+        return {"breaks": sorted({violation.rule for violation in verdict.violations})}
+    batch = Batch.of(pipeline, schedule)
+    cost, bound = (
+        float(model.cost(batch))
+        for model in (OccupancyModel.of(device(GPU)), Roofline.of(device(GPU)))
+    )
+    return {"cost": cost, "bound": bound, **_kernels(verdict)}
+
+
+def _kernels(verdict: CheckedSchedule) -> Found:
+    """How many kernels there are, the most registers of a thread, and the bytes that it spills."""
+    compiled = compile_gpu(verdict)
+    found: Found = {"kernels": len(compiled.kernels)}
+    try:
+        resources = compiled.resources().values()
+    except CudaError as error:
+        return {**found, "compiler": str(error)[:200]}
+    return {
+        **found,
+        "registers": max((one.registers for one in resources), default=0),
+        "spilled": sum(one.spill_store_bytes for one in resources),
+    }
