@@ -383,9 +383,11 @@ from spaces.enumerate.process.moves import (
     mutated as mutated,
     crossed as crossed,
 )
-from spaces.enumerate.patterns import (
+from spaces.enumerate.pattern_builder import (
     Pattern as Pattern,
     Shape as Shape,
+)
+from spaces.enumerate.patterns import (
     register_pattern as register_pattern,
     PatternError as PatternError,
 )

@@ -179,6 +179,14 @@ class TestBlocks(_OfLibrary):
         return device("sm_80")
 
 
+class TestGrid(TestBlocks):
+    name = "grid"
+
+
+class TestThreadBlocks(TestBlocks):
+    name = "thread_blocks"
+
+
 class TestAnApp(AppContract):
     def app(self):
         return APPS["unsharp"]

@@ -7,7 +7,8 @@ from attrs import evolve
 from spaces.constraints.devices.device import Device, device
 from spaces.contracts.examples import blur, row_sums
 from spaces.enumerate.options import Options
-from spaces.enumerate.patterns import Maker, Shape, made_by
+from spaces.enumerate.pattern_builder import Maker, Shape
+from spaces.enumerate.patterns import made_by
 from spaces.enumerate.space import ScheduleSpace
 
 _MENUS = {

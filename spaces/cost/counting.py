@@ -161,12 +161,13 @@ class _Counter:
         loops = (*path, *own)
         wheels = [self._wheels_of(loop, loop.func, loop.stage) for loop in path]
         wheels += [self._wheels_of(loop, function.name, index) for loop in own]
-        lanes = [v.extent for v in own if v.kind is LoopKind.VECTORIZED]
+        found = tuple(self._loop(loops[: i + 1], wheels[i]) for i in range(len(loops)))
+        lanes = [one.trips for one in found[len(path) :] if one.kind is LoopKind.VECTORIZED]
         return StageFeatures(
             func=function.name,
             index=index,
             work=stage_work(function.stages[index]),
-            loops=tuple(self._loop(loops[: i + 1], wheels[i]) for i in range(len(loops))),
+            loops=found,
             depth=len(path),
             points=self.totals.total(self._points(placement, index), path),
             lanes=product(lanes),

@@ -20,6 +20,7 @@ from spaces.constraints.devices.occupancy import SymbolicNumber, occupancy_fract
 from spaces.cost.accesses import ReadGroup
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features, KernelFeatures, StageFeatures, volume
+from spaces.cost.registers import copies_that_share
 from spaces.model.schedules.domain_order import LoopKind
 
 TRANSACTION_BYTES = 128
@@ -168,7 +169,7 @@ class OccupancyModel:
     def _loads(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         cost: SymbolicNumber = 0.0
         for access in stage.work.accesses:
-            loads = stage.points * access.reads
+            loads = stage.points * access.reads / copies_that_share(stage.own, access.moved_by)
             kinds = kinds_around_storage(features, access.buffer)
             if LoopKind.GPU_THREAD in kinds:
                 continue  # kept in registers

@@ -1,13 +1,15 @@
-"""What a stage keeps in the vector registers of a core, and which sums wait for each other."""
+"""What a stage keeps in registers, and which of its sums wait for each other."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.devices.occupancy import SymbolicNumber
-from spaces.cost.features import Features, FuncFeatures, StageFeatures, volume
+from spaces.cost.features import Features, FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.model.schedules.domain_order import LoopKind
 
 _REGISTERS, _WIDE_REGISTERS = 16, 32
@@ -138,3 +140,11 @@ class Registers:
                 values = volume(tuple(moving)) * self.of(lanes, 8 * func.bytes)
                 total, most = total + values, np.maximum(most, values)
         return np.minimum(total - most + 1, _REGISTERS / 2)
+
+
+def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
+    """How many copies of an unrolled body share what only some Vars change: compilers compute or
+    load it once.
+    """
+    same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
+    return volume(tuple(np.maximum(loop.trips, 1) for loop in same))

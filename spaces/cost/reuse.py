@@ -31,7 +31,7 @@ from spaces.cost.features import (
     volume,
 )
 from spaces.cost.price_fit import fitted_prices
-from spaces.cost.registers import ON_STACK, Registers
+from spaces.cost.registers import ON_STACK, Registers, copies_that_share
 from spaces.cost.traffic import Footprint, LoopKey, Traffic, moving_loops, resident, touched
 from spaces.cost.training import PricedRun
 from spaces.model.expressions.expr import Const, Expr
@@ -266,7 +266,7 @@ class Reuse:
             loads = access.reads * self._load(features, stage, access, bits)
             is_own = access.buffer == stage.func and access.in_place
             moved = moved + (
-                loads * written if is_own else loads / _written_once(stage.own, access.moved_by)
+                loads * written if is_own else loads / copies_that_share(stage.own, access.moved_by)
             )
         along = stage.vector_dimensions
         registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
@@ -298,7 +298,7 @@ class Reuse:
             times = stage.points
         else:
             times = repeated[-1].runs if repeated else stage.visits
-        times = times / _written_once(repeated, moved_by)
+        times = times / copies_that_share(repeated, moved_by)
         registers = self.registers.of(lanes, operations.bits / operations.total)
         calls = operations.transcendental * prices.transcendental
         divisions = operations.divisions * prices.division
@@ -461,14 +461,6 @@ def _wraps(features: Features, func: FuncFeatures) -> SymbolicNumber:
         return False
     along_rows = features.order(func.name)[0]
     return np.less(func.allocated[along_rows], func.stored[along_rows])
-
-
-def _written_once(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
-    """How many copies of an unrolled body share what only some Vars change: compilers compute it
-    once.
-    """
-    same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
-    return volume(tuple(np.maximum(loop.trips, 1) for loop in same))
 
 
 MovedPlace: TypeAlias = tuple[object, ...]

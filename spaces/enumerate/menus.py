@@ -15,7 +15,8 @@ from spaces.enumerate.census import CandidateBlock, NestLoops, NestWays
 from spaces.enumerate.frontier import ResidualPath, store_depths
 from spaces.enumerate.options import Options
 from spaces.enumerate.path_form import PathForm
-from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, Maker, Pattern, Shape, made_by
+from spaces.enumerate.pattern_builder import Maker, Pattern, Shape
+from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, made_by
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
@@ -345,14 +346,18 @@ def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
 
 
 def fits(orders: Orders, kinds: Collection[LoopKind]) -> bool:
-    """Whether thread loops would be inside a block and outside other thread loops.
+    """Whether thread loops would be inside a block and outside other thread loops; and, in a
+    kernel, unrolled loops in a thread, whose values they make.
 
     Args:
         orders: domain orders of a Func.
         kinds: the kinds of the loops around it.
     """
-    if any(loop.kind is LoopKind.GPU_THREAD for order in orders for loop in order.loops):
+    own = {loop.kind for order in orders for loop in order.loops}
+    if LoopKind.GPU_THREAD in own:
         return LoopKind.GPU_BLOCK in kinds and LoopKind.GPU_THREAD not in kinds
+    if LoopKind.UNROLLED in own and LoopKind.GPU_BLOCK in kinds:
+        return LoopKind.GPU_THREAD in kinds
     return True
 
 

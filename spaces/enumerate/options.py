@@ -188,11 +188,17 @@ class Options:
     @staticmethod
     def medium(device: Device) -> Options:
         """All whole patterns: those of :meth:`small` and, on a CPU, unrolled channels and blocks of
-        registers for sums. Short dimensions may be bounded.
+        registers for sums; short dimensions may be bounded. On a GPU, grids with blocks for all
+        dimensions, and threads that compute several values in registers.
         """
         small = Options.small(device)
         if not isinstance(device, CpuDevice):
-            return small
+            return evolve(
+                small,
+                root=(*small.root, "grid", "thread_blocks"),
+                inner=(*small.inner, "thread_registers"),
+                blocks=(2, 4, 8),
+            )
         return evolve(
             small,
             root=(

@@ -1,283 +1,28 @@
-"""Patterns of domain orders: the loops that people write, with tile sizes as parameters.
+"""Patterns of domain orders by name: the loops that people write, with tile sizes as parameters.
 
-A pattern turns the dimensions of a stage into splits and loops. Names are regular, so that a Func
-can be computed at a loop of another Func whatever that Func's pattern is: the outer loop of a
-dimension keeps its name ``x``; the loop inside a tile is ``xi``, the vector lanes are ``xv``, and
-the threads of a grid are ``xt``.
+A pattern turns the dimensions of a stage into splits and loops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, TypeAlias
+from typing import Literal
 
-from attrs import define, evolve, field, frozen
-
+from spaces.enumerate.cpu_patterns import (
+    channel_strips,
+    channel_tiles,
+    channel_vectors,
+    interleaved_lines,
+    register_columns,
+    register_rows,
+    registers,
+    strips,
+    sums_in_registers,
+    tiles,
+    vectors,
+)
+from spaces.enumerate.gpu_patterns import blocks, grid, thread_blocks, thread_registers, threads
+from spaces.enumerate.pattern_builder import Maker, Pattern, Shape, serial
 from spaces.model.registry import Registry
-from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
-
-
-@frozen
-class Shape:
-    """The facts about a stage that a pattern needs.
-
-    Attributes:
-        func: the Func.
-        stage: 0 for the pure stage.
-        free: the Vars whose iterations are independent, innermost first.
-        bound: the other Vars and RVars, innermost first.
-        long: the members of ``free`` that are long enough to tile or to run on several threads,
-            innermost first.
-        short: the members of ``free`` that are short enough to be unrolled whole, such as the
-            channels of a picture; none if the innermost is.
-        menus: the factors to choose from, by role: ``"row"`` and ``"tile"`` for tiles along the
-            innermost dimension and others, ``"lanes"`` for vectors; for blocks of registers
-            ``"block_row"``, ``"block"`` and ``"register"`` likewise.
-        sums: whether the Func adds up terms of a reduction domain.
-        reads_sums: whether the Func is pure and reads such a Func.
-        scatters: whether the first coordinate at which the stage writes is a value that it reads,
-            such as the bin of a histogram.
-        is_narrow: whether the innermost dimension is vectorized whole, as on CPUs those that are
-            not long, but have more than a few values.
-    """
-
-    func: str
-    stage: int
-    free: tuple[str, ...]
-    bound: tuple[str, ...]
-    long: tuple[str, ...]
-    menus: Mapping[str, tuple[int, ...]] = field(eq=False)
-    sums: bool = False
-    reads_sums: bool = False
-    short: tuple[str, ...] = ()
-    scatters: bool = False
-    is_narrow: bool = False
-
-    @property
-    def rows(self) -> str:
-        """The dimension of vectors and warps: the innermost if it is free, else empty."""
-        return self.free[0] if self.free and (self.is_narrow or self.free[0] in self.long) else ""
-
-
-@frozen
-class Pattern:
-    """A domain order with parameters, and the menu of each parameter."""
-
-    order: DomainOrder
-    menus: tuple[tuple[str, tuple[int, ...]], ...]
-
-
-Maker: TypeAlias = Callable[[Shape], Pattern | None]
-"""Makes the pattern for a shape; None if the shape lacks the dimensions."""
-
-
-@define
-class _PatternBuilder:
-    """Collects splits and loops; takes loops outermost first."""
-
-    shape: Shape
-    splits: list[Split] = field(factory=list)
-    menus: dict[str, tuple[int, ...]] = field(factory=dict)
-
-    def split(self, loop: str, inner: str, role: str) -> str:
-        """Splits ``loop`` by a parameter; returns the name of the inner loop."""
-        stage = f"_u{self.shape.stage}" if self.shape.stage else ""
-        parameter = f"{self.shape.func}{stage}_{inner}"
-        self.splits.append(Split(loop, loop, inner, parameter))
-        self.menus[parameter] = self.shape.menus[role]
-        return inner
-
-    def tile(self, loop: str) -> str:
-        """Splits a dimension into tiles."""
-        return self.split(loop, f"{loop}i", "row" if loop == self.shape.rows else "tile")
-
-    def vectors(self, loop: str) -> tuple[OrderedLoop, ...]:
-        """``loop``, which runs along rows, with vector lanes inside."""
-        lanes = self.split(loop, f"{self.shape.rows}v", "lanes")
-        return (OrderedLoop(loop), OrderedLoop(lanes, LoopKind.VECTORIZED))
-
-    def done(self, loops: Iterable[OrderedLoop]) -> Pattern:
-        """The pattern of these loops, outermost first."""
-        return Pattern(DomainOrder(tuple(self.splits), tuple(loops)), tuple(self.menus.items()))
-
-
-def _rest(shape: Shape, used: tuple[str, ...]) -> tuple[OrderedLoop, ...]:
-    """Serial loops over all other dimensions, outermost first; reductions inside."""
-    free = [OrderedLoop(name) for name in reversed(shape.free) if name not in used]
-    return (*free, *(OrderedLoop(name) for name in reversed(shape.bound)))
-
-
-def serial(shape: Shape) -> Pattern | None:
-    """Row-major loops, one iteration after another."""
-    return _PatternBuilder(shape).done(_rest(shape, ()))
-
-
-def vectors(shape: Shape) -> Pattern | None:
-    """Row-major loops with vectors along rows."""
-    if not shape.rows:
-        return None
-    build = _PatternBuilder(shape)
-    return build.done((*_rest(shape, (shape.rows,)), *build.vectors(shape.rows)))
-
-
-def strips(shape: Shape) -> Pattern | None:
-    """Strips of several lines in parallel; inside, one line at a time with vectors along rows."""
-    if not shape.long:
-        return None
-    along = shape.long[-1]
-    build = _PatternBuilder(shape)
-    lines = build.tile(along)
-    outer = OrderedLoop(along, LoopKind.PARALLEL)
-    if along == shape.rows:
-        return build.done((outer, *_rest(shape, (along,)), *build.vectors(lines)))
-    rows = build.vectors(shape.rows) if shape.rows else ()
-    return build.done((outer, OrderedLoop(lines), *_rest(shape, (along, shape.rows)), *rows))
-
-
-def interleaved_lines(shape: Shape) -> Pattern | None:
-    """For stages that scatter: a few lines at once, whose counts do not wait for each other; groups
-    of lines in parallel. Other stages have :func:`strips`.
-    """
-    if not (shape.scatters and shape.long):
-        return strips(shape)
-    along = shape.long[-1]
-    build = _PatternBuilder(shape)
-    lines = OrderedLoop(build.split(along, f"{along}i", "block"), LoopKind.UNROLLED)
-    outer = OrderedLoop(along, LoopKind.PARALLEL)
-    return build.done((outer, *_rest(shape, (along,)), lines))
-
-
-def tiles(shape: Shape) -> Pattern | None:
-    """Tiles, whose rows run in parallel; inside, one line at a time with vectors along rows."""
-    if len(shape.long) < 2 or shape.rows not in shape.long:
-        return None
-    across, along = shape.rows, shape.long[-1]
-    build = _PatternBuilder(shape)
-    inner, lines = build.tile(across), build.tile(along)
-    outer = (OrderedLoop(along, LoopKind.PARALLEL), OrderedLoop(across), OrderedLoop(lines))
-    return build.done((*outer, *_rest(shape, (along, across)), *build.vectors(inner)))
-
-
-def register_rows(shape: Shape) -> Pattern | None:
-    """For what reads sums: blocks of a few vectors by a few lines, so that the sums of a block fit
-    the registers. One follows the other along a line; the outermost long dimension runs in
-    parallel.
-    """
-    return _register_blocks(shape, tuple(reversed(shape.free)))
-
-
-def register_columns(shape: Shape) -> Pattern | None:
-    """For what reads sums: blocks as in :func:`register_rows`, in columns that run in parallel:
-    what a column reads may stay in a cache.
-    """
-    return _register_blocks(shape, (*shape.free[:1], *reversed(shape.free[1:])))
-
-
-def channel_strips(shape: Shape) -> Pattern | None:
-    """Strips as in :func:`strips`, with all channels of a vector of pixels one after the other."""
-    return _with_channels(shape, strips)
-
-
-def channel_tiles(shape: Shape) -> Pattern | None:
-    """Tiles as in :func:`tiles`, with all channels of a vector of pixels one after the other."""
-    return _with_channels(shape, tiles)
-
-
-def channel_vectors(shape: Shape) -> Pattern | None:
-    """Vectors as in :func:`vectors`, with all channels of a vector one after the other."""
-    return _with_channels(shape, vectors)
-
-
-def _with_channels(shape: Shape, maker: Maker) -> Pattern | None:
-    """The pattern of the long dimensions, with the short ones unrolled around the vectors."""
-    if not shape.short:
-        return None
-    pixels = tuple(name for name in shape.free if name not in shape.short)
-    pattern = maker(evolve(shape, free=pixels))
-    if pattern is None:
-        return None
-    *outer, vector = pattern.order.loops
-    channels = (OrderedLoop(name, LoopKind.UNROLLED) for name in reversed(shape.short))
-    return evolve(pattern, order=evolve(pattern.order, loops=(*outer, *channels, vector)))
-
-
-def _register_blocks(shape: Shape, order: tuple[str, ...]) -> Pattern | None:
-    """Blocks of registers along the two innermost dimensions.
-
-    Args:
-        shape: the stage.
-        order: the free dimensions, outermost first; the first long one runs in parallel.
-    """
-    if not (shape.reads_sums and shape.rows and shape.long):
-        return None
-    build = _PatternBuilder(shape)
-    width = build.split(shape.rows, f"{shape.rows}b", "block_row")
-    lanes = build.split(width, f"{shape.rows}r", "register")
-    lines = [build.split(name, f"{name}b", "block") for name in shape.free[1:2]]
-    shared = next(name for name in order if name in shape.long)
-    outer = (OrderedLoop(name) for name in order if name != shared)
-    block = (OrderedLoop(name, LoopKind.UNROLLED) for name in (*lines, width))
-    vector = OrderedLoop(lanes, LoopKind.VECTORIZED)
-    return build.done((OrderedLoop(shared, LoopKind.PARALLEL), *outer, *block, vector))
-
-
-def sums_in_registers(shape: Shape) -> Pattern | None:
-    """For sums: blocks of a vector by a few lines, each kept in registers for all terms; the
-    outermost long dimension runs in parallel.
-    """
-    if not (shape.sums and shape.rows and shape.long):
-        return None
-    build = _PatternBuilder(shape)
-    lanes = build.split(shape.rows, f"{shape.rows}r", "lanes")
-    lines = [build.split(name, f"{name}b", "block") for name in shape.free[1:2]]
-    shared = shape.long[-1]
-    outer = (OrderedLoop(name) for name in reversed(shape.free) if name != shared)
-    terms = (OrderedLoop(name) for name in reversed(shape.bound))
-    block = (OrderedLoop(name, LoopKind.UNROLLED) for name in lines)
-    vector = OrderedLoop(lanes, LoopKind.VECTORIZED)
-    return build.done((OrderedLoop(shared, LoopKind.PARALLEL), *outer, *terms, *block, vector))
-
-
-def registers(shape: Shape) -> Pattern | None:
-    """For sums: all values that the loops around need, in registers, inside the loops over terms;
-    vectors along rows.
-    """
-    if not (shape.sums and shape.rows):
-        return None
-    build = _PatternBuilder(shape)
-    lanes = build.split(shape.rows, f"{shape.rows}r", "register")
-    terms = (OrderedLoop(name) for name in reversed(shape.bound))
-    block = (OrderedLoop(name, LoopKind.UNROLLED) for name in reversed(shape.free))
-    return build.done((*terms, *block, OrderedLoop(lanes, LoopKind.VECTORIZED)))
-
-
-def blocks(shape: Shape) -> Pattern | None:
-    """A GPU grid over the two longest runs of dimensions, with one value a thread."""
-    used = _grid(shape)
-    if not used:
-        return None
-    build = _PatternBuilder(shape)
-    inner = []
-    for name in used:
-        role = "row" if name == used[0] else "tile"
-        inner.append(build.split(name, f"{name}t", role))
-    grid = [OrderedLoop(name, LoopKind.GPU_BLOCK) for name in reversed(used)]
-    threads = [OrderedLoop(name, LoopKind.GPU_THREAD) for name in reversed(inner)]
-    return build.done((*grid, *threads, *_rest(shape, used)))
-
-
-def threads(shape: Shape) -> Pattern | None:
-    """The threads of the enclosing block, one value a thread."""
-    used = _grid(shape)
-    if not used:
-        return None
-    loops = [OrderedLoop(name, LoopKind.GPU_THREAD) for name in reversed(used)]
-    return _PatternBuilder(shape).done((*loops, *_rest(shape, used)))
-
-
-def _grid(shape: Shape) -> tuple[str, ...]:
-    """The innermost and the outermost of the long dimensions."""
-    return tuple(dict.fromkeys((*shape.long[:1], *shape.long[-1:])))
 
 
 def _patterns(**own: Maker) -> Registry[Maker]:
@@ -297,6 +42,8 @@ ROOT_PATTERNS = _patterns(
     register_columns=register_columns,
     sums_in_registers=sums_in_registers,
     blocks=blocks,
+    grid=grid,
+    thread_blocks=thread_blocks,
 )
 """Patterns for Funcs computed at root."""
 
@@ -306,6 +53,7 @@ INNER_PATTERNS = _patterns(
     channel_vectors=channel_vectors,
     registers=registers,
     threads=threads,
+    thread_registers=thread_registers,
 )
 """Patterns for Funcs computed at a loop of their consumers."""
 

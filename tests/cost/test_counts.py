@@ -20,6 +20,7 @@ from spaces.model.nest.loopnest import Compute, Loop, LoopNest, NestNode, loop_n
 from spaces.model.nest.splits import divided
 from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
 from tests.strategies import schedules
 
 SIZE = 9
@@ -114,3 +115,15 @@ def test_iterations_that_a_guard_skips_are_no_points() -> None:
     stage = found.func("f").stages[0]
     assert stage.points == 13
     assert [loop.runs for loop in stage.loops] == [2, 16]
+
+
+def test_lanes_that_depend_on_an_outer_loop_have_a_number() -> None:
+    """No device takes them, but a search prices schedules before it asks whether they are legal."""
+    x, y = Var("x"), Var("y")
+    rows, out = Func("rows"), Func("out")
+    rows[x, y] = x + y
+    out[x, y] = rows[x, 0] + rows[x, y / 2 * y]
+    pipe = pipeline(out, estimates={out: [SIZE, SIZE]})
+    chosen = parse_schedule("rows.compute_at(out, y).vectorize(y)", pipe)
+    (stage,) = features(pipe, chosen).func("rows").stages
+    assert evaluate(stage.lanes, pipe.sizes()) >= 1

@@ -12,8 +12,10 @@ from itertools import pairwise
 from attrs import evolve
 
 from spaces.constraints.devices.device import GpuDevice
+from spaces.enumerate.cpu_patterns import tiles, vectors
+from spaces.enumerate.gpu_patterns import blocks, threads
 from spaces.enumerate.menus import stage_patterns, stage_shapes
-from spaces.enumerate.patterns import Maker, Pattern, Shape, blocks, serial, threads, tiles, vectors
+from spaces.enumerate.pattern_builder import Maker, Pattern, Shape, serial
 from spaces.enumerate.process.state import ProcessState
 from spaces.enumerate.readers import computed_readers
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, made_from

@@ -1,0 +1,80 @@
+"""Patterns of domain orders for GPUs: grids of blocks, threads, and what one thread computes."""
+
+from __future__ import annotations
+
+from spaces.enumerate.pattern_builder import Pattern, PatternBuilder, Shape, rest
+from spaces.model.schedules.domain_order import LoopKind, OrderedLoop
+
+
+def blocks(shape: Shape) -> Pattern | None:
+    """A grid over the innermost and the outermost long dimension, with one value a thread; a thread
+    goes along all other dimensions.
+    """
+    used = _tiled(shape)
+    if not used:
+        return None
+    build = PatternBuilder(shape)
+    threads = _threads(build, used)
+    return build.done((*_grid(used), *threads, *rest(shape, used)))
+
+
+def grid(shape: Shape) -> Pattern | None:
+    """A grid as in :func:`blocks`, with other blocks for all values of the other dimensions."""
+    used = _tiled(shape)
+    others = _others(shape, used)
+    if not used or not others:
+        return None
+    build = PatternBuilder(shape)
+    threads = _threads(build, used)
+    across = (*used, build.fuse(others))
+    return build.done((*_grid(across), *threads, *rest(shape, (*used, *others))))
+
+
+def thread_blocks(shape: Shape) -> Pattern | None:
+    """A grid as in :func:`grid`, in which a thread computes a few values along the outer dimension,
+    which share what they read [A21 4.1].
+    """
+    used = _tiled(shape)
+    if len(used) < 2:
+        return None
+    build = PatternBuilder(shape)
+    values = OrderedLoop(build.split(used[1], f"{used[1]}b", "block"), LoopKind.UNROLLED)
+    threads = _threads(build, used)
+    others = _others(shape, used)
+    across = (*used, build.fuse(others)) if others else used
+    return build.done((*_grid(across), *threads, *rest(shape, (*used, *others)), values))
+
+
+def threads(shape: Shape) -> Pattern | None:
+    """The threads of the enclosing block, one value a thread."""
+    used = _tiled(shape)
+    if not used:
+        return None
+    loops = [OrderedLoop(name, LoopKind.GPU_THREAD) for name in reversed(used)]
+    return PatternBuilder(shape).done((*loops, *rest(shape, used)))
+
+
+def thread_registers(shape: Shape) -> Pattern | None:
+    """All values that a thread needs, in its registers, inside the loops over terms."""
+    terms = (OrderedLoop(name) for name in reversed(shape.bound))
+    values = (OrderedLoop(name, LoopKind.UNROLLED) for name in reversed(shape.free))
+    return PatternBuilder(shape).done((*terms, *values))
+
+
+def _tiled(shape: Shape) -> tuple[str, ...]:
+    """The innermost and the outermost of the long dimensions."""
+    return tuple(dict.fromkeys((*shape.long[:1], *shape.long[-1:])))
+
+
+def _others(shape: Shape, used: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in shape.free if name not in used)
+
+
+def _grid(across: tuple[str, ...]) -> list[OrderedLoop]:
+    return [OrderedLoop(name, LoopKind.GPU_BLOCK) for name in reversed(across)]
+
+
+def _threads(build: PatternBuilder, used: tuple[str, ...]) -> list[OrderedLoop]:
+    """The threads of a block, one a value of a tile."""
+    inner = [build.split(name, f"{name}t", "row" if name == used[0] else "tile") for name in used]
+    return [OrderedLoop(name, LoopKind.GPU_THREAD) for name in reversed(inner)]

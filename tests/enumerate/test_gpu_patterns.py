@@ -1,0 +1,131 @@
+"""Patterns for GPUs: which loops are blocks, threads, and values of a thread."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+import spaces
+from apps.catalog import APPS
+from backend.compile_gpu import compile_gpu
+from backend.reference import evaluate
+from spaces import Options, ScheduleSpace
+from spaces.cost.batch import Batch
+from spaces.cost.occupancy import OccupancyModel
+from spaces.enumerate.gpu_patterns import blocks, grid, thread_blocks, thread_registers, threads
+from spaces.enumerate.menus import fits, func_menus
+from spaces.enumerate.pattern_builder import Maker, Shape
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import Schedule
+
+SM80 = spaces.device("sm_80")
+MENUS = {"row": (32, 64), "tile": (4, 8), "block": (2, 4)}
+LINE = Shape("f", 0, ("x",), (), ("x",), MENUS)
+PLANE = Shape("f", 0, ("x", "y"), (), ("x", "y"), MENUS)
+LAYERS = Shape("f", 0, ("x", "y", "c", "n"), (), ("x", "n"), MENUS)
+SUMS = Shape("f", 1, ("x", "y"), ("r.x", "r.y"), ("x", "y"), MENUS, sums=True)
+
+WRITTEN = {
+    LoopKind.SERIAL: "",
+    LoopKind.UNROLLED: "unrolled ",
+    LoopKind.GPU_BLOCK: "block ",
+    LoopKind.GPU_THREAD: "thread ",
+}
+
+
+def shown(maker: Maker, shape: Shape) -> str:
+    """The loops of a pattern, outermost first."""
+    pattern = maker(shape)
+    loops = () if pattern is None else pattern.order.loops
+    return ", ".join(WRITTEN[loop.kind] + loop.name for loop in loops)
+
+
+@pytest.mark.parametrize(
+    ("maker", "shape", "loops"),
+    [
+        (blocks, LAYERS, "block n, block x, thread nt, thread xt, c, y"),
+        (grid, LAYERS, "block c, block n, block x, thread nt, thread xt"),
+        (grid, PLANE, ""),  # as blocks
+        (thread_blocks, LINE, ""),
+        (thread_blocks, PLANE, "block y, block x, thread yt, thread xt, unrolled yb"),
+        (thread_blocks, LAYERS, "block c, block n, block x, thread nt, thread xt, unrolled nb"),
+        (
+            thread_blocks,
+            SUMS,
+            "block y, block x, thread yt, thread xt, r.y, r.x, unrolled yb",
+        ),
+        (threads, SUMS, "thread y, thread x, r.y, r.x"),
+        (thread_registers, SUMS, "r.y, r.x, unrolled y, unrolled x"),
+    ],
+)
+def test_loops(maker: Maker, shape: Shape, loops: str) -> None:
+    assert shown(maker, shape) == loops
+
+
+def test_what_is_unrolled_whole_in_a_kernel_is_computed_in_a_thread() -> None:
+    pipe = APPS["conv_layer"].pipeline()
+    menu = func_menus(pipe, SM80, Options.medium(SM80), Schedule(()))["conv"]
+    orders = menu.inner["thread_registers"]
+    block, thread = LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD
+    assert not fits(orders, [block])
+    assert fits(orders, [block, thread])
+
+
+def small_convolution() -> spaces.Pipeline:
+    """Sums of 3 x 3 pixels of 8 channels, for 64 channels."""
+    x, y, c = spaces.Var("x"), spaces.Var("y"), spaces.Var("c")
+    image = spaces.ImageParam(spaces.Int32, 3, "image")
+    weights = spaces.ImageParam(spaces.Int32, 4, "weights")
+    conv, out = spaces.Func("conv"), spaces.Func("out")
+    r = spaces.RDom([(0, 8), (0, 3), (0, 3)], "r")
+    conv[c, x, y] = 0
+    conv[c, x, y] += weights[c, r.x, r.y, r.z] * image[r.x, x + r.y, y + r.z]
+    out[c, x, y] = spaces.max(conv[c, x, y], 0)
+    sizes = {out: [64, 256, 256], image: [8, 258, 258], weights: [64, 8, 3, 3]}
+    return spaces.pipeline(out, estimates=sizes)
+
+
+def test_sums_are_searched_in_the_registers_of_threads() -> None:
+    pipe = small_convolution()
+    space = ScheduleSpace(pipe, SM80).of_patterns
+    found = spaces.best(spaces.search(space)).best[0].schedule
+    text = spaces.format_schedule(found, pipe)
+    conv, out = found.of("conv"), found.of("out").stages[0]
+    level = next(loop for loop in out.loops if loop.name == conv.compute.loop)
+    assert level.kind is LoopKind.GPU_THREAD, text
+    kinds = [loop.kind for loop in conv.stages[1].loops]
+    assert kinds == [LoopKind.SERIAL] * 3 + [LoopKind.UNROLLED] * 3, text
+    assert [loop.kind for loop in out.loops].count(LoopKind.GPU_BLOCK) == 3, text
+    if shutil.which("g++") is None:
+        return
+    rng = np.random.default_rng(0)
+    inputs = {
+        "image": rng.integers(-99, 99, (130, 18, 8), dtype=np.int32),
+        "weights": rng.integers(-99, 99, (3, 3, 8, 64), dtype=np.int32),
+    }
+    sizes = {"out": [64, 16, 128]}
+    verdict = spaces.verify(pipe, found, SM80)
+    assert verdict
+    ran = compile_gpu(verdict).run(inputs, sizes=sizes)["out"]
+    assert (ran == evaluate(pipe, inputs, sizes=sizes)["out"]).all()
+
+
+def test_values_of_a_thread_share_what_they_read() -> None:
+    """Eight values in a column read one weight, which does not depend on y."""
+    x, y = spaces.Var("x"), spaces.Var("y")
+    weights, out = spaces.ImageParam(spaces.Float32, 1, "weights"), spaces.Func("out")
+    out[x, y] = weights[x] * 2.0
+    pipe = spaces.pipeline(out, estimates={out: [1024, 1024], weights: [1024]})
+    model = OccupancyModel(SM80, latency=0.0, launch=0.0, block=0.0)
+
+    def moved(text: str) -> float:
+        """The share of loads in the cost."""
+        batch = Batch.of(pipe, spaces.parse_schedule(text, pipe))
+        (stage,) = batch.features.stages
+        return float(model._loads(batch.features, stage))
+
+    tiles = "out.split(y, y, yb, 8).gpu_tile(x, y, xt, yt, 32, 8)"
+    apart, together = moved(tiles), moved(f"{tiles}.reorder(yb, xt, yt).unroll(yb)")
+    assert apart == 8 * together
