@@ -10,16 +10,25 @@ from pathlib import Path
 
 from apps.catalog import APPS
 from apps.files import write_text
-from bench import against_autoschedulers, against_halide, cost_quality, spaces, tuned
+from bench import (
+    against_autoschedulers,
+    against_gpu_autoschedulers,
+    against_halide,
+    cost_quality,
+    spaces,
+    tuned,
+)
 from bench.machine import machine
 from bench.report import RESULTS, renew_readme
 
 AGAINST_HALIDE = "against_halide"
 AGAINST_AUTOSCHEDULERS = "against_autoschedulers"
+AGAINST_GPU_AUTOSCHEDULERS = "against_gpu_autoschedulers"
 TUNED = "tuned"
 BY_APP = {
     AGAINST_HALIDE: against_halide,
     AGAINST_AUTOSCHEDULERS: against_autoschedulers,
+    AGAINST_GPU_AUTOSCHEDULERS: against_gpu_autoschedulers,
     TUNED: tuned,
 }
 """Those that can measure some apps alone."""
@@ -31,6 +40,7 @@ NAMES = (
     "against_plain",
     AGAINST_HALIDE,
     AGAINST_AUTOSCHEDULERS,
+    AGAINST_GPU_AUTOSCHEDULERS,
     TUNED,
     "against_blas",
     "throughput",
@@ -52,8 +62,7 @@ def main(arguments: list[str]) -> None:
         action="append",
         choices=sorted(APPS),
         metavar="APP",
-        help="of against_halide, against_autoschedulers or tuned measure this app alone; may be "
-        "given again",
+        help=f"of {', '.join(BY_APP)} measure this app alone; may be given again",
     )
     parser.add_argument(
         "--part",

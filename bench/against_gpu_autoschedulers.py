@@ -8,6 +8,7 @@ and the bound of ``roofline``, by which none does.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import statistics
 import time
@@ -26,6 +27,7 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
+from spaces.cost.model import CostModel
 from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.roofline import Roofline
 from spaces.enumerate.board import Limits
@@ -45,7 +47,18 @@ JUDGING = 180.0
 """Seconds in which a schedule must be verified, priced and compiled."""
 
 COMPARED = ("cost", "bound")
-"""The numbers of a schedule that are compared; less is better."""
+"""The numbers of a schedule that are compared; less is better. One without a cost has kernels that
+the model discards, such as those with partly filled warps.
+"""
+
+CONDITIONS = f"""\
+Schedules for {GPU}, found and judged on this CPU; no kernel ran. Halide's are read as schedules of
+this library, so one verifier judges all and one compiler makes the kernels. Columns *cost* say how
+many times our cost by the model `occupancy` theirs is, by which our search goes; columns *bound*
+compare the shortest time by `roofline`, by which none does. Above 1 ours is better. A schedule that
+is illegal breaks the rules in its column; one without a cost has partly filled warps. Columns
+*spills* have the bytes of registers that all kernels spill, of a thread each."""
+"""The conditions of the comparison, printed above its table."""
 
 
 def measure(
@@ -82,6 +95,35 @@ def over_ours(found: Found, name: str, number: str) -> float | None:
     """How many times ours a number of an autoscheduler is; None if one of both is not legal."""
     numbers = [found.get(one, {}).get(number) for one in (name, OURS)]
     return numbers[0] / numbers[1] if all(numbers) else None
+
+
+def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """The heads and the rows of README's table."""
+    names = (OURS, *GPU_AUTOSCHEDULERS)
+    columns = [(name, number) for number in COMPARED for name in GPU_AUTOSCHEDULERS]
+    heads = (
+        "app",
+        *(f"{'our search' if name == OURS else name}, s" for name in names),
+        *(f"{number}: {name} / ours" for name, number in columns),
+        *(f"spills: {name}" for name in names),
+    )
+    rows: list[tuple[object, ...]] = []
+    for app, found in results["apps"].items():
+        seconds = (found[name].get("search_s", found[name].get("failed")) for name in names)
+        ratios = (_ratio(found, name, number) for name, number in columns)
+        spills = (found[name].get("spilled", "") for name in names)
+        rows.append((app, *seconds, *ratios, *spills))
+    means = results["geometric_means"]
+    averages = (means.get(f"{name}, {number}") for name, number in columns)
+    shown = (one and f"{one['over ours']:.2f} of {one['apps']}" for one in averages)
+    rows.append(("geometric mean", *("" for _ in names), *shown, *("" for _ in names)))
+    return heads, rows
+
+
+def _ratio(found: Found, name: str, number: str) -> str:
+    """A number over ours, or the rules that the schedule breaks."""
+    ratio = over_ours(found, name, number)
+    return ", ".join(found[name].get("breaks", ())) if ratio is None else f"{ratio:.2f}"
 
 
 def _measured(app: str) -> Iterator[tuple[str, Found]]:
@@ -130,11 +172,13 @@ def _judged(app: str, text: str) -> Found:
     if not isinstance(verdict, CheckedSchedule):
         return {"breaks": sorted({violation.rule for violation in verdict.violations})}
     batch = Batch.of(pipeline, schedule)
-    cost, bound = (
-        float(model.cost(batch))
-        for model in (OccupancyModel.of(device(GPU)), Roofline.of(device(GPU)))
-    )
-    return {"cost": cost, "bound": bound, **_kernels(verdict)}
+    models: dict[str, CostModel] = {
+        "cost": OccupancyModel.of(device(GPU)),
+        "bound": Roofline.of(device(GPU)),
+    }
+    costs = {name: float(model.cost(batch)) for name, model in models.items()}
+    finite = {name: cost for name, cost in costs.items() if cost < math.inf}
+    return {**finite, **_kernels(verdict)}
 
 
 def _kernels(verdict: CheckedSchedule) -> Found:

@@ -9,6 +9,7 @@ from typing import Any
 
 from apps.files import write_text
 from backend.halide.autoschedule import AUTOSCHEDULERS
+from bench import against_gpu_autoschedulers
 from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.formal import DEVICES
 from bench.spaces.table import HEADS, rows
@@ -32,8 +33,9 @@ def renew_readme(readme: Path) -> None:
 
 def tables() -> str:
     """All results as Markdown."""
-    parts = (_speed, _halide, _autoschedulers, _blas, _formal, _throughput, _spaces, _quality)
-    return "\n\n".join(part() for part in (*parts, _machine, _trust))
+    searches = (_autoschedulers, _gpu_autoschedulers, _spaces, _quality)
+    parts = (_speed, _halide, *searches, _blas, _formal, _throughput, _machine, _trust)
+    return "\n\n".join(part() for part in parts)
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -108,6 +110,11 @@ def _autoschedulers() -> str:
     searches = (f"{name}, s" for name in ("our search", *AUTOSCHEDULERS))
     heads = ("app", *searches, "ours, ms", *(f"{group} / ours" for group in groups))
     return f"{SEARCHED.format(tuning=_tuning(found['apps']))}\n\n{_table(heads, rows)}"
+
+
+def _gpu_autoschedulers() -> str:
+    table = against_gpu_autoschedulers.table(_load("against_gpu_autoschedulers")["results"])
+    return f"{against_gpu_autoschedulers.CONDITIONS}\n\n{_table(*table)}"
 
 
 def _tuning(apps: Collection[str]) -> str:
