@@ -29,6 +29,8 @@ TRANSACTION_BYTES = 128
 ASSUMED_REGISTERS = 64
 """The registers that a thread is assumed to take."""
 
+_REGISTER_BYTES = 4
+
 
 @frozen
 class OccupancyModel:
@@ -135,7 +137,8 @@ class OccupancyModel:
             # However many threads run, each must finish its own work.
             alone = operations / (threads * kernel.blocks) * self.latency * self.device.sm_count
             arithmetic = arithmetic + np.maximum(shared, alone)
-            memory = memory + self._loads(features, stage) + self._stores(features, stage)
+            loads = self._loads(features, stage, self._spilled(kernel))
+            memory = memory + loads + self._stores(features, stage)
             least_occupancy = np.minimum(least_occupancy, fraction)
             least_threads = np.minimum(least_threads, active)
         busy = np.maximum(least_occupancy * least_threads, 1e-9)
@@ -166,14 +169,24 @@ class OccupancyModel:
         whole_warps = (kernel.threads % device.warp_threads == 0) | is_small
         return fits & whole_warps & (occupancy >= self.threshold)
 
-    def _loads(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
+    def _spilled(self, kernel: KernelFeatures) -> SymbolicNumber:
+        """The share of the values of a thread for which it has no registers."""
+        room = _REGISTER_BYTES * self.registers_per_thread
+        return 1 - np.minimum(1, room / np.maximum(kernel.private_bytes, 1))
+
+    def _loads(
+        self, features: Features, stage: StageFeatures, spilled: SymbolicNumber = 0.0
+    ) -> SymbolicNumber:
+        """The cost of loads; ``spilled`` is the share of values of a thread that it has to load
+        from local memory, where those of the threads of a warp are neighbors.
+        """
         cost: SymbolicNumber = 0.0
         for access in stage.work.accesses:
             loads = stage.points * access.reads / copies_that_share(stage.own, access.moved_by)
             kinds = kinds_around_storage(features, access.buffer)
             if LoopKind.GPU_THREAD in kinds:
-                continue  # kept in registers
-            if LoopKind.GPU_BLOCK in kinds:
+                cost = cost + loads * spilled * self.global_load / self.device.warp_threads
+            elif LoopKind.GPU_BLOCK in kinds:
                 cost = cost + loads * self.shared_load
             else:
                 together = consecutive_loads(features, stage, access)

@@ -151,13 +151,15 @@ class Forms:
 
     def _parts_of(self, sum: Polynomial) -> int:
         """An upper limit on the parts of ``sum >= 0``: the product of the cases of each added
-        minimum and each subtracted maximum.
+        minimum and each subtracted maximum. Beyond :data:`_MOST_PARTS` any number that exceeds it.
         """
         count = 1
         for monomial, coefficient in sum.terms.items():
             for atom in monomial:
                 if isinstance(atom, Op) and (_is_extreme(atom) or atom.name == "div"):
                     count *= self._cases_of(atom, coefficient > 0)
+                    if count > _MOST_PARTS:  # in a long chain it would get too many digits
+                        return count
         return count
 
     def _cases_of(self, atom: Op, is_added: bool) -> int:

@@ -18,7 +18,7 @@ from spaces.constraints.examples import algorithms
 from spaces.constraints.legality.preconditions import size_preconditions
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
-from spaces.constraints.sizes.forms import Divisible, Forms
+from spaces.constraints.sizes.forms import AtLeastZero, Divisible, Forms
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -185,3 +185,14 @@ def test_a_schedule_whose_sizes_are_sums_of_extremes_asks_for_few_conditions() -
     assert found.tolist() == [33 + x + sum(range(12)) for x in range(10)]
     with pytest.raises(SizeError, match="table"):
         run({**given, "table": data[:-1]}, sizes={"out": (10,)})
+
+
+def test_parts_of_a_long_chain_are_not_counted_to_the_end() -> None:
+    """Each link has twice the cases of the one before, so their product gets ever more digits."""
+    chain: Expr = WIDTH
+    for _ in range(40):
+        chain = fn.max(chain / 2 * 2, LEFT) - fn.min(chain / 2 * 3, WIDE)
+    forms = Forms(PIPELINE)
+    (whole,) = forms.parts(compare("ge", chain, constant(0, Int32)))
+    assert isinstance(whole, AtLeastZero)
+    assert max(forms._counts.values()) < 1000
