@@ -15,7 +15,6 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.memo import Memo
-from spaces.model.nest.loopnest import Loop, loop_nest, walk_nest
 from spaces.model.nest.nest_memo import NO_SIZES, NestMemo
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
@@ -53,18 +52,16 @@ def features(
         pipeline=nest.pipeline,
         schedule=schedule,
         funcs=tuple(counter.func(nest.placements[f.name]) for f in nest.levels.functions),
-        kernels=_kernels(pipeline, schedule),
+        kernels=_kernels(nest, counter.totals),
         is_image=nest.pipeline.is_image,
     )
 
 
-def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ...]:
-    loops = [loop for f in schedule.funcs for order in f.stages for loop in order.loops]
-    if all(loop.kind is not LoopKind.GPU_BLOCK for loop in loops):
+def _kernels(nest: Bounds, totals: Totals) -> tuple[KernelFeatures, ...]:
+    paths = [(*one.path, *of.loops) for one in nest.placements.values() for of in one.stages]
+    around = tuple(dict.fromkeys(loop for path in paths for loop in path))
+    if all(loop.kind is not LoopKind.GPU_BLOCK for loop in around):
         return ()
-    nest = loop_nest(pipeline, schedule)
-    around = tuple(node.var for node in walk_nest(nest.body) if isinstance(node, Loop))
-    totals = Totals(nest.simplify)
     return tuple(
         KernelFeatures(
             func=kernel.func,
@@ -74,7 +71,7 @@ def _kernels(pipeline: Pipeline, schedule: Schedule) -> tuple[KernelFeatures, ..
             shared_bytes=largest(kernel.shared_bytes, around, nest.simplify),
             private_bytes=largest(kernel.private_bytes(*MemoryType), around, nest.simplify),
         )
-        for kernel in kernels(nest.bounds)
+        for kernel in kernels(nest)
     )
 
 
