@@ -96,7 +96,12 @@ def _has_patterns(space: ScheduleSpace) -> bool:
 
 
 def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:
-    """Whether a schedule takes the current one's place; ``draw`` is a random number below 1."""
+    """Whether a schedule takes the current one's place; ``draw`` is a random number below 1. What
+    counts is by how much it is worse, relative to the current cost, which may be negative.
+    """
     if cost <= current:
         return True
-    return heat > 0 and math.isfinite(cost) and draw < (cost / current) ** (-1 / heat)
+    if heat <= 0 or current == 0 or not math.isfinite(cost):
+        return False
+    worse = (cost - current) / abs(current)
+    return draw < (1 + worse) ** (-1 / heat)

@@ -62,6 +62,15 @@ def test_heat_takes_dearer_schedules_and_no_heat_does_not() -> None:
     assert not is_taken(1.0, math.inf, 0.3, 0.0)
 
 
+def test_costs_may_be_negative() -> None:
+    """Twice the cost and twice the loss are equally worse."""
+    assert is_taken(-1.0, -1.1, 0.0, 0.99)
+    assert is_taken(-1.0, 0.0, 0.3, 0.09)
+    assert not is_taken(-1.0, 0.0, 0.3, 0.11)
+    assert is_taken(-1.0, 1.0, 0.3, 0.02)
+    assert not is_taken(0.0, 1.0, 0.3, 0.0)
+
+
 def test_stagewise_searches_the_patterns_of_a_wider_space() -> None:
     space = ScheduleSpace(BLUR, CPU)
     assert space.options == Options.expert(CPU)
