@@ -16,6 +16,8 @@ _FREEZING = ("test_freezing.py",)
 _TOTALS = ("test_totals.py",)
 _PRICES = ("cost/test_reuse.py",)
 _ORDERS = ("test_storage_order.py",)
+_GPU_PATTERNS = ("test_gpu_patterns.py",)
+_ANNEALING = ("test_annealing.py",)
 _BOUNDS = ("test_lower_bound.py",)
 
 SEARCHING = (
@@ -202,5 +204,29 @@ SEARCHING = (
         "False",
         "A lower bound counts loads from an open Func that may get another order in memory.",
         _BOUNDS,
+    ),
+    Mutant(
+        "values-of-a-thread-share-nothing",
+        "OccupancyModel._loads",
+        "copies_that_share(stage.own, access.moved_by)",
+        "1",
+        "Eight values of a thread load eight times what they have in common.",
+        _GPU_PATTERNS,
+    ),
+    Mutant(
+        "blocks-unroll",
+        "menus:fits",
+        "LoopKind.GPU_THREAD in kinds",
+        "True",
+        "All values that a block needs are written out.",
+        _GPU_PATTERNS,
+    ),
+    Mutant(
+        "negative-costs-are-ratios",
+        "annealing:is_taken",
+        "(cost - current) / abs(current)",
+        "cost / current - 1",
+        "Annealing takes what is worse than a negative cost for better.",
+        _ANNEALING,
     ),
 )
