@@ -70,6 +70,11 @@ class OccupancyModel:
             )
         return OccupancyModel(device)
 
+    @property
+    def adds_nests(self) -> bool:
+        """Always true: kernels run one after the other, and global memory keeps what they share."""
+        return True
+
     def cost(self, batch: Batch) -> NDArray[np.float64]:
         return batch.full(self.price(batch.features))
 

@@ -104,4 +104,4 @@ def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:
     if heat <= 0 or current == 0 or not math.isfinite(cost):
         return False
     worse = (cost - current) / abs(current)
-    return draw < (1 + worse) ** (-1 / heat)
+    return bool(draw < (1 + worse) ** (-1 / heat))

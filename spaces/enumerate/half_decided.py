@@ -34,7 +34,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.derivations import Derivation
-from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 
@@ -344,12 +344,12 @@ class StageDecisions:
 
     def _is_doubtful(self, way: OpenWay) -> bool:
         """Whether a way needs a verdict before the search goes on with it. Complete schedules get
-        one in any case; most that are illegal unroll loops whose extents are not constant.
+        one in any case; most that are illegal unroll loops whose extents are not constant, or run
+        them on threads. Loops inside a split have the extent of its factor.
         """
         if way.changed is None or self.space.where:
             return True
-        stages = way.entry.stages
-        return any(one.kind is LoopKind.UNROLLED for stage in stages for one in stage.loops)
+        return any(map(_has_open_extents, way.entry.stages))
 
     def legal(self, part: Pipeline, way: PricedWay) -> PricedWay:
         """The way with an infinite cost for each choice that is illegal, or that the restrictions
@@ -365,6 +365,15 @@ class StageDecisions:
             _drop_unwanted(restricted, structure, costs)
         self.board.legal += bool(np.isfinite(costs).any())
         return evolve(way, costs=costs, is_legal=True)
+
+
+def _has_open_extents(order: DomainOrder) -> bool:
+    """Whether an unrolled loop or a thread loop may have an extent that is no constant."""
+    inside = {record.inner for record in order.splits if isinstance(record, Split)}
+    return any(
+        loop.kind in (LoopKind.UNROLLED, LoopKind.GPU_THREAD) and loop.name not in inside
+        for loop in order.loops
+    )
 
 
 def of_whole_schedules(model: CostModel) -> CostModel | None:
