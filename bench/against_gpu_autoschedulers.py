@@ -56,8 +56,9 @@ Schedules for {GPU}, found and judged on this CPU; no kernel ran. Halide's are r
 this library, so one verifier judges all and one compiler makes the kernels. Columns *cost* say how
 many times our cost by the model `occupancy` theirs is, by which our search goes; columns *bound*
 compare the shortest time by `roofline`, by which none does. Above 1 ours is better. A schedule that
-is illegal breaks the rules in its column; one without a cost has partly filled warps. Columns
-*spills* have the bytes of registers that all kernels spill, of a thread each."""
+is illegal breaks the rules in its column; one without a cost has partly filled warps. A search
+fails after a minute and a half. Columns *spills* have the bytes of registers that all kernels
+spill, of a thread each."""
 """The conditions of the comparison, printed above its table."""
 
 
@@ -109,7 +110,7 @@ def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[objec
     )
     rows: list[tuple[object, ...]] = []
     for app, found in results["apps"].items():
-        seconds = (found[name].get("search_s", found[name].get("failed")) for name in names)
+        seconds = (found[name].get("search_s", "failed") for name in names)
         ratios = (_ratio(found, name, number) for name, number in columns)
         spills = (found[name].get("spilled", "") for name in names)
         rows.append((app, *seconds, *ratios, *spills))

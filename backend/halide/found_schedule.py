@@ -32,7 +32,8 @@ def found_schedule(
     """The schedule that an autoscheduler of Halide has found for a pipeline.
 
     Serial loops between two thread loops, which Halide runs as if they were outside of both, are
-    outside here. Orders of an output in memory are left out: Halide takes the array as it is.
+    outside here. Orders of an output in memory are left out: Halide takes the array as it is. So
+    are copies of images, which are Funcs there.
 
     Args:
         source: its own text, ``AutoSchedulerResults.schedule_source`` in Halide's package.
@@ -44,7 +45,12 @@ def found_schedule(
     """
     others = {name.replace("$", "_"): func for func, name in spelled.items()}
     names = _names(pipeline) | others
-    statements = (_named(statement, names) for statement in _statements(source))
+    copies = {f"{identifier(image.name)}_im" for image in pipeline.images}
+    statements = (
+        _named(statement, names)
+        for statement in _statements(source)
+        if statement.partition(".")[0] not in copies
+    )
     schedule = parse_schedule("\n".join(statements), pipeline)
     entries = []
     for entry in schedule.funcs:

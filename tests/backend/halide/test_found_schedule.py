@@ -128,5 +128,12 @@ def test_partial_results_get_their_name() -> None:
     assert _same(li, ours, pipe)
 
 
+def test_copies_of_images_are_left_out() -> None:
+    copied = (
+        "input_im.compute_root()\n    .split(_0,v1,v2,64,ShiftInwards)\n;\nblur_y.parallel(y)\n;"
+    )
+    assert _same(copied, "blur_y.parallel(y)", blur())
+
+
 def test_an_output_lies_as_its_array_does() -> None:
     assert _same("blur_y.reorder_storage(y, x).parallel(y);", "blur_y.parallel(y)", blur())
