@@ -13,7 +13,7 @@ pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
 from backend.halide.autoschedule import autoscheduled
 from backend.halide.errors import DirectiveError
-from bench import report
+from bench import against_gpu_autoschedulers, report
 from bench.against_autoschedulers import Contender, _compared, _means, best_of
 from tests.enumerate.pipelines import blur
 
@@ -81,3 +81,29 @@ def test_the_table_says_how_long_apps_were_tuned(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(report, "_load", lambda name: {"results": {"apps": known}})
     assert report._tuning(["a", "b", "c"]) == "140 to 600 seconds an app"
     assert report._tuning(["c"]) == "no time"
+
+
+def test_gpu_schedules_are_compared_where_both_are_legal() -> None:
+    apps = {
+        "a": {
+            "ours": {"search_s": 1.0, "cost": 2.0, "bound": 1.0, "spilled": 0},
+            "Anderson2021": {"search_s": 9.0, "breaks": ["gpu.threads-per-block"]},
+            "Li2018": {"search_s": 0.1, "cost": 8.0, "bound": 1.0, "spilled": 4},
+        },
+        "b": {
+            "ours": {"search_s": 1.0, "cost": 2.0, "bound": 1.0, "spilled": 0},
+            "Anderson2021": {"failed": "out of time"},
+            "Li2018": {"search_s": 0.1, "cost": 4.0, "bound": 4.0, "spilled": 0},
+        },
+    }
+    means = against_gpu_autoschedulers.means(apps)
+    assert means == {
+        "Li2018, cost": {"apps": 2, "over ours": 2.828},
+        "Li2018, bound": {"apps": 2, "over ours": 2.0},
+    }
+    heads, rows = against_gpu_autoschedulers.table({"apps": apps, "geometric_means": means})
+    first, second, last = (dict(zip(heads, row, strict=True)) for row in rows)
+    assert first["cost: Anderson2021 / ours"] == "gpu.threads-per-block"
+    assert (first["cost: Li2018 / ours"], first["bound: Li2018 / ours"]) == ("4.00", "1.00")
+    assert (second["Anderson2021, s"], second["cost: Anderson2021 / ours"]) == ("failed", "")
+    assert last["bound: Li2018 / ours"] == "2.00 of 2"
