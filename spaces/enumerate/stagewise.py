@@ -26,6 +26,7 @@ from spaces.enumerate.half_decided import (
     StageDecisions,
     of_whole_schedules,
 )
+from spaces.enumerate.inlining import inlined_after_all
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.menus import adds_up
 from spaces.enumerate.polishing import polished
@@ -51,7 +52,8 @@ _ALL = 1 << 30
 class Stagewise:
     """Stage-by-stage search of the whole patterns of a space (``ScheduleSpace.of_patterns``): for
     ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. If the
-    space has ``clone_in``, it then tries clones of Funcs that the best schedule has at root.
+    space has ``clone_in``, it then tries clones of Funcs that the best schedule has at root; and
+    in a small pipeline it inlines Funcs that this schedule stores, where this is cheaper.
 
     It skips what [S19] section 3 shows to be dominated: stores between the compute level and the
     outermost one, and compute levels inside vectors. Of the half-decided schedules it keeps the
@@ -129,6 +131,8 @@ class Stagewise:
                     return False
                 if cloned[:1] and cloned[0].cost < legal[0].cost:
                     yield from self._polished(task, cloned)
+            if len(space.pipeline.functions) <= FEW:
+                yield from inlined_after_all(space, model, board)
         except OutOfTime:
             return False
         yield board.scored

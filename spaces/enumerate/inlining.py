@@ -1,0 +1,60 @@
+"""Funcs of a found schedule that are inlined after all.
+
+A search decides a Func before its producers: it stores a Func that would read a producer at root
+again and again. Once the producer is computed elsewhere, or has clones, to compute the Func anew
+may be cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.board import Board
+from spaces.enumerate.events import Event, Found
+from spaces.enumerate.ladder import priced
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.schedule import Schedule
+
+_WORTH = 0.99
+"""The cost of a schedule with another Func inlined, relative to the one without, is at most this:
+models are not exact enough to tell smaller differences.
+"""
+
+
+def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    """Offers the best schedule of a board with one Func after the other inlined, consumers first,
+    where this is cheaper.
+
+    Raises:
+        OutOfTime: the search is at its end.
+    """
+    if not board.best or "inline" not in space.options.placements:
+        return
+    found = board.best[0]
+    pipeline = derived(space.pipeline, found.schedule)
+    for function in reversed(pipeline.functions):
+        name = function.name
+        if name in space.kept_names or not _may_be_inlined(pipeline, found.schedule, name):
+            continue
+        with board.deadline.kept():
+            schedule = _with_inlined(pipeline, found.schedule, name)
+            cost = priced(space, model, board, schedule)
+            if cost <= _WORTH * found.cost and space.verdict(schedule):
+                found = Found(cost, schedule)
+                yield from board.offer(found)
+
+
+def _may_be_inlined(pipeline: Pipeline, schedule: Schedule, name: str) -> bool:
+    """Whether a stored Func is pure, no output, and has no loop in which another Func is."""
+    is_used = any(name in (one.compute.func, one.store.func) for one in schedule.funcs)
+    is_stored = not schedule.of(name).compute.is_inline
+    is_pure = pipeline.function(name).is_pure and name not in pipeline.outputs
+    return is_stored and is_pure and not is_used
+
+
+def _with_inlined(pipeline: Pipeline, schedule: Schedule, name: str) -> Schedule:
+    plain = Schedule.default(pipeline).of(name)
+    return schedule.with_funcs(tuple(plain if f.name == name else f for f in schedule.funcs))

@@ -1,0 +1,79 @@
+"""Funcs that a search inlines in the schedule that it has found."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+import spaces
+from apps.catalog import APPS
+from spaces import Limits, Options, ScheduleSpace
+from spaces.cost.batch import Batch
+from spaces.cost.reuse import Reuse
+from spaces.enumerate.board import Board
+from spaces.enumerate.events import Found
+from spaces.enumerate.inlining import inlined_after_all
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur
+
+MODEL = Reuse(FOUR_CORES)
+MEDIUM = Options.medium(FOUR_CORES)
+
+
+def chain() -> spaces.Pipeline:
+    """A value for each pixel, and another one from it."""
+    x, y = spaces.Var("x"), spaces.Var("y")
+    image = spaces.ImageParam(spaces.UInt16, 2, "image")
+    first, second, out = spaces.Func("first"), spaces.Func("second"), spaces.Func("out")
+    first[x, y] = image[x, y] * 2
+    second[x, y] = first[x, y] + 1
+    out[x, y] = second[x, y] * 3
+    return spaces.pipeline(out, estimates={out: [1024, 1024], image: [1024, 1024]})
+
+
+def after_all(space: ScheduleSpace, text: str) -> Found:
+    """The best schedule of a board that has one alone, and then tries to inline."""
+    pipe = space.pipeline
+    schedule = spaces.parse_schedule(text, pipe)
+    board = Board(Limits())
+    list(board.offer(Found(float(MODEL.cost(Batch.of(pipe, schedule))), schedule)))
+    list(inlined_after_all(space, MODEL, board))
+    return board.best[0]
+
+
+def test_stored_funcs_are_inlined_where_this_is_cheaper() -> None:
+    space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
+    text = "out.vectorize(x, 16)\nsecond.compute_root()\nfirst.compute_root()"
+    found = after_all(space, text)
+    assert found.schedule == spaces.parse_schedule("out.vectorize(x, 16)", space.pipeline)
+    assert found.cost == float(MODEL.cost(Batch.of(space.pipeline, found.schedule)))
+
+
+def test_funcs_whose_loops_others_need_stay() -> None:
+    """``second`` has the loop in which ``first`` is; then ``first`` is inlined, consumers first."""
+    space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
+    found = after_all(space, "second.compute_root()\nfirst.compute_at(second, y)")
+    assert found.schedule == spaces.parse_schedule("second.compute_root()", space.pipeline)
+
+
+def test_what_is_read_again_stays_stored() -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES, MEDIUM)
+    text = "blur_y.vectorize(x, 16).parallel(y, 32)\nblur_x.compute_at(blur_y, y).vectorize(x, 16)"
+    assert after_all(space, text).schedule == spaces.parse_schedule(text, space.pipeline)
+
+
+def test_spaces_without_inlining_and_given_funcs_stay_as_they_are() -> None:
+    pipe, text = chain(), "second.compute_root()\nfirst.compute_root()"
+    schedule = spaces.parse_schedule(text, pipe)
+    without = evolve(MEDIUM, placements=("root", "at"))
+    assert after_all(ScheduleSpace(pipe, FOUR_CORES, without), text).schedule == schedule
+    given = schedule.with_funcs((schedule.of("second"),))
+    fixed = ScheduleSpace(pipe, FOUR_CORES, MEDIUM, fixed=given)
+    assert not after_all(fixed, text).schedule.of("second").compute.is_inline
+
+
+def test_hist_computes_gray_again_for_its_colors() -> None:
+    """Its gray values are counted from a clone, so nothing else reads those of the colors."""
+    space = ScheduleSpace(APPS["hist"].pipeline(), FOUR_CORES)
+    found = spaces.best(spaces.search(space, MODEL, "stagewise")).best[0].schedule
+    assert found.of("gray").compute.is_inline, str(found)
+    assert found.of("gray_clone_in_lines").compute.func == "lines"
