@@ -14,11 +14,13 @@ from typing import Any
 from backend.measuring.cpu_program import fast_cpu_program
 from backend.measuring.local import LocalMeasurer
 from bench.against_autoschedulers import chosen_apps
-from bench.contenders import inputs_of, pipeline_of, written
+from bench.contenders import inputs_of, pipeline_of
 from bench.machine import processor
 from spaces.constraints.devices.device import device
 from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.writing.text import format_schedule, parse_schedule
+from spaces.tuning.study import trusted
 from spaces.tuning.tune import tune
 
 TUNING = 600.0
@@ -58,7 +60,8 @@ def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]
     began = time.monotonic()
     options = Options.medium(target)
     with LocalMeasurer(
-        reference=written(app, "cpu"),  # the ladder's may be ten times slower than candidates
+        # Not the schedule by hand: that of hist rounds other values, so all others would be wrong.
+        reference=trusted(ScheduleSpace(pipeline, target, options)),
         inputs=inputs_of(app),
         make=fast_cpu_program,
     ) as measurer:
@@ -72,6 +75,7 @@ def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]
             measurer=measurer,
         )
     found = {
+        **known,
         "processor": processor(),
         "seconds": round(float(known.get("seconds", 0.0)) + time.monotonic() - began, 1),
         "trials": len(study.trials),
