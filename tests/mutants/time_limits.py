@@ -44,7 +44,7 @@ MUTANTS = (
     Mutant(
         "inlining-changes-no-operations",
         "_changes_readers",
-        "return may_inline or len(function.types) > 1",
+        "return may_inline or may_reorder or len(function.types) > 1",
         "return False",
         "A lower bound counts operations that a constant, inlined later, makes needless.",
         _BOUNDS,
