@@ -53,12 +53,12 @@ the model discards, such as those with partly filled warps.
 
 CONDITIONS = f"""\
 Schedules for {GPU}, found and judged on this CPU; no kernel ran. Halide's are read as schedules of
-this library, so one verifier judges all and one compiler makes the kernels. Columns *cost* say how
-many times our cost by the model `occupancy` theirs is, by which our search goes; columns *bound*
-compare the shortest time by `roofline`, by which none does. Above 1 ours is better. A schedule that
-is illegal breaks the rules in its column; one without a cost has partly filled warps. A search
-fails after a minute and a half. Columns *spills* have the bytes of registers that all kernels
-spill, of a thread each."""
+this library, so one verifier judges all and one compiler makes the kernels. Columns *cost* divide
+their cost by ours, both by `occupancy`, the model of our search. Columns *bound* do so for the
+shortest time by `roofline`, which no search uses. Above 1 ours is better. A schedule that is
+illegal breaks the rules in its column. One that is legal and has no cost has partly filled warps. A
+search fails after a minute and a half. Columns *spills* have the bytes of registers that a thread
+of each kernel spills, added over the kernels."""
 """The conditions of the comparison, printed above its table."""
 
 
@@ -93,7 +93,9 @@ def means(apps: Mapping[str, Found]) -> Found:
 
 
 def over_ours(found: Found, name: str, number: str) -> float | None:
-    """How many times ours a number of an autoscheduler is; None if one of both is not legal."""
+    """How many times ours a number of an autoscheduler is; None if one of both is not legal,
+    or has no cost.
+    """
     numbers = [found.get(one, {}).get(number) for one in (name, OURS)]
     return numbers[0] / numbers[1] if all(numbers) else None
 

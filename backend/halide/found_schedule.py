@@ -8,7 +8,7 @@ package writes names as C++ and Halide accept them. What remains is a schedule i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from attrs import evolve
@@ -45,18 +45,21 @@ def found_schedule(
     """
     others = {name.replace("$", "_"): func for func, name in spelled.items()}
     names = _names(pipeline) | others
-    copies = {f"{identifier(image.name)}_im" for image in pipeline.images}
-    statements = (
-        _named(statement, names)
-        for statement in _statements(source)
-        if statement.partition(".")[0] not in copies
-    )
+    images = "|".join(identifier(image.name) for image in pipeline.images)
+    copy = re.compile(rf"({images})_im([$_]\d+)?")
+    statements = []
+    for statement in _statements(source):
+        func = statement.partition(".")[0]
+        if func.replace("$", "_") in names or not copy.fullmatch(func):
+            statements.append(_named(statement, names))
     schedule = parse_schedule("\n".join(statements), pipeline)
+    levels = {level for entry in schedule.funcs for level in (entry.compute, entry.store)}
     entries = []
     for entry in schedule.funcs:
         is_output = entry.name in pipeline.outputs
         orders = () if is_output else entry.storage_orders
-        stages = tuple(map(_threads_together, entry.stages))
+        named = {level.loop for level in levels if level.func == entry.name}
+        stages = tuple(_threads_together(order, named) for order in entry.stages)
         entries.append(evolve(entry, stages=stages, storage_orders=orders))
     return schedule.with_funcs(entries)
 
@@ -92,8 +95,10 @@ def _names(pipeline: Pipeline) -> dict[str, str]:
     return {identifier(name): name for name in own}
 
 
-def _threads_together(order: DomainOrder) -> DomainOrder:
-    """An order with all loops between thread loops outside of them."""
+def _threads_together(order: DomainOrder, named: Collection[str]) -> DomainOrder:
+    """An order with the serial loops between its thread loops outside of them. The order itself if
+    there are other loops between them, or if a Func is computed or stored at one of these.
+    """
     places = [i for i, loop in enumerate(order.loops) if loop.kind is LoopKind.GPU_THREAD]
     if not places:
         return order
@@ -101,5 +106,7 @@ def _threads_together(order: DomainOrder) -> DomainOrder:
     between = order.loops[first:last]
     threads = tuple(loop for loop in between if loop.kind is LoopKind.GPU_THREAD)
     others = tuple(loop for loop in between if loop.kind is not LoopKind.GPU_THREAD)
+    if any(loop.kind is not LoopKind.SERIAL or loop.name in named for loop in others):
+        return order
     loops = (*order.loops[:first], *others, *threads, *order.loops[last:])
     return evolve(order, loops=loops)

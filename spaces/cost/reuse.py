@@ -40,6 +40,11 @@ from spaces.model.schedules.domain_order import LoopKind
 _WRITTEN_OUT = 8
 """A loop of up to this many iterations costs less to enter."""
 
+_LEAST_LANE = 2 / 3
+"""From this share of the price of a load on, lanes that are apart cost at least as much as the
+registers that hold them: two for three lanes of 64 bits, if a register has 128.
+"""
+
 _LARGEST_DIVISOR = 4
 """Beyond it so few lanes of ``x / divisor`` differ that compilers load them one by one."""
 
@@ -196,9 +201,11 @@ class Reuse:
         most iterations, so not less than for the stage that gives a loop its name. A Func moves its
         own lines (:meth:`Traffic.least`), and those of images that no other Func reads: stages that
         read the same lines in a loop may move them once. Other movement is not negative. Without a
-        limit if a price is negative.
+        limit if a price is negative, or if lanes are so cheap that it may be cheaper to load them
+        one by one: whether they are, the storage of other Funcs decides.
         """
-        if min(attrs.astuple(self.prices)) < 0:
+        prices = self.prices
+        if min(attrs.astuple(prices)) < 0 or prices.lane < _LEAST_LANE * prices.load:
             return -np.inf
         cycles: SymbolicNumber = 0.0
         for func in features.funcs:

@@ -97,7 +97,8 @@ def _has_patterns(space: ScheduleSpace) -> bool:
 
 def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:
     """Whether a schedule takes the current one's place; ``draw`` is a random number below 1. What
-    counts is by how much it is worse, relative to the current cost, which may be negative.
+    counts is how much worse it is, relative to the current cost, which may be negative. If that is
+    0, nothing worse is taken.
     """
     if cost <= current:
         return True

@@ -15,24 +15,23 @@ def blocks(shape: Shape) -> Pattern | None:
         return None
     build = PatternBuilder(shape)
     threads = _threads(build, used)
-    return build.done((*_grid(used), *threads, *rest(shape, used)))
+    return build.done((*_grid(build, used), *threads, *rest(shape, used)))
 
 
 def grid(shape: Shape) -> Pattern | None:
-    """A grid as in :func:`blocks`, with other blocks for all values of the other dimensions."""
+    """A grid as in :func:`blocks`, with blocks over the other dimensions, too."""
     used = _tiled(shape)
     others = _others(shape, used)
     if not used or not others:
         return None
     build = PatternBuilder(shape)
     threads = _threads(build, used)
-    across = (*used, build.fuse(others))
-    return build.done((*_grid(across), *threads, *rest(shape, (*used, *others))))
+    return build.done((*_grid(build, used, others), *threads, *rest(shape, (*used, *others))))
 
 
 def thread_blocks(shape: Shape) -> Pattern | None:
-    """A grid as in :func:`grid`, in which a thread computes a few values along the outer dimension,
-    which share what they read [A21 4.1].
+    """A grid as in :func:`grid`, in which a thread computes a few values along the outer dimension.
+    These values share what they read [A21 4.1].
     """
     used = _tiled(shape)
     if len(used) < 2:
@@ -41,8 +40,8 @@ def thread_blocks(shape: Shape) -> Pattern | None:
     values = OrderedLoop(build.split(used[1], f"{used[1]}b", "block"), LoopKind.UNROLLED)
     threads = _threads(build, used)
     others = _others(shape, used)
-    across = (*used, build.fuse(others)) if others else used
-    return build.done((*_grid(across), *threads, *rest(shape, (*used, *others)), values))
+    blocks_of_all = _grid(build, used, others)
+    return build.done((*blocks_of_all, *threads, *rest(shape, (*used, *others)), values))
 
 
 def threads(shape: Shape) -> Pattern | None:
@@ -56,6 +55,8 @@ def threads(shape: Shape) -> Pattern | None:
 
 def thread_registers(shape: Shape) -> Pattern | None:
     """All values that a thread needs, in its registers, inside the loops over terms."""
+    if not shape.free:
+        return None
     terms = (OrderedLoop(name) for name in reversed(shape.bound))
     values = (OrderedLoop(name, LoopKind.UNROLLED) for name in reversed(shape.free))
     return PatternBuilder(shape).done((*terms, *values))
@@ -70,7 +71,11 @@ def _others(shape: Shape, used: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in shape.free if name not in used)
 
 
-def _grid(across: tuple[str, ...]) -> list[OrderedLoop]:
+def _grid(
+    build: PatternBuilder, used: tuple[str, ...], others: tuple[str, ...] = ()
+) -> list[OrderedLoop]:
+    """The blocks, one dimension for all others together."""
+    across = (*used, build.fuse(others)) if others else used
     return [OrderedLoop(name, LoopKind.GPU_BLOCK) for name in reversed(across)]
 
 

@@ -345,7 +345,7 @@ class StageDecisions:
     def _is_doubtful(self, way: OpenWay) -> bool:
         """Whether a way needs a verdict before the search goes on with it. Complete schedules get
         one in any case; most that are illegal unroll loops whose extents are not constant, or run
-        them on threads. Loops inside a split have the extent of its factor.
+        them on threads.
         """
         if way.changed is None or self.space.where:
             return True
@@ -369,9 +369,16 @@ class StageDecisions:
 
 def _has_open_extents(order: DomainOrder) -> bool:
     """Whether an unrolled loop or a thread loop may have an extent that is no constant."""
-    inside = {record.inner for record in order.splits if isinstance(record, Split)}
+    constant: set[str] = set()
+    for record in order.splits:
+        were_constant = constant.issuperset(record.taken)
+        constant -= {*record.taken, *record.made}
+        if were_constant:
+            constant |= {*record.made}
+        elif isinstance(record, Split):
+            constant.add(record.inner)
     return any(
-        loop.kind in (LoopKind.UNROLLED, LoopKind.GPU_THREAD) and loop.name not in inside
+        loop.kind in (LoopKind.UNROLLED, LoopKind.GPU_THREAD) and loop.name not in constant
         for loop in order.loops
     )
 

@@ -18,9 +18,9 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
-_WORTH = 0.99
-"""The cost of a schedule with another Func inlined, relative to the one without, is at most this:
-models are not exact enough to tell smaller differences.
+_LEAST_GAIN = 0.01
+"""By which share of its cost a schedule must become cheaper: models are not exact enough to tell
+smaller differences.
 """
 
 
@@ -34,6 +34,8 @@ def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> I
     if not board.best or "inline" not in space.options.placements:
         return
     found = board.best[0]
+    if any(entry.companions for entry in found.schedule.funcs):  # loops of others need its loops
+        return
     pipeline = derived(space.pipeline, found.schedule)
     for function in reversed(pipeline.functions):
         name = function.name
@@ -42,7 +44,8 @@ def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> I
         with board.deadline.kept():
             schedule = _with_inlined(pipeline, found.schedule, name)
             cost = priced(space, model, board, schedule)
-            if cost <= _WORTH * found.cost and space.verdict(schedule):
+            is_cheaper = found.cost - cost >= _LEAST_GAIN * abs(found.cost) and cost < found.cost
+            if is_cheaper and space.verdict(schedule):
                 found = Found(cost, schedule)
                 yield from board.offer(found)
 

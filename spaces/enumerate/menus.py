@@ -346,8 +346,8 @@ def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
 
 
 def fits(orders: Orders, kinds: Collection[LoopKind]) -> bool:
-    """Whether thread loops would be inside a block and outside other thread loops; and, in a
-    kernel, unrolled loops in a thread, whose values they make.
+    """Whether thread loops would be inside a block and outside other thread loops. In a kernel,
+    unrolled loops must be inside a thread loop.
 
     Args:
         orders: domain orders of a Func.

@@ -1,7 +1,4 @@
-"""Patterns of domain orders by name: the loops that people write, with tile sizes as parameters.
-
-A pattern turns the dimensions of a stage into splits and loops.
-"""
+"""Patterns of domain orders by name: the loops that people write, with tile sizes as parameters."""
 
 from __future__ import annotations
 

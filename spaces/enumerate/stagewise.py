@@ -52,8 +52,9 @@ _ALL = 1 << 30
 class Stagewise:
     """Stage-by-stage search of the whole patterns of a space (``ScheduleSpace.of_patterns``): for
     ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. If the
-    space has ``clone_in``, it then tries clones of Funcs that the best schedule has at root; and
-    in a small pipeline it inlines Funcs that this schedule stores, where this is cheaper.
+    space has ``clone_in``, it then tries clones of Funcs that the best schedule has at root. In a
+    pipeline of at most :data:`FEW` Funcs it inlines those that this schedule stores, where this is
+    cheaper.
 
     It skips what [S19] section 3 shows to be dominated: stores between the compute level and the
     outermost one, and compute levels inside vectors. Of the half-decided schedules it keeps the

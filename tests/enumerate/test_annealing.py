@@ -63,7 +63,9 @@ def test_heat_takes_dearer_schedules_and_no_heat_does_not() -> None:
 
 
 def test_costs_may_be_negative() -> None:
-    """Twice the cost and twice the loss are equally worse."""
+    """What is worse by the size of the current cost is equally worse, whatever its sign."""
+    for draw in (0.05, 0.09, 0.11, 0.5):
+        assert is_taken(1.0, 2.0, 0.3, draw) == is_taken(-1.0, 0.0, 0.3, draw)
     assert is_taken(-1.0, -1.1, 0.0, 0.99)
     assert is_taken(-1.0, 0.0, 0.3, 0.09)
     assert not is_taken(-1.0, 0.0, 0.3, 0.11)

@@ -98,8 +98,12 @@ def test_sums_are_searched_in_the_registers_of_threads() -> None:
     kinds = [loop.kind for loop in conv.stages[1].loops]
     assert kinds == [LoopKind.SERIAL] * 3 + [LoopKind.UNROLLED] * 3, text
     assert [loop.kind for loop in out.loops].count(LoopKind.GPU_BLOCK) == 3, text
-    if shutil.which("g++") is None:
-        return
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="the emulator needs g++")
+def test_sums_in_the_registers_of_threads_are_right() -> None:
+    pipe = small_convolution()
+    found = spaces.best(spaces.search(ScheduleSpace(pipe, SM80).of_patterns)).best[0].schedule
     rng = np.random.default_rng(0)
     inputs = {
         "image": rng.integers(-99, 99, (130, 18, 8), dtype=np.int32),
@@ -118,10 +122,10 @@ def test_values_of_a_thread_share_what_they_read() -> None:
     weights, out = spaces.ImageParam(spaces.Float32, 1, "weights"), spaces.Func("out")
     out[x, y] = weights[x] * 2.0
     pipe = spaces.pipeline(out, estimates={out: [1024, 1024], weights: [1024]})
-    model = OccupancyModel(SM80, latency=0.0, launch=0.0, block=0.0)
+    model = OccupancyModel(SM80)
 
     def moved(text: str) -> float:
-        """The share of loads in the cost."""
+        """The cost of loads."""
         batch = Batch.of(pipe, spaces.parse_schedule(text, pipe))
         (stage,) = batch.features.stages
         return float(model._loads(batch.features, stage))
@@ -129,3 +133,24 @@ def test_values_of_a_thread_share_what_they_read() -> None:
     tiles = "out.split(y, y, yb, 8).gpu_tile(x, y, xt, yt, 32, 8)"
     apart, together = moved(tiles), moved(f"{tiles}.reorder(yb, xt, yt).unroll(yb)")
     assert apart == 8 * together
+
+
+def test_values_for_which_a_thread_has_no_registers_are_loaded() -> None:
+    """A column of 64 values of 4 bytes fits 64 registers, one of 128 values does not."""
+    x, y = spaces.Var("x"), spaces.Var("y")
+    column, out = spaces.Func("column"), spaces.Func("out")
+    column[x, y] = x + y
+    out[x, y] = column[x, y]
+    pipe = spaces.pipeline(out, estimates={out: [1024, 1024]})
+    model = OccupancyModel(SM80, registers_per_thread=64)
+
+    def spilled(values: int) -> float:
+        """The share of the values of a column that are loaded again."""
+        text = (
+            f"out.split(y, y, yb, {values}).gpu_tile(x, y, xt, yt, 32, 1).reorder(yb, xt, yt)\n"
+            "column.compute_at(out, xt)"
+        )
+        (kernel,) = Batch.of(pipe, spaces.parse_schedule(text, pipe)).features.kernels
+        return float(model._spilled(kernel))
+
+    assert [spilled(values) for values in (32, 64, 128)] == [0.0, 0.0, 0.5]

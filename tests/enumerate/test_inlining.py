@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from attrs import evolve
 
 import spaces
@@ -30,13 +32,13 @@ def chain() -> spaces.Pipeline:
     return spaces.pipeline(out, estimates={out: [1024, 1024], image: [1024, 1024]})
 
 
-def after_all(space: ScheduleSpace, text: str) -> Found:
+def after_all(space: ScheduleSpace, text: str, model: spaces.CostModel = MODEL) -> Found:
     """The best schedule of a board that has one alone, and then tries to inline."""
     pipe = space.pipeline
     schedule = spaces.parse_schedule(text, pipe)
     board = Board(Limits())
-    list(board.offer(Found(float(MODEL.cost(Batch.of(pipe, schedule))), schedule)))
-    list(inlined_after_all(space, MODEL, board))
+    list(board.offer(Found(float(model.cost(Batch.of(pipe, schedule)).flat[0]), schedule)))
+    list(inlined_after_all(space, model, board))
     return board.best[0]
 
 
@@ -77,3 +79,18 @@ def test_hist_computes_gray_again_for_its_colors() -> None:
     found = spaces.best(spaces.search(space, MODEL, "stagewise")).best[0].schedule
     assert found.of("gray").compute.is_inline, str(found)
     assert found.of("gray_clone_in_lines").compute.func == "lines"
+
+
+@pytest.mark.parametrize(
+    ("stored", "inlined", "is_inlined"),
+    [(100.0, 98.0, True), (100.0, 99.5, False), (-10.0, -9.95, False), (-10.0, -11.0, True)],
+)
+def test_what_counts_is_the_gain(stored: float, inlined: float, is_inlined: bool) -> None:
+    def cost(batch: Batch) -> np.ndarray:
+        is_stored = any(func.name == "second" for func in batch.features.funcs)
+        return batch.full(stored if is_stored else inlined)
+
+    space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
+    model = spaces.cost_model(cost, FOUR_CORES)
+    found = after_all(space, "second.compute_root()", model).schedule
+    assert found.of("second").compute.is_inline == is_inlined

@@ -6,7 +6,7 @@ says what a Func costs at least says so for all of them, and the sum is a lower 
 - Operations and reads of a stage do not count if it reads an open Func that may be inlined: what
   is inlined may be a constant, or a value that the stage computes anyway. Nor do they count if it
   reads an open Tuple: its components are one element later, and images of their own before. Nor
-  if it reads an open Func whose dimensions may get another order in memory.
+  do they count if it reads an open Func whose dimensions may get another order in memory.
 - A number that is open counts with its cheapest choice, for each Func alone. A Func that depends on
   too many choices counts when some of them have a number.
 

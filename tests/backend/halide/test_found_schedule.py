@@ -128,6 +128,28 @@ def test_partial_results_get_their_name() -> None:
     assert _same(li, ours, pipe)
 
 
+@pytest.mark.parametrize("level", ["xo", "y"])
+def test_loops_at_which_a_func_is_computed_stay_where_they_are(level: str) -> None:
+    text = """
+        blur_y.split(x, x, xi, 32).reorder(xi, y, x).gpu_blocks(x)
+            .split(xi, xo, xi, 16).gpu_threads(xi).split(y, y, yi, 8).gpu_threads(yi);
+        blur_x.compute_at(blur_y, LEVEL);
+    """
+    found = found_schedule(text.replace("LEVEL", level), blur())
+    names = [loop.name for loop in found.of("blur_y").stages[0].loops]
+    stays = names.index("xo") > names.index("yi")
+    assert stays == (level == "xo")
+
+
+def test_a_func_that_is_called_like_the_copy_of_an_image_is_no_copy() -> None:
+    image, same = ImageParam(Float32, 1, "image"), Func("image_im")
+    x = Var("x")
+    same[x] = image[x] * 2.0
+    pipe = pipeline(same, estimates={same: [64], image: [64]})
+    assert _same("image_im.parallel(x);", "image_im.parallel(x)", pipe)
+    assert _same("image_im$1.compute_root();\nimage_im.parallel(x);", "image_im.parallel(x)", pipe)
+
+
 def test_copies_of_images_are_left_out() -> None:
     copied = (
         "input_im.compute_root()\n    .split(_0,v1,v2,64,ShiftInwards)\n;\nblur_y.parallel(y)\n;"

@@ -177,6 +177,23 @@ def test_models_without_a_bound() -> None:
     assert partial.bound(Weighted()) == 0
 
 
+def test_loads_have_no_bound_where_lanes_are_cheap() -> None:
+    """Rows of a window that wraps are loaded lane by lane, which other Funcs decide."""
+    x, y = spaces.Var("x"), spaces.Var("y")
+    f, out = spaces.Func("f"), spaces.Func("out")
+    f[x, y] = x + y
+    f[x, 0] += 1
+    out[x, y] = f[x, y] + f[x + 1, y]
+    pipeline = spaces.pipeline(out, estimates={out: [64, 8]})
+    made = spaces.parse_schedule("out.vectorize(x, 8)\nf.store_root().compute_at(out, x)", pipeline)
+    space = ScheduleSpace(pipeline, FOUR_CORES, Options.everything(FOUR_CORES))
+    *_, last = space.way_to(made)
+    cheap = Reuse(FOUR_CORES, free(load=1.0))
+    assert last.bound(cheap) == -math.inf
+    usual = Reuse(FOUR_CORES)
+    assert 0 < last.bound(usual) <= cost_of(usual, space, last)
+
+
 def test_rows_of_small_parts_may_join_in_larger_ones() -> None:
     """Rows that are rounded up are touched whole, those that are required are not."""
     x, y = spaces.Var("x"), spaces.Var("y")
