@@ -1,9 +1,8 @@
-"""Our search for a GPU against Halide's autoschedulers for GPUs: how long each searches, whether
-its first schedule is legal, and how good its kernels are by what can be said without a GPU.
+"""Our search for a GPU against Halide's autoschedulers for GPUs. No kernel runs.
 
-Halide's schedules are read as schedules of this library, so one verifier judges all, one compiler
-makes the kernels, and the same models say what they cost: ``occupancy``, by which our search goes,
-and the bound of ``roofline``, by which none does.
+Each contender searches, and its first schedule counts. We read Halide's schedules as schedules of
+this library. So one verifier judges all of them, one compiler makes their kernels, and two models
+price them: ``occupancy``, the model of our search, and ``roofline``, which no search uses.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ of each kernel spills, added over the kernels."""
 def measure(
     chosen: Collection[str] = (), earlier: Mapping[str, Found] | None = None
 ) -> dict[str, Any]:
-    """For each app what each contender finds. Apps outside ``chosen`` keep their ``earlier``
+    """What each contender finds, for each app. Apps outside ``chosen`` keep their ``earlier``
     results.
     """
     apps: dict[str, Found] = {}

@@ -33,21 +33,23 @@ def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> I
     """
     if not board.best or "inline" not in space.options.placements:
         return
-    found = board.best[0]
-    if any(entry.companions for entry in found.schedule.funcs):  # loops of others need its loops
+    schedule = board.best[0].schedule
+    if any(entry.companions for entry in schedule.funcs):  # loops of others need its loops
         return
-    pipeline = derived(space.pipeline, found.schedule)
+    pipeline = derived(space.pipeline, schedule)
+    with board.deadline.kept():  # the cost of a choice of a structure may be another one
+        least = priced(space, model, board, schedule)
     for function in reversed(pipeline.functions):
         name = function.name
-        if name in space.kept_names or not _may_be_inlined(pipeline, found.schedule, name):
+        if name in space.kept_names or not _may_be_inlined(pipeline, schedule, name):
             continue
         with board.deadline.kept():
-            schedule = _with_inlined(pipeline, found.schedule, name)
-            cost = priced(space, model, board, schedule)
-            is_cheaper = found.cost - cost >= _LEAST_GAIN * abs(found.cost) and cost < found.cost
-            if is_cheaper and space.verdict(schedule):
-                found = Found(cost, schedule)
-                yield from board.offer(found)
+            inlined = _with_inlined(pipeline, schedule, name)
+            cost = priced(space, model, board, inlined)
+            is_cheaper = least - cost >= _LEAST_GAIN * abs(least) and cost < least
+            if is_cheaper and space.verdict(inlined):
+                schedule, least = inlined, cost
+                yield from board.offer(Found(cost, schedule))
 
 
 def _may_be_inlined(pipeline: Pipeline, schedule: Schedule, name: str) -> bool:
