@@ -10,7 +10,7 @@ import pytest
 
 from spaces.cost.counting import features
 from spaces.cost.features import Features
-from spaces.cost.reuse import input_loads
+from spaces.cost.input_loads import input_loads
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
