@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import attrs
 import numpy as np
 import pytest
 
@@ -114,6 +115,25 @@ def test_sums_in_the_registers_of_threads_are_right() -> None:
     assert verdict
     ran = compile_gpu(verdict).run(inputs, sizes=sizes)["out"]
     assert (ran == evaluate(pipe, inputs, sizes=sizes)["out"]).all()
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="the emulator needs g++")
+@pytest.mark.parametrize("name", ["blocks", "grid", "thread_blocks"])
+def test_kernels_of_a_pattern_compute_all_values(name: str) -> None:
+    """Of sizes that no tile divides, with a stage beside it that is read at two places."""
+    x, y, c = spaces.Var("x"), spaces.Var("y"), spaces.Var("c")
+    image = spaces.ImageParam(spaces.Int32, 3, "image")
+    twice, out = spaces.Func("twice"), spaces.Func("out")
+    twice[x, y, c] = image[x, y, c] * 2
+    out[x, y, c] = twice[x, y, c] + twice[x + 1, y, c] + twice[x, y + 1, c]
+    size = [197, 131, 3]
+    pipe = spaces.pipeline(out, estimates={out: size, image: [198, 132, 3]})
+    options = attrs.evolve(Options.medium(SM80), root=(name,))
+    found = spaces.best(spaces.search(ScheduleSpace(pipe, SM80, options))).best[0].schedule
+    rng = np.random.default_rng(0)
+    inputs = {"image": rng.integers(-99, 99, (3, 132, 198), dtype=np.int32)}
+    ran = compile_gpu(spaces.verify(pipe, found, SM80)).run(inputs, sizes={"out": size})["out"]
+    assert (ran == evaluate(pipe, inputs, sizes={"out": size})["out"]).all()
 
 
 def test_values_of_a_thread_share_what_they_read() -> None:
