@@ -6,7 +6,6 @@ kind of processor.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,10 @@ from bench.machine import processor
 from spaces.constraints.devices.device import device
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
+from spaces.model.deadline import Deadline
 from spaces.model.writing.text import format_schedule, parse_schedule
-from spaces.tuning.study import trusted
-from spaces.tuning.tune import tune
+from spaces.tuning.store import TuningStore
+from spaces.tuning.study import Study
 
 TUNING = 600.0
 """Seconds for an app, searches and measurements together."""
@@ -57,27 +57,26 @@ def measure(
 def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """The results of an app after more tuning, which begins with the schedule that is known."""
     pipeline, target = pipeline_of(app), device("cpu")
-    began = time.monotonic()
-    options = Options.medium(target)
-    with LocalMeasurer(
-        # Not the schedule by hand: that of hist rounds other values, so all others would be wrong.
-        reference=trusted(ScheduleSpace(pipeline, target, options)),
-        inputs=inputs_of(app),
-        make=fast_cpu_program,
-    ) as measurer:
-        study = tune(
-            pipeline,
-            target,
-            store=STORES / f"{app}.db",
-            seconds=seconds,
+    deadline = Deadline.after(seconds)
+    with (
+        TuningStore.open(STORES / f"{app}.db") as store,
+        Study.open(
+            store,
+            ScheduleSpace(pipeline, target, Options.medium(target)),
             start=[parse_schedule(known["schedule"], pipeline)] if "schedule" in known else [],
-            options=options,
-            measurer=measurer,
-        )
+        ) as study,
+        LocalMeasurer(
+            reference=study.reference,
+            trusted=study.trusted,
+            inputs=inputs_of(app),
+            make=fast_cpu_program,
+        ) as measurer,
+    ):
+        study.run(measurer, seconds=deadline.left)
     found = {
         **known,
         "processor": processor(),
-        "seconds": round(float(known.get("seconds", 0.0)) + time.monotonic() - began, 1),
+        "seconds": round(float(known.get("seconds", 0.0)) + seconds - deadline.left, 1),
         "trials": len(study.trials),
     }
     best = study.best

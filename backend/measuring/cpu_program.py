@@ -19,7 +19,7 @@ from spaces.model.schedules.schedule import Schedule
 SHORTEST = 1e-3
 """Shorter runs are repeated until they take so many seconds together."""
 
-LONG = 0.1
+LONG = 0.05
 """A run of so many seconds needs none before it."""
 
 

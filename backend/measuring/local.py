@@ -40,9 +40,15 @@ log = logging.getLogger("spaces.measuring")
 REFERENCE = -1
 """The key of the reference."""
 
+TRUSTED = -2
+"""The key of the trusted schedule."""
+
+PATIENCE = 20.0
+"""The trusted schedule may run so many times as long as others: it is simple, and runs once."""
+
 
 class MeasuringError(RuntimeError):
-    """Nothing can be measured: the trusted schedule itself fails."""
+    """Nothing can be measured: the trusted schedule or the reference fails."""
 
 
 @define(kw_only=True)
@@ -51,10 +57,10 @@ class LocalMeasurer:
 
     Candidates compile and run in a process of their own. One that crashes it, hangs, or takes too
     much memory is reported as such, and the process is replaced for the next one. The results of
-    each must be those of the trusted schedule: integers bit for bit, floats but for rounding. Then
-    all are timed in rounds, each in turn with the
-    trusted schedule, so that a slow moment of the machine counts for all; those far behind the
-    fastest are left out early.
+    each must be those of the trusted schedule: integers bit for bit, floats but for rounding, and
+    so integers that floats are rounded to. Then all are timed in rounds, each in turn with the
+    reference, so that a slow moment of the machine counts for all; those far behind the fastest
+    are left out early.
 
     After the time limit of the caller no candidate is timed more than three times.
 
@@ -64,7 +70,9 @@ class LocalMeasurer:
 
     Attributes:
         device: the device that schedules are for; by default the CPU of this machine.
-        reference: the trusted schedule; by default the default schedule of the pipeline.
+        reference: the schedule that runs beside all others; by default the default schedule of the
+            pipeline. A slow one takes most of the time.
+        trusted: the schedule whose results all others must have; by default the reference.
         inputs: an array for each image; by default random values at the estimated sizes.
         params: values of scalar parameters; those left out have their default.
         sizes: the sizes of the outputs; by default the estimates of the pipeline.
@@ -80,6 +88,7 @@ class LocalMeasurer:
 
     device: CpuDevice | GpuDevice = field(factory=lambda: device("cpu"))
     reference: Schedule | None = None
+    trusted: Schedule | None = None
     inputs: Mapping[str, Array] | None = None
     params: Scalars | None = None
     sizes: Sizes | None = None
@@ -93,7 +102,7 @@ class LocalMeasurer:
         """One measurement for each schedule, in their order.
 
         Raises:
-            MeasuringError: the trusted schedule cannot be measured, or there is no GPU.
+            MeasuringError: the trusted schedule or the reference fails, or there is no GPU.
         """
         session = self._of(pipeline)
         with alone_on_machine():
@@ -120,7 +129,8 @@ class LocalMeasurer:
                 self.limits.memory_bytes if isinstance(self.device, CpuDevice) else None,
             )
             reference = self.reference or Schedule.default(pipeline)
-            self._session = MeasuringSession(task, reference, self.limits)
+            trusted = self.trusted or reference
+            self._session = MeasuringSession(task, reference, trusted, self.limits)
         return self._session
 
     def is_like(self, other: LocalMeasurer) -> bool:
@@ -170,6 +180,7 @@ class MeasuringSession:
 
     task: MeasuringTask
     reference: Schedule
+    trusted: Schedule
     limits: MeasuringLimits
     schedules: dict[int, Schedule] = field(factory=dict)
     ready: set[int] = field(factory=set)
@@ -234,30 +245,40 @@ class MeasuringSession:
         return self._answer(TimeRequest(key), self.limits.run_seconds)
 
     def _made_ready(self, key: int) -> RunAnswer:
-        """Builds a schedule in the worker and checks its results; the reference before all others.
+        """Builds a schedule in the worker and checks its results; the trusted schedule and the
+        reference before all others.
 
         Raises:
-            MeasuringError: the reference fails.
+            MeasuringError: one of these two fails.
         """
-        if key == REFERENCE:
-            return self._built_and_checked(REFERENCE, self.reference)
         if REFERENCE not in self.ready:
-            answer = self._made_ready(REFERENCE)
-            if answer.outcome is not RunOutcome.CORRECT:
-                raise MeasuringError(
-                    f"The trusted schedule of {self.task.pipeline.name}, which gives the results "
-                    f"that all others must have, fails ({answer.outcome}): {answer.reason} Give "
-                    "the measurer another one as reference=."
-                )
-        return self._built_and_checked(key, self.schedules[key])
+            if self.trusted != self.reference:
+                patience = PATIENCE * self.limits.run_seconds
+                answer = self._built_and_checked(TRUSTED, self.trusted, patience)
+                self._must_work(answer, "trusted")
+                self._answer(ForgetRequest(TRUSTED), self.limits.run_seconds)
+                self.ready.discard(TRUSTED)
+            answer = self._built_and_checked(REFERENCE, self.reference, self.limits.run_seconds)
+            self._must_work(answer, "reference")
+        if key == REFERENCE:
+            return RunAnswer()
+        return self._built_and_checked(key, self.schedules[key], self.limits.run_seconds)
 
-    def _built_and_checked(self, key: int, schedule: Schedule) -> RunAnswer:
+    def _must_work(self, answer: RunAnswer, role: str) -> None:
+        if answer.outcome is not RunOutcome.CORRECT:
+            raise MeasuringError(
+                f"The {role} schedule of {self.task.pipeline.name}, without which nothing is "
+                f"measured, fails ({answer.outcome}): {answer.reason} Give the measurer another "
+                f"one as {role}=."
+            )
+
+    def _built_and_checked(self, key: int, schedule: Schedule, seconds: float) -> RunAnswer:
         built = self._answer(BuildRequest(key, schedule), self.limits.compile_seconds)
         if built.outcome in (RunOutcome.HUNG, RunOutcome.CRASHED, RunOutcome.OUT_OF_MEMORY):
             return evolve(built, outcome=RunOutcome.NOT_COMPILED)
         if built.outcome is not RunOutcome.CORRECT:
             return built
-        checked = self._answer(CheckRequest(key), self.limits.run_seconds)
+        checked = self._answer(CheckRequest(key), seconds)
         if checked.outcome is not RunOutcome.CORRECT:
             return checked
         self.ready.add(key)

@@ -25,7 +25,7 @@ class Rungs:
 
     after: tuple[int, ...] = (2, 4, 8)
     kept: float = 0.5
-    near: float = 1.2
+    near: float = 1.1
 
     def survivors(self, ratios: dict[Candidate, list[float]]) -> set[Candidate]:
         """The candidates that are timed further."""

@@ -13,10 +13,10 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import numpy as np
 from attrs import define, field
 
 from backend.arguments import ArgumentError, Array
+from backend.measuring.agreement import disagreement, tolerance
 from backend.measuring.pinning import Pinning
 from backend.measuring.task import (
     BuildRequest,
@@ -31,11 +31,6 @@ from backend.measuring.task import (
 )
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.measurer import RunOutcome
-
-ROUNDING = 1e-4
-"""How far floats may differ, relative to the largest one: a schedule may combine them in another
-order, and constants of inlined Funcs are rounded by the compiler.
-"""
 
 
 @define
@@ -83,28 +78,13 @@ class Bench:
             self.pinning.pin()  # the run started the threads
         if self.expected is None:
             self.expected = {name: array.copy() for name, array in found.items()}
+        allowed = tolerance(self.task.pipeline)
         differences = (
-            _difference(name, found[name], wanted) for name, wanted in self.expected.items()
+            disagreement(name, found[name], wanted, allowed)
+            for name, wanted in self.expected.items()
         )
         wrong = next(filter(None, differences), "")
         return RunAnswer(RunOutcome.WRONG, wrong) if wrong else RunAnswer()
-
-
-def _difference(name: str, found: Array, wanted: Array) -> str:
-    """How an output differs from what it must be; empty if it does not."""
-    differs = ~((found == wanted) | ((found != found) & (wanted != wanted)))
-    if wanted.dtype.kind == "f":
-        finite = wanted[np.isfinite(wanted)]
-        most = float(np.abs(finite).max()) if finite.size else 0.0
-        differs &= ~(np.abs(found - wanted) <= ROUNDING * most)
-    count = int(differs.sum())
-    if not count:
-        return ""
-    first = tuple(int(i) for i in np.argwhere(differs)[0])
-    return (
-        f"{count} of {wanted.size} values of {name} differ from those of the trusted schedule: at "
-        f"{list(reversed(first))}, innermost first, {found[first]} instead of {wanted[first]}."
-    )
 
 
 def limit_memory(extra_bytes: int) -> None:

@@ -53,7 +53,8 @@ class StudyKey:
         model: the name of the cost model.
         strategy: a text that is equal for equal strategies.
         seed: the seed of random choices.
-        reference: the schedule that runs beside all others.
+        reference: the schedule that the user gives to run beside all others; None for one that the
+            study finds.
         prices: a text that is equal for equal prices of the cost model.
     """
 
@@ -64,7 +65,7 @@ class StudyKey:
     model: str
     strategy: str
     seed: int
-    reference: Schedule
+    reference: Schedule | None = None
     prices: str = ""
 
     @property
@@ -79,7 +80,7 @@ class StudyKey:
             self.model,
             self.strategy,
             str(self.seed),
-            schedule_digest(self.pipeline, self.reference),
+            "" if self.reference is None else schedule_digest(self.pipeline, self.reference),
             self.prices,
         )
 
@@ -177,12 +178,19 @@ class TuningStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def study(self, key: StudyKey) -> int:
-        """The number of the study with this key, which begins if there is none."""
+    def known(self, key: StudyKey) -> int | None:
+        """The number of the study with this key; None if there is none."""
+        found = self._one("SELECT id FROM studies WHERE key = ?", key.digest)
+        return None if found is None else int(found[0])
+
+    def study(self, key: StudyKey, reference: Schedule) -> int:
+        """The number of the study with this key, which begins if there is none: with a schedule
+        that runs beside all others.
+        """
         with self._writing():
-            found = self._one("SELECT id FROM studies WHERE key = ?", key.digest)
-            if found is not None:
-                return int(found[0])
+            known = self.known(key)
+            if known is not None:
+                return known
             pipeline = self._keep_pipeline(key.pipeline)
             self._do(
                 "INSERT OR IGNORE INTO machines VALUES (?, ?)",
@@ -200,7 +208,7 @@ class TuningStore:
                 key.model,
                 key.strategy,
                 key.seed,
-                self._keep_schedule(key.pipeline, key.reference),
+                self._keep_schedule(key.pipeline, reference),
                 _now(),
             )
             assert made.lastrowid is not None
@@ -329,6 +337,21 @@ class TuningStore:
         if row is None:
             raise StoreError(f"{self.path} has no study {study}.")
         return with_sizes(from_json(row[0], Pipeline), row[1])
+
+    def reference_of(self, study: int) -> Schedule:
+        """The schedule that runs beside all others of a study.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        row = self._one(
+            "SELECT document FROM studies JOIN schedules ON schedules.digest = reference "
+            "AND schedules.pipeline = studies.pipeline WHERE id = ?",
+            study,
+        )
+        if row is None:
+            raise StoreError(f"{self.path} has no study {study}.")
+        return from_json(row[0], Schedule)
 
     def keep_prices(self, machine: TuningMachine, prices: Prices) -> None:
         """Keeps the prices of the cost model ``reuse`` for a machine, in the place of others."""

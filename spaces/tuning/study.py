@@ -13,9 +13,11 @@ from attrs import define, evolve, field
 from spaces.cost.measurer import Measurement, Measurer
 from spaces.cost.model import CostModel
 from spaces.cost.reuse import Reuse
+from spaces.enumerate.board import Limits
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.ladder import RUNGS, filled
 from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stagewise import Stagewise
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
@@ -24,6 +26,7 @@ from spaces.tuning.priced import priced_model
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import TuningStrategy
+from spaces.tuning.top_ranked import ranked
 from spaces.tuning.trial import Proposal, Trial, fastest
 
 Callback: TypeAlias = Callable[["Study", Trial], None]
@@ -39,6 +42,9 @@ START = "start"
 
 KEPT = "kept"
 """The source of schedules that were fast elsewhere."""
+
+SEARCHING = 30.0
+"""The most seconds in which a new study finds the schedule that runs beside all others."""
 
 WARM = 4
 """How many schedules of earlier studies a new one begins with."""
@@ -60,13 +66,14 @@ class Study:
         space: the space of schedules.
         store: the store.
         id: the number of the study in the store.
-        reference: the trusted schedule that runs beside all others.
+        reference: the schedule that runs beside all others. It should be about as fast as these: a
+            slow one takes most of the time.
         model: the cost model.
         strategy: what proposes schedules.
         seed: the seed of random choices.
 
     >>> with Study.open(TuningStore.open("tuning.sqlite"), space) as study:
-    ...     study.run(LocalMeasurer(reference=study.reference), seconds=600)
+    ...     study.run(LocalMeasurer(reference=study.reference, trusted=study.trusted), seconds=600)
     ...     print(study.best)
     """
 
@@ -88,6 +95,8 @@ class Study:
         strategy: str | TuningStrategy | None = None,
         start: Sequence[Schedule] = (),
         seed: int = 0,
+        reference: Schedule | None = None,
+        searching: float = SEARCHING,
     ) -> Study:
         """The study of a space, as the store has it; a new one if it has none.
 
@@ -102,15 +111,18 @@ class Study:
             strategy: what proposes schedules, or its name; by default :class:`Evolving`.
             start: legal schedules to measure first.
             seed: the seed of random choices.
+            reference: a legal schedule to run beside all others; by default the one that
+                :class:`Stagewise` finds with the model.
+            searching: the most seconds for a new study to find it.
 
         Raises:
             BusyStudyError: another process tunes this study.
-            ValueError: a schedule of ``start`` is illegal, or the space has a Python restriction.
+            ValueError: a schedule of ``start`` or the reference is illegal, or the space has a
+                Python restriction.
             EmptySpaceError: no simple schedule of the space is legal.
             UnknownTuningStrategyError: no strategy has this name.
         """
         chosen = tuning_strategy(strategy)
-        reference = trusted(space)
         made = priced_model(model, space.device, store)
         key = StudyKey(
             space.pipeline,
@@ -123,13 +135,18 @@ class Study:
             reference,
             str(made.prices) if isinstance(made, Reuse) else "",
         )
-        id = store.study(key)
+        id = store.known(key)
+        if id is None:
+            begun = reference or _searched(space, made, searching)
+            _check(space, begun)
+            id = store.study(key, begun)
         other = store.taken(id)
         if other is not None:
             raise BusyStudyError(
                 f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
             )
-        study = Study(space, store, id, reference, made, chosen, seed, store.trials(id))
+        beside = store.reference_of(id)
+        study = Study(space, store, id, beside, made, chosen, seed, store.trials(id))
         log.info("study %d of %s has %d trials", id, store.path, len(study._trials))
         if not study._trials:
             study._begin(start)
@@ -138,9 +155,7 @@ class Study:
     def _begin(self, start: Sequence[Schedule]) -> None:
         first = [Proposal(self.reference, REFERENCE)]
         for schedule in start:
-            verdict = self.space.verdict(schedule)
-            if not verdict:
-                raise ValueError(f"A schedule to start with is illegal.\n{verdict}")
+            _check(self.space, schedule)
             first.append(Proposal(schedule, START))
         kept = (Proposal(schedule, KEPT) for schedule in self._kept_elsewhere())
         self._propose([*first, *kept])
@@ -157,6 +172,15 @@ class Study:
 
     def _propose(self, proposals: Sequence[Proposal]) -> None:
         self._trials += self.store.propose(self.id, self.space.pipeline, proposals)
+
+    @property
+    def trusted(self) -> Schedule:
+        """A simple schedule, whose results all others must have.
+
+        Raises:
+            EmptySpaceError: no simple schedule of the space is legal.
+        """
+        return trusted(self.space)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -213,7 +237,7 @@ class Study:
         """Asks, measures and tells until the time is over or the study has so many results.
 
         Args:
-            measurer: what measures; its trusted schedule should be :attr:`reference`.
+            measurer: what measures; its reference should be :attr:`reference`.
             seconds: the time limit; None for none. A batch that is being measured is finished,
                 and is made as small as fits.
             trials: the number of results at which to stop; None for no limit.
@@ -267,8 +291,8 @@ class Study:
 
 
 def trusted(space: ScheduleSpace) -> Schedule:
-    """The first legal one of a fixed ladder of simple schedules: what runs beside all others, and
-    gives the results that they must have.
+    """The first legal one of a fixed ladder of simple schedules: its results are those that others
+    must have.
 
     Raises:
         EmptySpaceError: none is legal.
@@ -281,3 +305,18 @@ def trusted(space: ScheduleSpace) -> Schedule:
         f"No simple schedule of {space.pipeline.name} is legal on {space.device.name}, so there is "
         "none to compare others with; give the study a reference."
     )
+
+
+def _searched(space: ScheduleSpace, model: CostModel, seconds: float) -> Schedule:
+    """The schedule that a search by the model ranks first; the trusted one if it finds none."""
+    found = ranked(space, model, Stagewise(), Limits(top=1, seconds=seconds))
+    return found[0].schedule if found else trusted(space)
+
+
+def _check(space: ScheduleSpace, schedule: Schedule) -> None:
+    """Raises:
+    ValueError: a schedule that a study begins with is illegal.
+    """
+    verdict = space.verdict(schedule)
+    if not verdict:
+        raise ValueError(f"A schedule to start with is illegal.\n{verdict}")

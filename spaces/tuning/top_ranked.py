@@ -14,6 +14,7 @@ from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.strategies import best
 from spaces.model.deadline import ask_clock
+from spaces.model.nest.canonical import canonical_form
 from spaces.tuning.trial import Proposal, Trial
 
 SEARCH = "search"
@@ -41,8 +42,12 @@ class TopRanked:
         if any(trial.proposal.source == SEARCH for trial in trials):
             return []
         limits = Limits(top=self.found, structures=self.structures, seed=seed)
-        found = ranked(space, model, self.strategy, limits)
-        return [Proposal(one.schedule, SEARCH, one.cost) for one in found]
+        tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
+        return [
+            Proposal(one.schedule, SEARCH, one.cost)
+            for one in ranked(space, model, self.strategy, limits)
+            if canonical_form(space.pipeline, one.schedule) not in tried
+        ]
 
 
 def ranked(

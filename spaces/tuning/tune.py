@@ -28,6 +28,8 @@ from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline
+from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import this_machine
 from spaces.tuning.priced import priced_model
@@ -38,6 +40,9 @@ from spaces.tuning.trial import Trial, fastest
 
 SEARCHING = 10.0
 """Seconds of the search for a pipeline that was never tuned."""
+
+SHARE = 0.1
+"""The most of the time limit in which a new study finds the schedule that runs beside others."""
 
 
 def tune(
@@ -53,6 +58,7 @@ def tune(
     strategy: str | TuningStrategy | None = None,
     start: Sequence[Schedule] = (),
     seed: int = 0,
+    reference: Schedule | None = None,
     inputs: Mapping[str, Array] | None = None,
     params: Scalars | None = None,
     measurer: Measurer | None = None,
@@ -76,6 +82,8 @@ def tune(
             :class:`Evolving`.
         start: schedules to measure first, such as one by hand.
         seed: the seed of random choices.
+        reference: a legal schedule to run beside all others; by default the one that a search by
+            the model finds.
         inputs: an array for each image; by default random values.
         params: values of scalar parameters; those left out have their default.
         measurer: what measures; by default a :class:`LocalMeasurer`.
@@ -97,16 +105,31 @@ def tune(
     space = ScheduleSpace(pipeline, chosen, options or default_options(chosen), where=tuple(where))
     opened = store if isinstance(store, TuningStore) else TuningStore.open(store or default_store())
     model = model or default_model(chosen)
-    with Study.open(opened, space, model=model, strategy=strategy, start=start, seed=seed) as study:
+    deadline = Deadline.after(None if seconds is None else seconds_given("tune(seconds)", seconds))
+    with Study.open(
+        opened,
+        space,
+        model=model,
+        strategy=strategy,
+        start=start,
+        seed=seed,
+        reference=reference,
+        searching=min(SEARCHING, SHARE * deadline.left),
+    ) as study:
         local = LocalMeasurer(
-            device=chosen, reference=study.reference, inputs=inputs, params=params
+            device=chosen,
+            reference=study.reference,
+            trusted=study.trusted,
+            inputs=inputs,
+            params=params,
         )
         with ExitStack() as opened_here:
             if measurer is None and scheduler:
                 measurer = opened_here.enter_context(DaskMeasurer(scheduler, local))
             elif measurer is None:
                 measurer = opened_here.enter_context(local)
-            study.run(measurer, seconds=seconds, trials=trials, callbacks=callbacks)
+            left = None if seconds is None else deadline.left
+            study.run(measurer, seconds=left, trials=trials, callbacks=callbacks)
     return study
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.identity import pipeline_digest, schedule_digest, this_machine
 from spaces.tuning.schema import MIGRATIONS, StoreError
@@ -18,12 +19,12 @@ from spaces.tuning.trial import Proposal
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain
 
+ROWS = parse_schedule("blur_x.compute_root()", blur())
 
-def key(seed: int = 0) -> StudyKey:
-    pipe = blur()
-    first = parse_schedule("blur_x.compute_root()", pipe)
+
+def key(seed: int = 0, reference: Schedule | None = None) -> StudyKey:
     machine = this_machine(FOUR_CORES)
-    return StudyKey(pipe, machine, "cpu", "a space", "reuse", "a strategy", seed, first)
+    return StudyKey(blur(), machine, "cpu", "a space", "reuse", "a strategy", seed, reference)
 
 
 def test_files_of_others_are_not_touched(tmp_path: Path) -> None:
@@ -55,12 +56,17 @@ def test_folders_are_made_and_paths_that_cannot_be_files_told(tmp_path: Path) ->
 
 def test_a_study_begins_once() -> None:
     with TuningStore.open(":memory:") as store:
-        assert store.study(key()) == store.study(key()) == 1
-        assert store.study(key(seed=1)) == 2
-        assert store.alike(blur(64, 64)) == [2, 1]
+        assert store.known(key()) is None
+        assert store.study(key(), ROWS) == store.study(key(), Schedule.default(blur())) == 1
+        assert store.reference_of(1) == ROWS
+        assert store.known(key()) == 1
+        assert store.study(key(seed=1), ROWS) == 2
+        assert store.study(key(reference=ROWS), ROWS) == 3
+        assert store.alike(blur(64, 64)) == [3, 2, 1]
         assert store.alike(chain()) == []
-        with pytest.raises(StoreError, match="has no study 9"):
-            store.pipeline_of(9)
+        for asked in store.pipeline_of, store.reference_of:
+            with pytest.raises(StoreError, match="has no study 9"):
+                asked(9)
 
 
 def test_names_of_loops_do_not_make_a_schedule_new() -> None:
@@ -70,7 +76,7 @@ def test_names_of_loops_do_not_make_a_schedule_new() -> None:
         for inner, factor in (("yi", 8), ("rows", 8), ("yi", 16))
     )
     with TuningStore.open(":memory:") as store:
-        study = store.study(key())
+        study = store.study(key(), ROWS)
         added = store.propose(study, pipe, [Proposal(s, "test") for s in (one, same, other)])
         assert [trial.number for trial in added] == [0, 1]
         assert [trial.schedule for trial in store.trials(study)] == [one, other]
@@ -82,7 +88,7 @@ def test_all_runs_of_a_trial_are_kept() -> None:
     result = Measurement(schedule, RunOutcome.CORRECT, "", (1.5, 2.5), (1.0, 2.0), 0.25)
     failed = Measurement(schedule, RunOutcome.WRONG, "3 values differ.")
     with TuningStore.open(":memory:") as store:
-        study = store.study(key())
+        study = store.study(key(), ROWS)
         proposals = [
             Proposal(schedule, "test", 12.5),
             Proposal(parse_schedule("blur_x.compute_at(blur_y, y)", pipe), "test"),
@@ -104,7 +110,7 @@ def test_a_transaction_that_fails_leaves_nothing() -> None:
     schedule = parse_schedule("blur_x.compute_root()", pipe)
     broken = Measurement(schedule, RunOutcome.CORRECT, "", (1.0,), ())
     with TuningStore.open(":memory:") as store:
-        study = store.study(key())
+        study = store.study(key(), ROWS)
         store.propose(study, pipe, [Proposal(schedule, "test")])
         with pytest.raises(ValueError, match="zip"):
             store.tell(study, 0, broken)

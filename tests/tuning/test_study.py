@@ -19,12 +19,14 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.registry import cost_model
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stagewise import Stagewise
+from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import CHANGE, Evolving
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore
-from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study
+from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study, trusted
 from spaces.tuning.top_ranked import SEARCH
 from spaces.tuning.trial import Trial
 from tests.clocks import Clock
@@ -178,6 +180,25 @@ def test_a_study_begins_with_what_the_user_gives() -> None:
         illegal = parse_schedule("blur_y.vectorize(x, 1024)", SPACE.pipeline)
         with pytest.raises(ValueError, match="to start with is illegal"):
             opened(store, start=[illegal], seed=9)
+
+
+def test_the_schedule_that_a_search_finds_runs_beside_all_others() -> None:
+    """A study opened again has it from its store. One that the user gives makes another study."""
+    found = best(search(SPACE, cost_model("reuse", FOUR_CORES), Stagewise())).best[0].schedule
+    with TuningStore.open(":memory:") as store:
+        for _ in range(2):
+            with opened(store) as study:
+                assert study.id == 1
+                assert study.reference == found
+                assert study.trusted == trusted(SPACE)
+                assert study.trusted != found
+        with opened(store, reference=study.trusted) as other:
+            assert (other.id, other.reference) == (2, study.trusted)
+            assert other.trials[0].schedule == study.trusted
+        illegal = parse_schedule("blur_y.vectorize(x, 1024)", SPACE.pipeline)
+        with pytest.raises(ValueError, match="to start with is illegal"):
+            opened(store, reference=illegal)
+        assert len(store.studies()) == 2
 
 
 def test_results_at_another_size_warm_a_study() -> None:

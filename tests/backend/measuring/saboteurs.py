@@ -18,9 +18,9 @@ from backend.measuring.task import MeasuringTask
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.schedule import Schedule
 
-CRASHES, HANGS, WRONG, GREEDY, REFUSES, ABORTS, STALLS, CRASHES_LATER, GREEDY_COMPILER = range(
-    2, 11
-)
+(
+    CRASHES, HANGS, WRONG, GREEDY, REFUSES, ABORTS, STALLS, CRASHES_LATER, GREEDY_COMPILER, SLOW,
+) = range(2, 12)  # fmt: skip
 """The factors of the saboteurs."""
 
 
@@ -36,6 +36,8 @@ class Saboteur:
             os.kill(os.getpid(), signal.SIGSEGV)
         elif self.factor == HANGS:
             time.sleep(600)
+        elif self.factor == SLOW:
+            time.sleep(0.5)
         elif self.factor == GREEDY:
             np.ones(1 << 40, np.uint8)
         elif self.factor == WRONG:

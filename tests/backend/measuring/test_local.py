@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from backend.measuring.local import LocalMeasurer, MeasuringError
 from backend.measuring.process import Worker
@@ -87,9 +88,24 @@ def test_a_worker_serves_several_pipelines() -> None:
 def test_the_trusted_schedule_must_work() -> None:
     with (
         LocalMeasurer(limits=FEW, make=saboteurs.saboteur, reference=split(2)) as measurer,
-        pytest.raises(MeasuringError, match=r"trusted schedule of f.* fails \(crashed\)"),
+        pytest.raises(MeasuringError, match=r"reference schedule of f.* fails \(crashed\)"),
     ):
         measurer.measure(COPIED, [split(16)])
+
+
+@pytest.mark.parametrize("role", ["reference", "trusted"])
+def test_all_must_have_the_results_of_the_trusted_schedule(role: str) -> None:
+    """The reference, too; and the trusted schedule may run far longer than others."""
+    slow = evolve(FEW, run_seconds=0.2)
+    roles = {"reference": split(16), "trusted": split(saboteurs.SLOW)}
+    with LocalMeasurer(limits=slow, make=saboteurs.saboteur, **roles) as measurer:
+        assert measurer.measure(COPIED, [split(32)])[0].is_correct
+    roles[role] = split(saboteurs.WRONG)
+    with (
+        LocalMeasurer(limits=FEW, make=saboteurs.saboteur, **roles) as measurer,
+        pytest.raises(MeasuringError, match=r"reference schedule of f.* fails \(wrong\)"),
+    ):
+        measurer.measure(COPIED, [split(32)])
 
 
 def test_inputs_of_the_user_are_used() -> None:

@@ -76,7 +76,7 @@ def test_a_lost_worker_loses_nothing(client: Any) -> None:
 
 def test_errors_of_workers_come_through(client: Any) -> None:
     local = LocalMeasurer(limits=FEW, make=saboteurs.saboteur, reference=split(2))
-    with pytest.raises(MeasuringError, match="trusted schedule of f"):
+    with pytest.raises(MeasuringError, match="reference schedule of f"):
         DaskMeasurer(client, local).measure(COPIED, [split(16)])
 
 

@@ -1,0 +1,81 @@
+"""Whether the results of two schedules of a pipeline are the same, but for rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+
+from backend.arguments import Array
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import walk
+
+ROUNDING = 1e-4
+"""How far floats may differ, relative to the largest one: a schedule may combine them in another
+order, and constants of inlined Funcs are rounded by the compiler.
+"""
+
+ONE_OFF = 0.05
+"""The share of integers computed from floats that may be one off: a float that is almost a whole
+number may be rounded to either side.
+"""
+
+
+DECIDED_OTHERWISE = 1e-5
+"""The share of values that may be any others if integers or truth values are computed from floats:
+a comparison of floats that are almost equal may go either way.
+"""
+
+
+@frozen
+class Tolerance:
+    """Which share of the values of an output may be others.
+
+    Attributes:
+        one_off: the share of its integers that may be one off.
+        any: the share of its values that may be any others.
+    """
+
+    one_off: float = 0.0
+    any: float = 0.0
+
+
+EXACT = Tolerance()
+
+
+def tolerance(pipeline: Pipeline) -> Tolerance:
+    """What schedules of a pipeline may change: nothing but the last digits of floats, unless
+    integers or truth values are computed from floats.
+    """
+    roots = (e for f in pipeline.functions for stage in f.stages for e in stage.expressions)
+    rounds = any(
+        not node.type.is_float and any(child.type.is_float for child in node.children)
+        for node in walk(*roots)
+    )
+    return Tolerance(ONE_OFF, DECIDED_OTHERWISE) if rounds else EXACT
+
+
+def disagreement(name: str, found: Array, wanted: Array, allowed: Tolerance = EXACT) -> str:
+    """How an output differs from what it must be, as a sentence; empty if it does not.
+
+    Args:
+        name: the output.
+        found: its values.
+        wanted: what they must be.
+        allowed: what may differ.
+    """
+    differs = ~((found == wanted) | ((found != found) & (wanted != wanted)))
+    if wanted.dtype.kind == "f":
+        finite = wanted[np.isfinite(wanted)]
+        most = float(np.abs(finite).max()) if finite.size else 0.0
+        differs[differs] = ~(np.abs(found[differs] - wanted[differs]) <= ROUNDING * most)
+    elif wanted.dtype.kind in "iu" and differs.mean() <= allowed.one_off:
+        high, low = np.maximum(found, wanted), np.minimum(found, wanted)
+        differs &= high - low != 1
+    count = int(differs.sum())
+    if count <= allowed.any * wanted.size:
+        return ""
+    first = tuple(int(i) for i in np.argwhere(differs)[0])
+    return (
+        f"{count} of {wanted.size} values of {name} differ from those of the trusted schedule: at "
+        f"{list(reversed(first))}, innermost first, {found[first]} instead of {wanted[first]}."
+    )
