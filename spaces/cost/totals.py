@@ -245,13 +245,13 @@ def _period(value: Expr, name: str) -> int:
 
 
 def _moves_evenly(value: Expr, name: str) -> bool:
-    """Whether a variable occurs in ``value`` times a constant, unlike the index of a tile, which is
-    multiplied by a size.
+    """Whether a variable occurs in ``value`` times what does not depend on it, such as the index of
+    a tile, which is multiplied by its size.
     """
     if name not in value.names:
         return False
     if isinstance(value, Op) and value.name == "mul":
-        return any(isinstance(a, Const) for a in value.args) and any(
+        return sum(name in a.names for a in value.args) == 1 and any(
             _moves_evenly(a, name) for a in value.args
         )
     if isinstance(value, Op):

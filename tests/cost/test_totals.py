@@ -62,14 +62,19 @@ def test_typical_values_are_those_of_a_running_window() -> None:
 
 
 @pytest.mark.parametrize("divisor", [2, 3, 4])
-def test_totals_of_values_that_repeat(divisor: int) -> None:
-    """The new lines of a window that moves on by a line every few iterations."""
-    end = (OUTER + 5) / divisor
-    value = fn.select(OUTER == 0, end + 1, end - (OUTER + 4) / divisor)
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_totals_of_values_that_repeat(divisor: int, size: int) -> None:
+    """The new lines of a window that moves on by a line every few iterations: in tiles of one line
+    or more, whatever their size.
+    """
+    tile = Variable(Int32, "tile")
+    end = (tile * OUTER + tile + 4) / divisor
+    value = fn.select(OUTER == 0, end + 1, end - (tile * OUTER + 4) / divisor)
     n = 1 + 12 * divisor
     formula = Totals(Simplifier()).total(value, (_loop(OUTER, _number(0), N),))
-    expected = sum(evaluate(value, {OUTER.name: i, N.name: n}) for i in range(n))
-    assert evaluate(formula, {N.name: n}) == expected
+    sizes = {N.name: n, tile.name: size}
+    expected = sum(evaluate(value, {OUTER.name: i, **sizes}) for i in range(n))
+    assert evaluate(formula, sizes) == expected
 
 
 def test_a_typical_value_is_the_largest_of_those_that_repeat() -> None:
