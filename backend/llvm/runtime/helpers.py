@@ -17,9 +17,14 @@ import threading
 from collections.abc import Mapping
 from functools import cache
 
-from backend.llvm.runtime.scratch import scratch_module
+from backend.llvm.runtime.scratch import KEPT_BYTES, scratch_module
 from backend.llvm.runtime.workers import pool_module
 from spaces.machine_code import CompiledModule, compile_module, host_target, object_of
+
+KEPT_SHARE = 1 / 8
+"""This process keeps at most this part of the memory of the machine as scratch memory, or
+:data:`KEPT_BYTES` if that is more. A run that needs more touches all of it anew.
+"""
 
 _first_use = threading.Lock()
 """Held while compiling: two threads must not compile two copies, because one of them would soon be
@@ -38,7 +43,7 @@ def _compile_pool() -> CompiledModule:
 
 @cache
 def _compile_scratch() -> CompiledModule:
-    code = compile_module(scratch_module())
+    code = compile_module(scratch_module(kept_limit()))
     # If a process forks while another thread moves a block, the child gets a locked, broken list.
     procedure = ctypes.CFUNCTYPE(None)
     lock = procedure(code.address("spaces_scratch_lock"))
@@ -70,6 +75,15 @@ def runtime_symbols() -> Mapping[str, int]:
         "spaces_malloc": scratch_code().address("spaces_malloc"),
         "spaces_free": scratch_code().address("spaces_free"),
     }
+
+
+def kept_limit() -> int:
+    """The most bytes of freed scratch memory that the process keeps."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        memory = 0
+    return max(KEPT_BYTES, int(KEPT_SHARE * memory))
 
 
 def scratch_bytes() -> int:

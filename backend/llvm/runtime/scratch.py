@@ -8,7 +8,7 @@ page costs a fault: a new megabyte takes forty times as long as an old one.
 - ``ptr spaces_malloc(i64 bytes)``: BLOCK_ALIGNMENT-aligned memory, not cleared; null if there is
   none. Any size is fine, also 0.
 - ``void spaces_free(ptr)``: gives a block back, from any thread; null is fine.
-- ``i64 spaces_scratch_bytes()``: bytes kept for later, at most CACHE_BYTES.
+- ``i64 spaces_scratch_bytes()``: bytes kept for later, at most the limit of the module.
 - ``void spaces_scratch_release()``: gives the kept blocks back to the C library.
 - ``void spaces_scratch_lock()``, ``void spaces_scratch_unlock()``: block all of the above, so that
   a fork copies consistent lists.
@@ -39,8 +39,8 @@ from backend.llvm.runtime.blocks import (
 BLOCK_ALIGNMENT = 64
 """In bytes: a cache line, and the widest vector."""
 
-CACHE_BYTES = 512 << 20
-"""In bytes: if the kept blocks would exceed this, all of them go back to the C library."""
+KEPT_BYTES = 512 << 20
+"""The limit of a module that does not know the machine that it will run on."""
 
 _SMALLEST_LOG2 = 8
 _LARGEST_LOG2 = 46  # more than the address space: such a request is an overflow
@@ -82,9 +82,10 @@ _HEADER = RecordLayout(
 
 
 class _Scratch:
-    """The module under construction: its variable and the C library's functions."""
+    """The module under construction: its variable, its limit and the C library's functions."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
+        self.limit = i64(limit)
         self.program = Program("scratch")
         self.state = self.program.variable("scratch", _STATE.type, 64)
         declare = self.program.declare
@@ -200,13 +201,13 @@ def _emit_free(scratch: _Scratch, release: Value) -> None:
         build.ret_void()
     header = build.gep(block, [i64(-BLOCK_ALIGNMENT)], source_etype=ir.IntType(8))
     size = body.get(header, _HEADER, "bytes")
-    with build.if_then(build.icmp_unsigned(">", size, i64(CACHE_BYTES)), likely=False):
+    with build.if_then(build.icmp_unsigned(">", size, scratch.limit), likely=False):
         build.call(scratch.free, [body.get(header, _HEADER, "base")])
         build.ret_void()
     head = scratch.head(body, body.get(header, _HEADER, "class"))
     scratch.call_locked(body, scratch.lock)
     total = build.add(body.get(scratch.state, _STATE, "kept_bytes"), size)
-    with build.if_then(build.icmp_unsigned(">", total, i64(CACHE_BYTES)), likely=False):
+    with build.if_then(build.icmp_unsigned(">", total, scratch.limit), likely=False):
         # Frees old sizes, or blocks of a pipeline that no longer runs would keep out new ones.
         build.call(release, [])
     body.set(header, _HEADER, "next", build.load(head, typ=POINTER))
@@ -254,9 +255,13 @@ def _emit_bytes(scratch: _Scratch) -> None:
     body.builder.ret(kept)
 
 
-def scratch_module() -> str:
-    """The scratch memory's functions as LLVM IR text."""
-    scratch = _Scratch()
+def scratch_module(limit: int = KEPT_BYTES) -> str:
+    """The scratch memory's functions as LLVM IR text.
+
+    Args:
+        limit: in bytes: if the kept blocks would exceed it, all of them go back to the C library.
+    """
+    scratch = _Scratch(limit)
     release_held = _emit_release_held(scratch)
     release = _emit_release(scratch, release_held)
     _emit_malloc(scratch, release)

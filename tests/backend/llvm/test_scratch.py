@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.llvm.runtime.helpers import release_scratch, runtime_symbols, scratch_bytes
+from backend.llvm.runtime.helpers import (
+    kept_limit,
+    release_scratch,
+    runtime_symbols,
+    scratch_bytes,
+)
 from backend.llvm.runtime.pools import ThreadPool
+from backend.llvm.runtime.scratch import KEPT_BYTES
 from spaces.machine_code import compile_module
 from tests.backend.llvm.loop_bodies import par_for
 
@@ -122,13 +128,23 @@ def test_kept_blocks_can_be_released():
 
 
 def test_no_more_than_the_limit_is_kept():
-    first, second, third = malloc(300 * MIB), malloc(400 * MIB), malloc(600 * MIB)
+    """Memory that nobody touches takes none of the machine."""
+    limit = kept_limit()
+    first, second, third = malloc(limit // 2), malloc(limit * 3 // 4), malloc(limit * 5 // 4)
     free(first)
-    assert 300 * MIB <= scratch_bytes() < 400 * MIB
+    assert limit // 2 <= scratch_bytes() < limit * 3 // 4
     free(second)  # frees the first one
-    assert 400 * MIB <= scratch_bytes() <= 512 * MIB
+    assert limit * 3 // 4 <= scratch_bytes() <= limit
     free(third)
-    assert 400 * MIB <= scratch_bytes() <= 512 * MIB
+    assert limit * 3 // 4 <= scratch_bytes() <= limit
+
+
+def test_the_limit_follows_the_memory_of_the_machine(monkeypatch):
+    pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": (32 << 30) // 4096}
+    monkeypatch.setattr("os.sysconf", pages.__getitem__)
+    assert kept_limit() == 4 << 30
+    pages["SC_PHYS_PAGES"] = 1000
+    assert kept_limit() == KEPT_BYTES
 
 
 @pytest.mark.parametrize("size", [-1, -(1 << 63), 1 << 45, 1 << 62, (1 << 63) - 1])
