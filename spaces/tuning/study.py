@@ -17,7 +17,6 @@ from spaces.enumerate.board import Limits
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.ladder import RUNGS, filled
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stagewise import Stagewise
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
@@ -111,8 +110,8 @@ class Study:
             strategy: what proposes schedules, or its name; by default :class:`Evolving`.
             start: legal schedules to measure first.
             seed: the seed of random choices.
-            reference: a legal schedule to run beside all others; by default the one that
-                :class:`Stagewise` finds with the model.
+            reference: a legal schedule to run beside all others; by default the one that a
+                search by the model finds.
             searching: the most seconds for a new study to find it.
 
         Raises:
@@ -309,7 +308,7 @@ def trusted(space: ScheduleSpace) -> Schedule:
 
 def _searched(space: ScheduleSpace, model: CostModel, seconds: float) -> Schedule:
     """The schedule that a search by the model ranks first; the trusted one if it finds none."""
-    found = ranked(space, model, Stagewise(), Limits(top=1, seconds=seconds))
+    found = ranked(space, model, None, Limits(top=1, seconds=seconds))
     return found[0].schedule if found else trusted(space)
 
 

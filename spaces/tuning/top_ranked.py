@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import field, frozen
+from attrs import frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Limits, Strategy
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Found
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stagewise import Stagewise
-from spaces.enumerate.strategies import best
+from spaces.enumerate.strategies import best, search
 from spaces.model.deadline import ask_clock
 from spaces.model.nest.canonical import canonical_form
 from spaces.tuning.trial import Proposal, Trial
@@ -29,12 +28,13 @@ class TopRanked:
     Attributes:
         found: how many schedules are measured; they differ in structure.
         structures: how many structures the search scores at most.
-        strategy: the search. Its text (``repr``) is a part of the key of a study.
+        strategy: the search; by default the one that suits the space. Its text (``repr``) is a part
+            of the key of a study.
     """
 
     found: int = 5
     structures: int = 2000
-    strategy: Strategy = field(default=Stagewise())
+    strategy: Strategy | None = None
 
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
@@ -51,7 +51,7 @@ class TopRanked:
 
 
 def ranked(
-    space: ScheduleSpace, model: CostModel, strategy: Strategy, limits: Limits
+    space: ScheduleSpace, model: CostModel, strategy: Strategy | None, limits: Limits
 ) -> tuple[Found, ...]:
     """The best schedules of a search, cheapest first; none if it finds none.
 
@@ -60,7 +60,7 @@ def ranked(
             on the clock.
     """
     try:
-        done = best(strategy(space, model, limits))
+        done = best(search(space, model, strategy, limits))
     except (EmptySpaceError, ValueError):  # restrictions may name loops that patterns lack
         ask_clock()
         return ()

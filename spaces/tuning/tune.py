@@ -25,7 +25,6 @@ from spaces.enumerate.options import Options, default_options
 from spaces.enumerate.restrictions.restriction import Restriction
 from spaces.enumerate.sizes_of_space import as_sizes
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
@@ -193,5 +192,5 @@ def compile_best(
 def _searched(pipeline: Pipeline, target: Device, model: CostModel, seconds: float) -> Schedule:
     """The schedule that the cost model likes best."""
     space = ScheduleSpace(pipeline, target)
-    found = search(space, model, Stagewise(), Limits(seconds=seconds))
+    found = search(space, model, limits=Limits(seconds=seconds))
     return best(found).best[0].schedule

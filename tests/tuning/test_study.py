@@ -19,7 +19,6 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.registry import cost_model
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stagewise import Stagewise
 from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.writing.text import parse_schedule
@@ -184,7 +183,7 @@ def test_a_study_begins_with_what_the_user_gives() -> None:
 
 def test_the_schedule_that_a_search_finds_runs_beside_all_others() -> None:
     """A study opened again has it from its store. One that the user gives makes another study."""
-    found = best(search(SPACE, cost_model("reuse", FOUR_CORES), Stagewise())).best[0].schedule
+    found = best(search(SPACE, cost_model("reuse", FOUR_CORES))).best[0].schedule
     with TuningStore.open(":memory:") as store:
         for _ in range(2):
             with opened(store) as study:
