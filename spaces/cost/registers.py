@@ -15,6 +15,11 @@ from spaces.model.schedules.domain_order import LoopKind
 _REGISTERS, _WIDE_REGISTERS = 16, 32
 """The vector registers of a core, and those of a core with vectors of 512 bits."""
 
+_POINTERS = 12
+"""The general registers of a core of 16 that can hold pointers to lines: a loop needs some for its
+count, its bounds and the stack.
+"""
+
 ON_STACK = 16 << 10
 """The bytes of allocations that compilers take from the stack, at no cost."""
 
@@ -79,6 +84,45 @@ class Registers:
         free = self.count - self._operands(func, stage)
         sums = np.minimum(1, free / np.maximum(needed, 1))
         return 1 / kept, (1 - sums) * (1 - 1 / kept)
+
+    def missing_pointers(
+        self,
+        features: Features,
+        func: FuncFeatures,
+        stage: StageFeatures,
+        written: SymbolicNumber,
+    ) -> SymbolicNumber:
+        """How many pointers to lines a copy of an unrolled body loads again in each iteration, on
+        average: those that are more than the general registers.
+
+        Each line of a buffer that the copies read or write needs a pointer, since compilers don't
+        know how far apart lines are; on the stack they do. ``written`` is the share of evaluations
+        that store their value.
+        """
+        unrolled = [loop for loop in stage.own if loop.kind is LoopKind.UNROLLED]
+        across = set(stage.work.written) - set(features.along_rows(func))
+        lines = [loop.trips for loop in unrolled if across & set(loop.dimensions)]
+        needed = self._lines(func, lines) * written
+        for access in stage.work.accesses:
+            if access.buffer != stage.func:
+                row = features.order(access.buffer)[0]
+                others = [index for i, index in enumerate(access.indices) if i != row]
+                lines = [
+                    loop.trips
+                    for loop in unrolled
+                    if any(index.step(name) for index in others for name in loop.dimensions)
+                ]
+                read = next((one for one in features.funcs if one.name == access.buffer), None)
+                needed = needed + self._lines(read, lines)
+        copies = volume(tuple(np.maximum(loop.trips, 1) for loop in unrolled))
+        return np.maximum(needed - _POINTERS, 0) / copies
+
+    def _lines(self, func: FuncFeatures | None, lines: list[SymbolicNumber]) -> SymbolicNumber:
+        """The pointers to some lines of an image, which is None, or of a Func."""
+        many = volume(tuple(np.maximum(trips, 1) for trips in lines))
+        if func is None or func.store_depth == 0:
+            return many
+        return np.where(func.allocation_bytes <= ON_STACK, 1, many)
 
     def sums_at_once(
         self, func: FuncFeatures, stage: StageFeatures, written: SymbolicNumber

@@ -233,6 +233,8 @@ class Reuse:
         apart = bool(along) & ((along != features.along_rows(func)) | _wraps(features, func))
         scattered = self.prices.scatter * stage.lanes
         moved = moved + np.where(apart, scattered, self.prices.store * registers) * written
+        pointers = self.registers.missing_pointers(features, func, stage, written)
+        moved = moved + self.prices.load * pointers
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
         # A spilled sum waits for memory between two terms, so nothing else hides it. Values of
         # vectors that are too wide move with each operation.

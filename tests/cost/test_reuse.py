@@ -256,25 +256,30 @@ VALUES = 64 * 32
 
 
 @pytest.mark.parametrize(
-    ("text", "stores"),
+    ("text", "stores", "pointers"),
     [
         # The first stage stores each value, and the sum once more at its end.
-        ("", 1),
+        ("", 1, 0),
         # The values around a loop over terms are other ones in each iteration.
-        ("f.update().reorder(x, r.x, y)", 10),
-        # 8 sums stay in registers; of 32 there is place for 15, beside a term.
-        ("f.update().split(x, xo, xi, 8).reorder(xi, r.x, xo, y).unroll(xi)", 1),
-        ("f.update().split(x, xo, xi, 32).reorder(xi, r.x, xo, y).unroll(xi)", 1 + 9 * 17 / 32),
+        ("f.update().reorder(x, r.x, y)", 10, 0),
+        # 8 sums stay in registers; of 32 there is place for 15, beside a term. The terms come from
+        # as many lines, and there is place for 12 pointers.
+        ("f.update().split(x, xo, xi, 8).reorder(xi, r.x, xo, y).unroll(xi)", 1, 0),
+        (
+            "f.update().split(x, xo, xi, 32).reorder(xi, r.x, xo, y).unroll(xi)",
+            1 + 9 * 17 / 32,
+            10 * (32 + 1 / 10 - 12) / 32,
+        ),
         # A loop that runs once keeps them, too.
-        ("f.update().split(x, xo, xi, 64).reorder(xo, r.x, xi, y)", 1),
+        ("f.update().split(x, xo, xi, 64).reorder(xo, r.x, xi, y)", 1, 0),
     ],
 )
-def test_sums_in_registers_are_stored_once(text: str, stores: float) -> None:
+def test_sums_in_registers_are_stored_once(text: str, stores: float, pointers: float) -> None:
     pipe = _sums()
     chosen = parse_schedule(text, pipe)
     assert _cost(pipe, chosen, store=1.0) == pytest.approx(VALUES * (1 + stores))
     # The terms are loaded each, and the sums as often as they are stored.
-    assert _cost(pipe, chosen, load=1.0) == pytest.approx(VALUES * (10 + stores))
+    assert _cost(pipe, chosen, load=1.0) == pytest.approx(VALUES * (10 + stores + pointers))
 
 
 @pytest.mark.parametrize(("width", "spilled"), [(2, 0.0), (8, 0.0), (16, 1 / 2), (32, 3 / 4)])
@@ -290,6 +295,31 @@ def test_operands_of_a_block_need_registers_too(width: int, spilled: float) -> N
     text = f"f.update().split(x, xo, xi, {width}).reorder(xi, r.x, xo, y).unroll(xi)"
     stored = _cost(pipe, parse_schedule(text, pipe), store=1.0) / (64 * 24)
     assert stored == pytest.approx(1 + 1 + 9 * spilled)  # the first stage stores once
+
+
+@pytest.mark.parametrize(
+    ("text", "pointers"),
+    [
+        ("f.split(y, y, yi, 4).reorder(yi, x, y).unroll(yi)", 0),
+        ("f.split(y, y, yi, 16).reorder(yi, x, y).unroll(yi)", 2 * 16 - 12),
+        # Copies of one line have one pointer.
+        ("f.split(x, x, xi, 16).unroll(xi)", 0),
+        # On the stack, compilers know how far apart lines are.
+        (
+            "g.split(y, y, yi, 16).reorder(yi, x, y).unroll(yi)\n"
+            "f.compute_at(g, x).split(y, y, yi, 16).reorder(yi, x, y).unroll(yi)",
+            2 * (16 + 1 - 12),
+        ),
+    ],
+)
+def test_pointers_to_many_lines_are_loaded_again(text: str, pointers: int) -> None:
+    image, f, g = ImageParam(Float32, 2, "image"), Func("f"), Func("g")
+    f[X, Y] = image[X, Y]
+    g[X, Y] = f[X, Y]
+    output, stages = (g, 2) if "g." in text else (f, 1)
+    pipe = pipeline(output, estimates={output: [128, 64]})
+    loads = _cost(pipe, parse_schedule(text, pipe), load=1.0) / (128 * 64)
+    assert loads == stages + pointers / 16
 
 
 @pytest.mark.parametrize(
