@@ -37,7 +37,7 @@ from spaces.constraints.devices.device import device
 from spaces.cost.measurer import interval_of_median
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.strategies import best, default_strategy, search
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
@@ -265,8 +265,9 @@ def _find(app: str, name: str) -> tuple[float, str]:
 
 def _ranked(pipeline: Pipeline, top: int) -> list[Schedule]:
     """The first schedules that our search ranks."""
-    space = ScheduleSpace(pipeline, device("cpu")).of_patterns
-    found = best(search(space, limits=Limits(seconds=SEARCHING, top=top))).best
+    space = ScheduleSpace(pipeline, device("cpu"))
+    strategy = default_strategy(space.of_patterns)
+    found = best(search(space, None, strategy, Limits(seconds=SEARCHING, top=top))).best
     return [one.schedule for one in found]
 
 

@@ -10,14 +10,18 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from backend.measuring.cpu_program import fast_cpu_program
 from backend.measuring.local import LocalMeasurer
 from bench.against_autoschedulers import chosen_apps
 from bench.contenders import inputs_of, pipeline_of
 from bench.machine import processor
-from spaces.constraints.devices.device import device
+from spaces.constraints.devices.device import Device, device
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stagewise import FEW
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.writing.text import format_schedule, parse_schedule
 from spaces.tuning.store import TuningStore
@@ -54,6 +58,14 @@ def measure(
     return {"apps": apps}
 
 
+def _options(pipeline: Pipeline, target: Device) -> Options:
+    """Whole patterns of loops; in a small pipeline, wrappers and clones, too."""
+    medium = Options.medium(target)
+    if len(pipeline.functions) > FEW:
+        return medium
+    return evolve(medium, directives=(*medium.directives, "clone_in", "in_"))
+
+
 def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """The results of an app after more tuning, which begins with the schedule that is known."""
     pipeline, target = pipeline_of(app), device("cpu")
@@ -62,7 +74,7 @@ def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]
         TuningStore.open(STORES / f"{app}.db") as store,
         Study.open(
             store,
-            ScheduleSpace(pipeline, target, Options.medium(target)),
+            ScheduleSpace(pipeline, target, _options(pipeline, target)),
             start=[parse_schedule(known["schedule"], pipeline)] if "schedule" in known else [],
         ) as study,
         LocalMeasurer(

@@ -14,8 +14,9 @@ from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
+from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.cloning import clones_for_nests
@@ -33,10 +34,11 @@ from spaces.enumerate.polishing import polished
 from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.recurring import RecurringDecisions
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.walk import last_step, names_of, walked
+from spaces.enumerate.walk import Deciding, last_step, names_of, walked
+from spaces.enumerate.wrapping import with_wrappers, wrappers_for_sums
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
-from spaces.model.schedules.derivations import Clone
+from spaces.model.schedules.derivations import Derivation
 
 WIDTH = 3
 """How many half-decided schedules a search of a small pipeline keeps."""
@@ -51,10 +53,10 @@ _ALL = 1 << 30
 @frozen(kw_only=True)
 class Stagewise:
     """Stage-by-stage search of the whole patterns of a space (``ScheduleSpace.of_patterns``): for
-    ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. If the
-    space has ``clone_in``, it then tries clones of Funcs that the best schedule has at root. In a
-    pipeline of at most :data:`FEW` Funcs it inlines those that this schedule stores, where this is
-    cheaper.
+    ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. In a
+    pipeline of at most :data:`FEW` Funcs it then tries to change the best schedule: with clones of
+    Funcs that it has at root, if the space has ``clone_in``; with wrappers of images that sums
+    read, if the space is for a CPU and has ``in_``; and with Funcs inlined that it stores.
 
     It skips what [S19] section 3 shows to be dominated: stores between the compute level and the
     outermost one, and compute levels inside vectors. Of the half-decided schedules it keeps the
@@ -83,6 +85,7 @@ class Stagewise:
         sum_places: the same for Funcs that add up terms, whose loops matter more.
         cloned: for how many Funcs at root that several nests read it tries a clone for each nest,
             one Func after the other, if the space has ``clone_in`` and the pipeline is small.
+        wrapped: of how many images that sums read it tries a wrapper, one after the other.
     """
 
     width: int | None = None
@@ -94,6 +97,7 @@ class Stagewise:
     places: int = 3
     sum_places: int = 6
     cloned: int = 2
+    wrapped: int = 2
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
@@ -107,31 +111,32 @@ class Stagewise:
         """Searches in a share of the time limit, and offers to a board what it finds. Returns
         whether it ended in time.
         """
-        space = space.of_patterns
+        given, space = space, space.of_patterns
         task = StageDecisions(space, model, board, self.lattice, board.until(share))
         recurring = RecurringDecisions()
 
-        def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
-            return self._decided(task, states, decided, recurring)
+        def deciding(task: StageDecisions, recurring: RecurringDecisions) -> Deciding:
+            return lambda states, decided: self._decided(task, states, decided, recurring)
 
         start = task.start()
-        legal = yield from walked(task, start, deciding, share)
+        legal = yield from walked(task, start, deciding(task, recurring), share)
         if legal is None:
             return False
         strict = of_whole_schedules(model)
         if strict is not None and not legal:
-            return (yield from self.refined(space, strict, board, share))
+            return (yield from self.refined(given, strict, board, share))
         yield last_step(start)
         try:
             yield from self._polished(task, legal)
-            for steps in self._clones(task, legal[:1]):
+            for other, steps in self._derived(given, task, legal[:1]):
                 until = {name for step in steps for name in (step.func, step.name)}
-                start = task.repeated(legal[0], task.start(steps), until)
-                cloned = yield from _without_steps(walked(task, start, deciding, share))
-                if cloned is None:
+                start = task.repeated(legal[0], other.start(steps), until)
+                again = walked(other, start, deciding(other, RecurringDecisions()), share)
+                changed = yield from _without_steps(again)
+                if changed is None:
                     return False
-                if cloned[:1] and cloned[0].cost < legal[0].cost:
-                    yield from self._polished(task, cloned)
+                if changed[:1] and changed[0].cost < legal[0].cost:
+                    yield from self._polished(other, changed)
             if len(space.pipeline.functions) <= FEW:
                 yield from inlined_after_all(space, model, board)
         except OutOfTime:
@@ -143,17 +148,24 @@ class Stagewise:
         best = legal[: max(self.polished, task.board.limits.top)]
         yield from polished(task, best, self.rounds)
 
-    def _clones(
-        self, task: StageDecisions, found: Sequence[HalfDecided]
-    ) -> Iterator[tuple[Clone, ...]]:
-        """The clones to try instead of Funcs that some states have at root; none if the pipeline is
-        large, or if the space has no clones.
+    def _derived(
+        self, given: ScheduleSpace, task: StageDecisions, found: Sequence[HalfDecided]
+    ) -> Iterator[tuple[StageDecisions, tuple[Derivation, ...]]]:
+        """The derivations to try in the place of Funcs that some states have at root, and in the
+        place of images; none if the pipeline is large, or if the given space has none.
         """
-        space = task.space
-        if "clone_in" in space.options.directives and len(space.pipeline.functions) <= FEW:
+        space, pipeline = task.space, task.space.pipeline
+        if len(pipeline.functions) > FEW:
+            return
+        if "clone_in" in space.options.directives:
             for state in found:
                 entries, most = state.partial.state.entries, space.options.clone_consumers
-                yield from islice(clones_for_nests(space.pipeline, entries, most), self.cloned)
+                for clones in islice(clones_for_nests(pipeline, entries, most), self.cloned):
+                    yield task, clones
+        if found and "in_" in given.options.directives and isinstance(space.device, CpuDevice):
+            wrapping = evolve(task, space=with_wrappers(space))
+            for wrapper in islice(wrappers_for_sums(pipeline, space.device), self.wrapped):
+                yield wrapping, (wrapper,)
 
     def _decided(
         self,

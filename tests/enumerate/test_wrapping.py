@@ -1,0 +1,55 @@
+"""Wrappers of images that sums read."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from bench.contenders import pipeline_of
+from spaces.enumerate.board import Limits
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.strategies import best, search
+from spaces.enumerate.wrapping import wrappers_for_sums
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.types import Float32
+from spaces.model.schedules.derivations import Wrap
+from tests.cpus import FOUR_CORES
+
+WITH_WRAPPERS = Options.medium(FOUR_CORES)
+WITH_WRAPPERS = evolve(WITH_WRAPPERS, directives=(*WITH_WRAPPERS.directives, "in_"))
+
+
+def product(size: int) -> Pipeline:
+    """The product of two matrices, of which only the second is added up along its lines, and a
+    matrix beside it.
+    """
+    i, j, k = Var("i"), Var("j"), RDom([(0, size)], "k")
+    left, right, beside = (ImageParam(Float32, 2, name) for name in ("left", "right", "beside"))
+    total, output = Func("total"), Func("output")
+    total[j, i] = 0.0
+    total[j, i] += left[k, i] * right[j, k]
+    output[j, i] = total[j, i] + beside[j, i]
+    square = [size, size]
+    return pipeline(output, estimates={left: square, right: square, beside: square, output: square})
+
+
+def test_large_images_that_sums_read_line_by_line_are_wrapped() -> None:
+    fits = int((FOUR_CORES.l2_bytes / 4) ** 0.5)
+    assert not list(wrappers_for_sums(product(fits), FOUR_CORES))
+    assert list(wrappers_for_sums(product(fits + 1), FOUR_CORES)) == [Wrap("right")]
+    unknown = evolve(product(fits + 1), estimates=())
+    assert not list(wrappers_for_sums(unknown, FOUR_CORES))
+
+
+@pytest.mark.parametrize("options", [WITH_WRAPPERS, Options.medium(FOUR_CORES)])
+def test_a_search_wraps_where_this_is_cheaper(options: Options) -> None:
+    space = ScheduleSpace(pipeline_of("sgemm"), FOUR_CORES, options)
+    found = best(search(space, "reuse", "stagewise", Limits(top=1))).best[0].schedule
+    assert found.derivations == ((Wrap("B"),) if options is WITH_WRAPPERS else ())
+    assert space.verdict(found)
