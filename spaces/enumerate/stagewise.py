@@ -85,7 +85,7 @@ class Stagewise:
         sum_places: the same for Funcs that add up terms, whose loops matter more.
         cloned: for how many Funcs at root that several nests read it tries a clone for each nest,
             one Func after the other, if the space has ``clone_in`` and the pipeline is small.
-        wrapped: of how many images that sums read it tries a wrapper, one after the other.
+        wrapped: for how many images that sums read it tries a wrapper, one after the other.
     """
 
     width: int | None = None
