@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import evolve, frozen
 
 from spaces.model.algorithm.pipeline import Stage
-from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Interval
 from spaces.model.formulas.simplify import Simplifier
@@ -24,7 +25,10 @@ class Step:
     """A split or fuse with the ranges, (min, extent), its loops had when it was applied: of a split
     the loop it takes and the two it gives, of a fuse the inner and the outer one it takes.
 
-    ``dimension`` is the Var or RVar that is split, or empty where a loop made from one is.
+    ``dimension`` is the Var or RVar that is split, or empty where a loop made from one is. A tail
+    is dropped where the factor divides the extent. Of a split whose numbers are open, ``dropped``
+    is the condition for it if it matters: if one of the two loops is split again, its rounds may go
+    beyond what the tail would keep them in.
     """
 
     record: Split | Fuse
@@ -32,6 +36,7 @@ class Step:
     first: tuple[Expr, Expr]
     second: tuple[Expr, Expr]
     tail: Tail
+    dropped: Expr | None = None
 
 
 @frozen
@@ -45,6 +50,11 @@ class Division:
         """The same division with each tail replaced by its ``meaning``."""
         steps = tuple(evolve(step, tail=meaning(step.tail)) for step in self.steps)
         return Division(steps, self.ranges)
+
+
+def where_kept(step: Step, free: Expr, kept: Expr) -> Expr:
+    """``kept`` where a split keeps its tail, and ``free`` where the tail is dropped."""
+    return kept if step.dropped is None else fn.select(step.dropped, free, kept)
 
 
 def tail_of_reads(tail: Tail) -> Tail:
@@ -224,11 +234,15 @@ def divide(
     for single in order.once:
         ranges[single] = (constant(0, Int32), constant(1, Int32))
     steps = []
-    for record, tail in zip(order.splits, resolved_tails(stage, order, is_update), strict=True):
+    tails = resolved_tails(stage, order, is_update)
+    for number, (record, tail) in enumerate(zip(order.splits, tails, strict=True)):
         _check_names(name, record, ranges)
         if isinstance(record, Split):
             dimension = record.old if record.old in whole else ""
-            steps.append(_split(record, dimension, tail, ranges, simplify))
+            step = _split(record, dimension, tail, ranges, simplify)
+            if any({*record.made}.intersection(one.taken) for one in order.splits[number + 1 :]):
+                step = evolve(step, dropped=_dropped(step, simplify))
+            steps.append(step)
             whole.discard(record.old)
         else:
             steps.append(_fuse(record, ranges, simplify))
@@ -271,6 +285,22 @@ def _split(
     ranges[record.outer] = (zero, simplify((extent + factor - 1) / factor))
     ranges[record.inner] = (zero, factor)
     return Step(record, dimension, (low, extent), (zero, factor), tail)
+
+
+def _dropped(step: Step, simplify: Simplifier) -> Expr | None:
+    """Where the tail of a split is dropped once all factors are numbers; None for nowhere. An
+    extent with sizes of buffers in it is never a number, but a product may show what divides it.
+    """
+    extent, factor = step.first[1], step.second[1]
+    if step.tail in (Tail.AUTO, Tail.ROUND_UP):
+        return None
+    is_product = isinstance(extent, Op) and extent.name == "mul"
+    if any("." in name for name in extent.names) and not is_product:
+        condition = simplify(factor == 1)
+    else:
+        condition = simplify(extent % factor == 0)
+    is_never = isinstance(condition, Const) and not condition.value
+    return None if is_never else condition
 
 
 def _fuse(record: Fuse, ranges: dict[str, tuple[Expr, Expr]], simplify: Simplifier) -> Step:

@@ -11,7 +11,14 @@ from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.nest.splits import GUARDED, Division, Step, tail_of_reads, tail_of_writes
+from spaces.model.nest.splits import (
+    GUARDED,
+    Division,
+    Step,
+    tail_of_reads,
+    tail_of_writes,
+    where_kept,
+)
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, Partition, Split, Tail
 
 
@@ -102,7 +109,7 @@ class Traversal:
     @property
     def read_limits(self) -> frozenset[str]:
         """The Vars and RVars whose guards keep reads in, too."""
-        ending = {s.dimension for s in self.steps if tail_of_reads(s.tail) is Tail.GUARD_WITH_IF}
+        ending = {step.dimension for step in self.steps if _ends(step) and step.dropped is None}
         return frozenset(g.dimension for g in self.guards if g.dimension in ending)
 
 
@@ -142,7 +149,8 @@ def _guarded(
         if guard is not None and _ends(step) and isinstance(step.record, Split):
             low, extent = step.first
             old = step.record.old
-            values[old] = simplify(fn.min(values[old], low + extent - 1))
+            limited = fn.min(values[old], low + extent - 1)
+            values[old] = simplify(where_kept(step, values[old], limited))
     return {name: simplify(value) for name, value in values.items()}
 
 
@@ -190,10 +198,10 @@ def _undo(step: Step, values: dict[str, Expr], simplify: Simplifier) -> Guard | 
     if tail_of_writes(step.tail) is Tail.SHIFT_INWARDS:
         # What lies before the tile's own place has been visited by the tile before it.
         within = base - inner <= extent - factor
-        base = fn.min(base, extent - factor)
+        base = where_kept(step, base, fn.min(base, extent - factor))
     values[record.old] = simplify(base + inner + low)
     if step.tail in GUARDED:
-        condition = simplify(within)
+        condition = simplify(within if step.dropped is None else step.dropped | within)
         if not isinstance(condition, Const):
             return Guard(step.dimension, condition)
     return None

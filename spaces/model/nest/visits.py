@@ -13,7 +13,7 @@ from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Interval
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.nest.splits import Division, Step
+from spaces.model.nest.splits import Division, Step, where_kept
 from spaces.model.schedules.domain_order import Fuse, Tail
 
 _Ends: TypeAlias = tuple[Expr, Expr]
@@ -54,10 +54,12 @@ def _joined(
     lows, highs = (zero, factor - 1) if inner is None else inner
     first, final = (end * factor for end in tiles)
     if step.tail is Tail.SHIFT_INWARDS:
-        first, final = fn.min(first, extent - factor), fn.min(final, extent - factor)
+        first, final = (
+            where_kept(step, end, fn.min(end, extent - factor)) for end in (first, final)
+        )
     high = low + final + highs
     if step.tail is Tail.GUARD_WITH_IF:
-        high = fn.min(high, last)
+        high = where_kept(step, high, fn.min(high, last))
     return simplify(low + first + lows), simplify(high)
 
 

@@ -60,6 +60,19 @@ LATTICES: dict[str, tuple[Pipeline, Directives, str, dict[str, list[int]]]] = {
         "cpu",
         {"a": [1, 4, 16, 96, 97], "b": [2, 4, 8, 32], "c": [1, 2, 8, 16]},
     ),
+    # A factor that divides 96 needs no tail, so nothing stops the rounds of the second split.
+    **{
+        f"tails that are dropped, {tail}": (
+            BLUR,
+            D.bound("x", 0, 96)
+            .split("x", "xo", "xi", "a", tail)
+            .split("xo", "xoo", "xoi", "b", Tail.ROUND_UP)
+            .reorder("xi", "xoi", "xoo", "y"),
+            "cpu",
+            {"a": [1, 7, 16, 48, 96, 97], "b": [1, 2, 3, 6, 64]},
+        )
+        for tail in (Tail.SHIFT_INWARDS, Tail.GUARD_WITH_IF, Tail.PREDICATE_LOADS)
+    },
     "guarded tiles": (
         BLUR,
         D.gpu_tile("x", "y", "xi", "yi", "tx", "ty", Tail.GUARD_WITH_IF)
