@@ -22,10 +22,13 @@ from spaces.cost.roofline import Roofline
 from spaces.cost.weighted import Groups, Weighted, groups
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.functions import cos, sin, sqrt
+from spaces.model.expressions.types import Int32
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES, ROUND_PEAKS
 
 REGISTERED = cost_model_names()
@@ -135,6 +138,23 @@ def test_a_batch_needs_sizes() -> None:
     pipe = pipeline(f)
     with pytest.raises(BatchError, match=r"f.extent.0 .*needs a size for every output"):
         _ = Batch.of(pipe, Schedule.default(pipe)).features
+
+
+@pytest.mark.parametrize("default", [3, None])
+def test_sizes_may_depend_on_scalars_with_defaults(default: int | None) -> None:
+    """Lines ``p`` apart are read together, so the Func that has them has ``p`` more."""
+    x, y, p = Var("x"), Var("y"), Param(Int32, "p", default)
+    f, g = Func("f"), Func("g")
+    f[x, y] = x * y
+    g[x, y] = f[x, y] + f[x, y + p]
+    pipe = pipeline(g, estimates={g: [8, 10]})
+    stored = parse_schedule("f.compute_root()", pipe)
+    if default is None:
+        with pytest.raises(BatchError, match="a default for each scalar on which the sizes"):
+            _ = Batch.of(pipe, stored).features
+    else:
+        values = Batch.of(pipe, stored).features.func("f").stages[0].points
+        assert float(values) == 8 * (10 + 3)
 
 
 def _trig():
