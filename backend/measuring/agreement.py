@@ -14,11 +14,14 @@ ROUNDING = 1e-4
 order, and constants of inlined Funcs are rounded by the compiler.
 """
 
-ONE_OFF = 0.05
-"""The share of integers computed from floats that may be one off: a float that is almost a whole
-number may be rounded to either side.
+NEAR = 1e-3
+"""How far values may differ, relative to the largest one, but integers by one in any case, if
+integers are computed from floats: a float that is almost a whole number may be rounded to either
+side, and the result may be the index of a table.
 """
 
+NEAR_SHARE = 0.05
+"""The share of values that may differ so far."""
 
 DECIDED_OTHERWISE = 1e-5
 """The share of values that may be any others if integers or truth values are computed from floats:
@@ -31,11 +34,11 @@ class Tolerance:
     """Which share of the values of an output may be others.
 
     Attributes:
-        one_off: the share of its integers that may be one off.
+        near: the share of its values that may differ by :data:`NEAR`.
         any: the share of its values that may be any others.
     """
 
-    one_off: float = 0.0
+    near: float = 0.0
     any: float = 0.0
 
 
@@ -51,7 +54,7 @@ def tolerance(pipeline: Pipeline) -> Tolerance:
         not node.type.is_float and any(child.type.is_float for child in node.children)
         for node in walk(*roots)
     )
-    return Tolerance(ONE_OFF, DECIDED_OTHERWISE) if rounds else EXACT
+    return Tolerance(NEAR_SHARE, DECIDED_OTHERWISE) if rounds else EXACT
 
 
 def disagreement(name: str, found: Array, wanted: Array, allowed: Tolerance = EXACT) -> str:
@@ -64,13 +67,14 @@ def disagreement(name: str, found: Array, wanted: Array, allowed: Tolerance = EX
         allowed: what may differ.
     """
     differs = ~((found == wanted) | ((found != found) & (wanted != wanted)))
-    if wanted.dtype.kind == "f":
-        finite = wanted[np.isfinite(wanted)]
-        most = float(np.abs(finite).max()) if finite.size else 0.0
-        differs[differs] = ~(np.abs(found[differs] - wanted[differs]) <= ROUNDING * most)
-    elif wanted.dtype.kind in "iu" and differs.mean() <= allowed.one_off:
-        high, low = np.maximum(found, wanted), np.minimum(found, wanted)
-        differs &= high - low != 1
+    if differs.any() and wanted.dtype.kind in "fiu":
+        is_float = wanted.dtype.kind == "f"
+        largest = float(np.abs(wanted[np.isfinite(wanted)].astype(np.float64)).max(initial=0.0))
+        if is_float:
+            differs[differs] = _beyond(found[differs], wanted[differs], ROUNDING * largest)
+        if differs.mean() <= allowed.near:
+            most = max(NEAR * largest, 0.0 if is_float else 1.0)
+            differs[differs] = _beyond(found[differs], wanted[differs], most)
     count = int(differs.sum())
     if count <= allowed.any * wanted.size:
         return ""
@@ -79,3 +83,9 @@ def disagreement(name: str, found: Array, wanted: Array, allowed: Tolerance = EX
         f"{count} of {wanted.size} values of {name} differ from those of the trusted schedule: at "
         f"{list(reversed(first))}, innermost first, {found[first]} instead of {wanted[first]}."
     )
+
+
+def _beyond(found: Array, wanted: Array, most: float) -> Array:
+    """Where values differ by more than ``most``, or are not both numbers."""
+    beyond: Array = ~(np.abs(found.astype(np.float64) - wanted.astype(np.float64)) <= most)
+    return beyond
