@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from attrs import evolve, frozen
 
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Interval
 from spaces.model.formulas.simplify import Simplifier
@@ -219,8 +219,10 @@ def divide(
     is_update: bool,
     box: dict[str, Interval],
     simplify: Simplifier,
+    parameters: Collection[str] = (),
 ) -> Division:
     """How ``order`` divides ``box``, a range for each Var and RVar of the stage called ``name``.
+    The ``parameters`` stand for factors.
 
     Raises:
         OrderError: ``order`` names a loop that the stage does not have there, or has already.
@@ -241,7 +243,7 @@ def divide(
             dimension = record.old if record.old in whole else ""
             step = _split(record, dimension, tail, ranges, simplify)
             if any({*record.made}.intersection(one.taken) for one in order.splits[number + 1 :]):
-                step = evolve(step, dropped=_dropped(step, simplify))
+                step = evolve(step, dropped=_dropped(step, simplify, parameters))
             steps.append(step)
             whole.discard(record.old)
         else:
@@ -287,15 +289,19 @@ def _split(
     return Step(record, dimension, (low, extent), (zero, factor), tail)
 
 
-def _dropped(step: Step, simplify: Simplifier) -> Expr | None:
-    """Where the tail of a split is dropped once all factors are numbers; None for nowhere. An
-    extent with sizes of buffers in it is never a number, but a product may show what divides it.
+def _dropped(step: Step, simplify: Simplifier, parameters: Collection[str]) -> Expr | None:
+    """Where the tail of a split may be dropped once all factors are numbers; None for nowhere.
+
+    What divides an extent that is no number even then, such as ``2 * size + 2``, is seen only by
+    its products. With a product, every factor that divides it counts, seen or not.
     """
     extent, factor = step.first[1], step.second[1]
-    if step.tail in (Tail.AUTO, Tail.ROUND_UP):
+    names = extent.names | factor.names
+    if step.tail in (Tail.AUTO, Tail.ROUND_UP) or names.isdisjoint(parameters):
         return None
-    is_product = isinstance(extent, Op) and extent.name == "mul"
-    if any("." in name for name in extent.names) and not is_product:
+    is_number = names <= set(parameters)
+    has_product = any(isinstance(node, Op) and node.name == "mul" for node in walk(extent))
+    if not is_number and not has_product:
         condition = simplify(factor == 1)
     else:
         condition = simplify(extent % factor == 0)

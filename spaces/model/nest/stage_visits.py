@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 from attrs import define, field
 
@@ -15,6 +16,7 @@ from spaces.model.nest.splits import Division, divide, tail_of_reads, tail_of_wr
 from spaces.model.nest.traversal import Traversal, box_of, traverse
 from spaces.model.nest.visits import visits
 from spaces.model.schedules.domain_order import Tail
+from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule, StageOf
 
 
@@ -28,6 +30,10 @@ class StageVisits:
     _visited: dict[tuple[str, int, Box, Callable[[Tail], Tail]], dict[str, Interval]] = field(
         init=False, factory=dict
     )
+
+    @cached_property
+    def _parameters(self) -> frozenset[str]:
+        return frozenset(parameters(self.schedule))
 
     def traversals(self, function: Function, box: Box) -> tuple[Traversal, ...]:
         """The loops of each stage when the Func computes ``box``."""
@@ -79,7 +85,9 @@ class StageVisits:
         if key not in self._divisions:
             stage, order = function.stages[index], self.schedule.of(function.name).stages[index]
             name = str(StageOf(function.name, index))
-            self._divisions[key] = divide(name, stage, order, index > 0, box, self.simplify)
+            self._divisions[key] = divide(
+                name, stage, order, index > 0, box, self.simplify, self._parameters
+            )
         return self._divisions[key]
 
     def _visits(

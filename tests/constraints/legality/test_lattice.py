@@ -10,7 +10,11 @@ from spaces.constraints.examples import algorithms
 from spaces.constraints.legality import lattice
 from spaces.constraints.legality.lattice import judged_conditions
 from spaces.constraints.legality.legal_count import legal_count
+from spaces.model.algorithm import freeze
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32
@@ -132,6 +136,28 @@ def test_mask_is_one_verdict_a_point(name: str):
     assert mask.shape == tuple(map(len, menus.values()))
     assert mask.ravel().tolist() == expected
     assert any(expected)
+
+
+@pytest.mark.parametrize("reach", [1, 2, 3])
+@pytest.mark.parametrize("room", [0, 1])
+def test_extents_with_sizes_show_what_divides_them(reach: int, room: int):
+    """Two divides ``2 * size + 2``, so a split by two has no tail, and the second split of the loop
+    takes it too far.
+    """
+    x, image, f, g = Var("x"), ImageParam(Int32, 1, "image"), Func("f"), Func("g")
+    f[x] = image[x]
+    g[x] = f[2 * x] + f[2 * x + reach]
+    pipe = freeze.pipeline(g, estimates={g: [12], image: [23 + reach + room]})
+    chosen = schedule(pipe).func("f").compute_root().split("x", "xo", "xi", "a")
+    chosen = chosen.split("xo", "xoo", "xoi", "b", Tail.ROUND_UP).reorder("xi", "xoi", "xoo")
+    columns = {"a": np.array([[1], [2], [3], [5]]), "b": np.array([[1, 2, 7]])}
+    mask = legal_mask(pipe, chosen.schedule, device("cpu"), columns)
+    for place, is_legal in np.ndenumerate(mask):
+        numbers = {"a": int(columns["a"][place[0], 0]), "b": int(columns["b"][0, place[1]])}
+        verdict = verify(pipe, bind(chosen.schedule, numbers), device("cpu"))
+        assert verdict.legal or not is_legal, numbers
+    assert mask.any()
+    assert not mask.all()
 
 
 @pytest.mark.parametrize("name", LATTICES)

@@ -1,0 +1,64 @@
+"""Splits of loops whose numbers are known, and of loops whose numbers are open."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.splits import divide
+from spaces.model.schedules.domain_order import DomainOrder, Factor, OrderedLoop, Split, Tail
+
+SIZE = Variable(Int32, "g.extent.0")
+COUNT = Variable(Int32, "count")
+TILE = Variable(Int32, "t")
+
+
+def dropped(extent: Expr, factor: Factor, *, again: bool = True) -> Expr | None:
+    """Where the guard of a split is dropped; its outer loop is split ``again`` or not."""
+    x, f = Var("x"), Func("f")
+    f[x] = x
+    (stage,) = pipeline(f).function("f").stages
+    splits = [Split("x", "xo", "xi", factor, Tail.GUARD_WITH_IF)]
+    names = ["xo", "xi"]
+    if again:
+        splits.append(Split("xo", "xoo", "xoi", 3, Tail.ROUND_UP))
+        names = ["xoo", "xoi", "xi"]
+    order = DomainOrder(tuple(splits), tuple(OrderedLoop(name) for name in names))
+    box = {"x": Interval(constant(0, Int32), extent - 1)}
+    return divide("f", stage, order, False, box, Simplifier(), {"a", "t"}).steps[0].dropped
+
+
+@pytest.mark.parametrize(
+    ("extent", "where"),
+    [
+        (constant(12, Int32), {1, 2, 3, 4, 6}),
+        (SIZE, {1}),  # whatever the size is in a run
+        (2 * SIZE + 2, {1, 2, 4}),  # 4, of which a run knows; that 2 divides it is always so
+        (TILE + 4, {1, 2, 3, 4, 6}),  # 12
+        (COUNT, {1}),  # a scalar parameter has its value in a run
+    ],
+    ids=str,
+)
+def test_a_tail_is_dropped_where_its_factor_divides(extent: Expr, where: set[int]) -> None:
+    condition = dropped(extent, "a")
+    assert condition is not None
+    sizes = {SIZE.name: 1, COUNT.name: 12, TILE.name: 8}
+    found = {a for a in range(1, 8) if evaluate(condition, {**sizes, "a": a})}
+    assert found == where
+
+
+def test_a_tail_that_nothing_goes_beyond_matters_not() -> None:
+    assert dropped(constant(12, Int32), "a", again=False) is None
+
+
+@pytest.mark.parametrize("extent", [constant(13, Int32), SIZE, 2 * SIZE + 2, COUNT], ids=str)
+def test_numbers_have_decided_what_is_dropped(extent: Expr) -> None:
+    """In the code of a schedule, sizes and scalars that a factor divides change no tail."""
+    assert dropped(extent, 4) is None
