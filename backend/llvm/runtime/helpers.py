@@ -16,6 +16,7 @@ import os
 import threading
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 
 from backend.llvm.runtime.scratch import KEPT_BYTES, scratch_module
 from backend.llvm.runtime.workers import pool_module
@@ -25,6 +26,9 @@ KEPT_SHARE = 1 / 8
 """This process keeps at most this part of the memory of the machine as scratch memory, or
 :data:`KEPT_BYTES` if that is more. A run that needs more touches all of it anew.
 """
+
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+"""Where Linux tells how much memory a container may have."""
 
 _first_use = threading.Lock()
 """Held while compiling: two threads must not compile two copies, because one of them would soon be
@@ -79,11 +83,22 @@ def runtime_symbols() -> Mapping[str, int]:
 
 def kept_limit() -> int:
     """The most bytes of freed scratch memory that the process keeps."""
+    return max(KEPT_BYTES, int(KEPT_SHARE * _memory_bytes()))
+
+
+def _memory_bytes() -> int:
+    """The memory of the machine, or of the container in which this process runs; 0 where the
+    system does not tell.
+    """
     try:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        memory = 0
-    return max(KEPT_BYTES, int(KEPT_SHARE * memory))
+        return 0
+    try:
+        limit = CONTAINER_LIMIT.read_text().strip()
+    except OSError:
+        return machine
+    return min(machine, int(limit)) if limit.isdigit() else machine  # "max" is no limit
 
 
 def scratch_bytes() -> int:

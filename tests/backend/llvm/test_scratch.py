@@ -139,10 +139,16 @@ def test_no_more_than_the_limit_is_kept():
     assert limit * 3 // 4 <= scratch_bytes() <= limit
 
 
-def test_the_limit_follows_the_memory_of_the_machine(monkeypatch):
+def test_the_limit_follows_the_memory_of_the_machine_or_the_container(monkeypatch, tmp_path):
     pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": (32 << 30) // 4096}
+    container = tmp_path / "memory.max"
     monkeypatch.setattr("os.sysconf", pages.__getitem__)
+    monkeypatch.setattr("backend.llvm.runtime.helpers.CONTAINER_LIMIT", container)
     assert kept_limit() == 4 << 30
+    for limit, kept in (("max", 4 << 30), (str(16 << 30), 2 << 30), (str(1 << 30), KEPT_BYTES)):
+        container.write_text(f"{limit}\n")
+        assert kept_limit() == kept
+    container.unlink()
     pages["SC_PHYS_PAGES"] = 1000
     assert kept_limit() == KEPT_BYTES
 
