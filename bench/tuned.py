@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import evolve
 
+from backend.measuring.agreement import tolerance
 from backend.measuring.cpu_program import fast_cpu_program
 from backend.measuring.local import LocalMeasurer
 from bench.against_autoschedulers import chosen_apps
@@ -82,6 +83,7 @@ def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]
             trusted=study.trusted,
             inputs=inputs_of(app),
             make=fast_cpu_program,
+            allowed=tolerance(pipeline),
         ) as measurer,
     ):
         study.run(measurer, seconds=deadline.left)

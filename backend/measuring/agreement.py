@@ -31,11 +31,11 @@ a comparison of floats that are almost equal may go either way.
 
 @frozen
 class Tolerance:
-    """Which share of the values of an output may be others.
+    """The share of the values of an output that may be others, beyond the rounding of floats.
 
     Attributes:
-        near: the share of its values that may differ by :data:`NEAR`.
-        any: the share of its values that may be any others.
+        near: the share that may differ by :data:`NEAR`.
+        any: the share that may have any other value.
     """
 
     near: float = 0.0
@@ -43,11 +43,12 @@ class Tolerance:
 
 
 EXACT = Tolerance()
+"""Integers bit for bit, as in strict float mode."""
 
 
 def tolerance(pipeline: Pipeline) -> Tolerance:
-    """What schedules of a pipeline may change: nothing but the last digits of floats, unless
-    integers or truth values are computed from floats.
+    """What schedules of a pipeline may change in fast float mode: nothing but the last digits of
+    floats, unless integers or truth values are computed from floats.
     """
     roots = (e for f in pipeline.functions for stage in f.stages for e in stage.expressions)
     rounds = any(

@@ -12,6 +12,7 @@ from attrs import define, evolve, field
 
 from backend.arguments import Array, Scalars, Sizes
 from backend.cuda.launch import gpu_available
+from backend.measuring.agreement import EXACT, Tolerance
 from backend.measuring.alone import alone_on_machine
 from backend.measuring.cpu_program import cpu_program
 from backend.measuring.gpu_program import gpu_program
@@ -57,10 +58,9 @@ class LocalMeasurer:
 
     Candidates compile and run in a process of their own. One that crashes it, hangs, or takes too
     much memory is reported as such, and the process is replaced for the next one. The results of
-    each must be those of the trusted schedule: integers bit for bit, floats but for rounding, and
-    so integers that floats are rounded to. Then all are timed in rounds, each in turn with the
-    reference, so that a slow moment of the machine counts for all; those far behind the fastest
-    are left out early.
+    each must be those of the trusted schedule: integers bit for bit, floats but for rounding. Then
+    all are timed in rounds, each in turn with the reference, so that a slow moment of the machine
+    counts for all; those far behind the fastest are left out early.
 
     After the time limit of the caller no candidate is timed more than three times.
 
@@ -81,6 +81,9 @@ class LocalMeasurer:
         threads: how many threads run parallel loops; by default one for each core.
         make: compiles a schedule in the worker; by default for the CPU of this machine or for its
             GPU, with times between events on the GPU.
+        allowed: how results may differ beyond the rounding of floats; by default not at all. Code
+            in fast float mode needs the :func:`tolerance` of the
+            pipeline.
 
     >>> with LocalMeasurer() as measurer:
     ...     first, second = measurer.measure(pipeline, [schedule, other])
@@ -96,6 +99,7 @@ class LocalMeasurer:
     rungs: Rungs = field(factory=Rungs)
     threads: int | None = None
     make: TimedProgramMaker | None = None
+    allowed: Tolerance = EXACT
     _session: MeasuringSession | None = field(init=False, default=None, eq=False)
 
     def measure(self, pipeline: Pipeline, schedules: Sequence[Schedule]) -> list[Measurement]:
@@ -127,6 +131,7 @@ class LocalMeasurer:
                 self.threads,
                 # CUDA reserves far more addresses than it uses, so they say nothing.
                 self.limits.memory_bytes if isinstance(self.device, CpuDevice) else None,
+                self.allowed,
             )
             reference = self.reference or Schedule.default(pipeline)
             trusted = self.trusted or reference

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 from attrs import field, frozen
 
 from backend.arguments import Array, Scalars, Sizes
+from backend.measuring.agreement import EXACT, Tolerance
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
 from spaces.cost.measurer import RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
@@ -40,6 +41,7 @@ class MeasuringTask:
         make: compiles a schedule; a function of a module, for the worker imports it by name.
         threads: how many threads run parallel loops; None for one on each core.
         memory_bytes: how much memory a worker may have beside the inputs; None for no limit.
+        allowed: how the results of a schedule may differ.
     """
 
     pipeline: Pipeline
@@ -50,6 +52,7 @@ class MeasuringTask:
     make: TimedProgramMaker
     threads: int | None
     memory_bytes: int | None
+    allowed: Tolerance = EXACT
 
 
 TimedProgramMaker: TypeAlias = Callable[[MeasuringTask, Schedule], TimedProgram]

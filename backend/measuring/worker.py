@@ -16,7 +16,7 @@ from pathlib import Path
 from attrs import define, field
 
 from backend.arguments import ArgumentError, Array
-from backend.measuring.agreement import disagreement, tolerance
+from backend.measuring.agreement import disagreement
 from backend.measuring.pinning import Pinning
 from backend.measuring.task import (
     BuildRequest,
@@ -78,7 +78,7 @@ class Bench:
             self.pinning.pin()  # the run started the threads
         if self.expected is None:
             self.expected = {name: array.copy() for name, array in found.items()}
-        allowed = tolerance(self.task.pipeline)
+        allowed = self.task.allowed
         differences = (
             disagreement(name, found[name], wanted, allowed)
             for name, wanted in self.expected.items()

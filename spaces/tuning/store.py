@@ -179,13 +179,13 @@ class TuningStore:
         self.close()
 
     def known(self, key: StudyKey) -> int | None:
-        """The number of the study with this key; None if there is none."""
+        """The number of the study with this key. None if the store has no such study."""
         found = self._one("SELECT id FROM studies WHERE key = ?", key.digest)
         return None if found is None else int(found[0])
 
     def study(self, key: StudyKey, reference: Schedule) -> int:
-        """The number of the study with this key, which begins if there is none: with a schedule
-        that runs beside all others.
+        """The number of the study with this key. If the store has no such study, it begins, and
+        ``reference`` runs beside all its schedules.
         """
         with self._writing():
             known = self.known(key)
@@ -329,14 +329,10 @@ class TuningStore:
         Raises:
             StoreError: there is no such study.
         """
-        row = self._one(
-            "SELECT document, sizes FROM studies JOIN pipelines ON pipelines.digest = pipeline "
-            "WHERE id = ?",
-            study,
+        document, sizes = self._of_study(
+            study, "document, sizes", "JOIN pipelines ON pipelines.digest = pipeline"
         )
-        if row is None:
-            raise StoreError(f"{self.path} has no study {study}.")
-        return with_sizes(from_json(row[0], Pipeline), row[1])
+        return with_sizes(from_json(document, Pipeline), sizes)
 
     def reference_of(self, study: int) -> Schedule:
         """The schedule that runs beside all others of a study.
@@ -344,14 +340,19 @@ class TuningStore:
         Raises:
             StoreError: there is no such study.
         """
-        row = self._one(
-            "SELECT document FROM studies JOIN schedules ON schedules.digest = reference "
-            "AND schedules.pipeline = studies.pipeline WHERE id = ?",
+        (document,) = self._of_study(
             study,
+            "document",
+            "JOIN schedules ON schedules.digest = reference "
+            "AND schedules.pipeline = studies.pipeline",
         )
+        return from_json(document, Schedule)
+
+    def _of_study(self, study: int, columns: str, joined: str) -> tuple[Any, ...]:
+        row = self._one(f"SELECT {columns} FROM studies {joined} WHERE id = ?", study)
         if row is None:
             raise StoreError(f"{self.path} has no study {study}.")
-        return from_json(row[0], Schedule)
+        return row
 
     def keep_prices(self, machine: TuningMachine, prices: Prices) -> None:
         """Keeps the prices of the cost model ``reuse`` for a machine, in the place of others."""

@@ -26,8 +26,8 @@ WITH_WRAPPERS = evolve(WITH_WRAPPERS, directives=(*WITH_WRAPPERS.directives, "in
 
 
 def product(size: int) -> Pipeline:
-    """The product of two matrices, of which only the second is added up along its lines, and a
-    matrix beside it.
+    """The product of two matrices, plus a third matrix. The sum runs along the lines of the second
+    matrix alone.
     """
     i, j, k = Var("i"), Var("j"), RDom([(0, size)], "k")
     left, right, beside = (ImageParam(Float32, 2, name) for name in ("left", "right", "beside"))

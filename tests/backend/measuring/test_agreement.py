@@ -57,7 +57,7 @@ def test_a_few_values_may_be_any_others() -> None:
     wanted = np.tile(WANTED, 1000)
     assert disagreement("f", found, wanted, Tolerance(any=0.01)) == ""
     assert "1000 of 100000 values" in disagreement("f", found, wanted, Tolerance(any=0.0099))
-    for small in found.astype(np.float32), found:  # a share of few values is none
+    for small in found.astype(np.float32), found:  # of few values no share is a whole one
         assert disagreement("f", small[:100], wanted[:100], Tolerance(any=0.001))
 
 
