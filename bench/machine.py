@@ -6,10 +6,10 @@ import datetime
 import importlib.metadata
 import os
 import platform
-from pathlib import Path
 from typing import Any
 
 from spaces.constraints.devices.device import host_cpu
+from spaces.tuning.identity import processor as model_name
 
 PACKAGES = ("numpy", "llvmlite", "z3-solver", "halide")
 
@@ -18,7 +18,7 @@ def machine() -> dict[str, Any]:
     """Processor, cores, load and versions, as JSON's types."""
     cpu = host_cpu()
     return {
-        "processor": processor(),
+        "processor": model_name(),
         "llvm_cpu": cpu.model,
         "cores": cpu.cores,
         "vector_bits": cpu.vector_bits,
@@ -30,13 +30,8 @@ def machine() -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The model of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or "unknown"
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, platform.processor() or "unknown")
+    """The model of the processor, and LLVM's name of it: a cloud may call all its models alike."""
+    return f"{model_name()} ({host_cpu().model})"
 
 
 def _version(package: str) -> str:

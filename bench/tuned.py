@@ -52,6 +52,8 @@ def measure(
     apps = dict(earlier or {})
     for app in chosen or chosen_apps():
         known = apps.get(app, {})
+        if known.get("processor") != processor():
+            known = {**known, "seconds": 0.0}  # of another machine only the schedule counts
         rest = min(TUNING - float(known.get("seconds", 0.0)), seconds)
         if rest > 0:
             apps[app] = _tuned(app, known, rest)

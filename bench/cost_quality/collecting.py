@@ -14,7 +14,7 @@ from bench.cost_quality.brief import ROUNDS, SharedTime, brief_program
 from bench.cost_quality.drawing import Drawing
 from bench.cost_quality.records import Record, append, records
 from bench.cost_quality.subjects import Subject
-from bench.machine import machine
+from bench.machine import processor
 from spaces.cost.measurer import Measurer
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
@@ -98,12 +98,6 @@ class Collecting:
         append(self.path, made)
 
 
-def cpu_name() -> str:
-    """The processor of this machine, as records name it."""
-    found = machine()
-    return f"{found['processor']} ({found['llvm_cpu']})"
-
-
 def collect(
     names: Iterable[str],
     subject_of: Callable[[str], Subject],
@@ -122,7 +116,7 @@ def collect(
         together: how many subjects take turns; each holds a process and its memory until it is
             done, then the next one takes its place.
     """
-    cpu = cpu_name()
+    cpu = processor()
     waiting = [name for name in names if _count(path(name), name) < wanted]
     with ExitStack() as stack:
         turns: dict[str, tuple[Iterator[int], LocalMeasurer]] = {}

@@ -95,7 +95,7 @@ def this_machine(device: CpuDevice | GpuDevice) -> TuningMachine:
     target = host_target()
     on_cpu = isinstance(device, CpuDevice)
     return TuningMachine(
-        processor=_processor(),
+        processor=processor(),
         target=target.cpu,
         flags=digest(target.features),
         cores=device.cores if isinstance(device, CpuDevice) else 0,
@@ -105,7 +105,7 @@ def this_machine(device: CpuDevice | GpuDevice) -> TuningMachine:
     )
 
 
-def _processor() -> str:
+def processor() -> str:
     """The model name of the processor, where the system tells it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
