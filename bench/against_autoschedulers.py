@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -30,6 +31,7 @@ from backend.halide.autoschedule import AUTOSCHEDULERS, autoscheduled
 from backend.halide.bridge import build
 from backend.halide.errors import HalideFailure
 from backend.llvm.operators import FloatMode
+from backend.measuring.cpu_program import SHORTEST, warm_up
 from bench.against_halide import apart
 from bench.contenders import Outputs, inputs_of, pipeline_of, program, sizes_of, written
 from bench.machine import processor
@@ -289,7 +291,7 @@ def _fastest(app: str, schedules: list[Schedule]) -> tuple[Schedule, Callable[[]
     times: list[list[float]] = [[] for _ in runs]
     for _ in range(TRIES):
         for run, seconds in zip(runs, times, strict=True):
-            run()
+            warm_up(run)
             start = time.perf_counter()
             run()
             seconds.append(time.perf_counter() - start)
@@ -304,13 +306,13 @@ def _prepare(app: str, file: str) -> None:
 
 
 def _timed() -> float:
-    """Seconds of a run after another one; the mean of several short ones."""
+    """Seconds of a run in warm caches; the mean of several short ones."""
     run = _here["run"]
-    run()
+    warm_up(run)
     start = time.perf_counter()
     run()
     once = time.perf_counter() - start
-    times = max(1, int(2e-3 / max(once, 1e-6)))
+    times = max(1, math.ceil(SHORTEST / max(once, 1e-6)))
     start = time.perf_counter()
     for _ in range(times):
         run()

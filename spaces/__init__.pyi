@@ -480,10 +480,8 @@ from spaces.cost.measurer import (
     Measurement as Measurement,
     RunOutcome as RunOutcome,
 )
-from backend.measuring.local import (
-    LocalMeasurer as LocalMeasurer,
-    MeasuringError as MeasuringError,
-)
+from backend.measuring.local import LocalMeasurer as LocalMeasurer
+from backend.measuring.session import MeasuringError as MeasuringError
 from backend.measuring.over_dask import (
     DaskMeasurer as DaskMeasurer,
     DaskUnavailable as DaskUnavailable,

@@ -14,7 +14,7 @@ from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
 from apps.command_line.tune import StoreFile, opened_store
 from apps.errors import CommandError
-from backend.measuring.local import MeasuringError
+from backend.measuring.session import MeasuringError
 from spaces.constraints.devices.device import CpuDevice, device
 from spaces.tuning.calibrating import calibrate as fit
 from spaces.tuning.identity import this_machine

@@ -17,8 +17,8 @@ from apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
 from apps.errors import CommandError, Interrupted, WrongUsage
 from apps.photographs import photograph
 from backend.arguments import Array
-from backend.measuring.local import MeasuringError
 from backend.measuring.over_dask import DaskUnavailable
+from backend.measuring.session import MeasuringError
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.registry import UnknownModelError
 from spaces.enumerate.empty_space import EmptySpaceError

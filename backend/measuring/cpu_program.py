@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from attrs import define, field
 
@@ -16,8 +16,13 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.model.schedules.schedule import Schedule
 
-SHORTEST = 1e-3
+SHORTEST = 5e-3
 """Shorter runs are repeated until they take so many seconds together."""
+
+WARMING = 5e-3
+"""Seconds of runs that do not count. A run of a millisecond needs three before it: the last-level
+cache gets its lines from the caches before it, and other programs ran in between.
+"""
 
 LONG = 0.05
 """A run of so many seconds needs none before it."""
@@ -34,12 +39,12 @@ class TimedCpuRun:
         return self.prepared()
 
     def seconds(self) -> float:
-        """The time of a run, or the mean of several short ones. A run that does not count comes
-        first: it wakes the threads and fills the caches with the data of this program. For a run
-        that was :data:`LONG` before, this takes no share worth the time.
+        """The time of a run, or the mean of several short ones. Runs that do not count come first
+        (:data:`WARMING`): they wake the threads and fill the caches with the data of this program.
+        For a run that was :data:`LONG` before, this takes no share worth the time.
         """
         if self._last < LONG:
-            self.prepared()
+            warm_up(self.prepared)
         self._last = self._timed(1)
         if self._last < SHORTEST:
             self._last = self._timed(math.ceil(SHORTEST / max(self._last, 1e-6)))
@@ -50,6 +55,14 @@ class TimedCpuRun:
         for _ in range(times):
             self.prepared()
         return (time.perf_counter() - start) / times
+
+
+def warm_up(run: Callable[[], object]) -> None:
+    """Runs a program once, and again for :data:`WARMING` seconds."""
+    end = time.perf_counter() + WARMING
+    run()
+    while time.perf_counter() < end:
+        run()
 
 
 def cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun:

@@ -1,4 +1,4 @@
-"""Measures schedules on this machine, in a worker process."""
+"""Measures schedules on this machine, in worker processes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 from attrs import define, evolve, field
+from attrs.validators import ge
 
 from backend.arguments import Array, Scalars, Sizes
 from backend.cuda.launch import gpu_available
@@ -17,19 +18,14 @@ from backend.measuring.alone import alone_on_machine
 from backend.measuring.cpu_program import cpu_program
 from backend.measuring.gpu_program import gpu_program
 from backend.measuring.inputs import random_inputs
-from backend.measuring.process import Worker, WorkerLost
 from backend.measuring.rounds import Rungs, timed_in_rounds
-from backend.measuring.task import (
-    BuildRequest,
-    CheckRequest,
-    ForgetRequest,
-    MeasuringLimits,
-    MeasuringTask,
-    Request,
-    RunAnswer,
-    TimedProgramMaker,
-    TimeRequest,
+from backend.measuring.session import (
+    REFERENCE,
+    MeasuringError,
+    MeasuringSession,
+    built_in_turns,
 )
+from backend.measuring.task import MeasuringLimits, MeasuringTask, TimedProgramMaker
 from spaces.constraints.devices.device import CpuDevice, GpuDevice, device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
@@ -38,33 +34,24 @@ from spaces.model.schedules.schedule import Schedule
 
 log = logging.getLogger("spaces.measuring")
 
-REFERENCE = -1
-"""The key of the reference."""
-
-TRUSTED = -2
-"""The key of the trusted schedule."""
-
-PATIENCE = 20.0
-"""The trusted schedule may run so many times as long as others: it is simple, and runs once."""
-
-
-class MeasuringError(RuntimeError):
-    """Nothing can be measured: the trusted schedule or the reference fails."""
+MOST_WORKERS = 2
+"""More processes would compile faster, but each has a copy of all inputs and storage."""
 
 
 @define(kw_only=True)
 class LocalMeasurer:
-    """Measures schedules on this machine. A context manager, which ends its worker process.
+    """Measures schedules on this machine. A context manager, which ends its worker processes.
 
-    Candidates compile and run in a process of their own. One that crashes it, hangs, or takes too
+    Candidates compile and run in worker processes. One that crashes its worker, hangs, or takes too
     much memory is reported as such, and the process is replaced for the next one. The results of
     each must be those of the trusted schedule: integers bit for bit, floats but for rounding. Then
-    all are timed in rounds, each in turn with the reference, so that a slow moment of the machine
-    counts for all; those far behind the fastest are left out early.
+    all are timed in rounds, each in turn with the reference in its worker, so that a slow moment of
+    the machine counts for all; those far behind the fastest are left out early.
 
     After the time limit of the caller no candidate is timed more than three times.
 
-    Nothing is compiled while something is timed, and other processes of this user wait until a
+    The workers compile at the same time, and run in turn. Nothing is compiled while something is
+    timed, and other processes of this user wait until a
     measurement is over: a busy process beside made runs on two cores take 1.3 times as long. Each
     thread stays on a core of its own (Linux).
 
@@ -79,7 +66,9 @@ class LocalMeasurer:
         limits: what a candidate may take.
         rungs: when candidates far behind are left out.
         threads: how many threads run parallel loops; by default one for each core.
-        make: compiles a schedule in the worker; by default for the CPU of this machine or for its
+        workers: how many processes compile; by default up to two for a CPU with as many cores, and
+            one for a GPU.
+        make: compiles a schedule in a worker; by default for the CPU of this machine or for its
             GPU, with times between events on the GPU.
         allowed: how results may differ beyond the rounding of floats; by default not at all. Code
             in fast float mode needs the :func:`tolerance` of the
@@ -98,9 +87,14 @@ class LocalMeasurer:
     limits: MeasuringLimits = field(factory=MeasuringLimits)
     rungs: Rungs = field(factory=Rungs)
     threads: int | None = None
+    workers: int = field(validator=ge(1))
     make: TimedProgramMaker | None = None
     allowed: Tolerance = EXACT
-    _session: MeasuringSession | None = field(init=False, default=None, eq=False)
+    _sessions: tuple[MeasuringSession, ...] = field(init=False, default=(), eq=False)
+
+    @workers.default
+    def _few(self) -> int:
+        return min(self.device.cores, MOST_WORKERS) if isinstance(self.device, CpuDevice) else 1
 
     def measure(self, pipeline: Pipeline, schedules: Sequence[Schedule]) -> list[Measurement]:
         """One measurement for each schedule, in their order.
@@ -108,17 +102,21 @@ class LocalMeasurer:
         Raises:
             MeasuringError: the trusted schedule or the reference fails, or there is no GPU.
         """
-        session = self._of(pipeline)
+        sessions = self._of(pipeline)
         with alone_on_machine():
-            built = [session.built(number, one) for number, one in enumerate(schedules)]
             try:
-                return session.timed(built, self.rungs)
-            finally:
+                built = built_in_turns(sessions, schedules)
+                found = _timed(sessions, built, self.limits, self.rungs)
+            except BaseException:
+                self.close()  # an answer may be on its way
+                raise
+            for session in sessions:
                 session.forget()
+            return found
 
-    def _of(self, pipeline: Pipeline) -> MeasuringSession:
-        """The session of a pipeline: the last one, if it has this pipeline."""
-        if self._session is None or self._session.task.pipeline != pipeline:
+    def _of(self, pipeline: Pipeline) -> tuple[MeasuringSession, ...]:
+        """The sessions of a pipeline: the last ones, if they have this pipeline."""
+        if not self._sessions or self._sessions[0].task.pipeline != pipeline:
             self.close()
             inputs = random_inputs(pipeline) if self.inputs is None else self.inputs
             task = MeasuringTask(
@@ -130,13 +128,17 @@ class LocalMeasurer:
                 self.make or _default_maker(self.device),
                 self.threads,
                 # CUDA reserves far more addresses than it uses, so they say nothing.
-                self.limits.memory_bytes if isinstance(self.device, CpuDevice) else None,
+                self.limits.memory_bytes // self.workers
+                if isinstance(self.device, CpuDevice)
+                else None,
                 self.allowed,
             )
             reference = self.reference or Schedule.default(pipeline)
             trusted = self.trusted or reference
-            self._session = MeasuringSession(task, reference, trusted, self.limits)
-        return self._session
+            self._sessions = tuple(
+                MeasuringSession(task, reference, trusted, self.limits) for _ in range(self.workers)
+            )
+        return self._sessions
 
     def is_like(self, other: LocalMeasurer) -> bool:
         """Whether two measurers measure alike."""
@@ -148,10 +150,10 @@ class LocalMeasurer:
         )
 
     def close(self) -> None:
-        """Ends the worker process."""
-        if self._session is not None:
-            self._session.close()
-            self._session = None
+        """Ends the worker processes."""
+        for session in self._sessions:
+            session.close()
+        self._sessions = ()
 
     def __enter__(self) -> Self:
         return self
@@ -174,129 +176,37 @@ def _default_maker(target: CpuDevice | GpuDevice) -> TimedProgramMaker:
     return gpu_program
 
 
-@define
-class MeasuringSession:
-    """A worker and the schedules that were built in it.
+def _timed(
+    sessions: Sequence[MeasuringSession],
+    built: list[Measurement],
+    limits: MeasuringLimits,
+    rungs: Rungs,
+) -> list[Measurement]:
+    """The schedules with times, each beside the reference in its own worker."""
+    found = list(built)
 
-    Attributes:
-        schedules: the candidates by key.
-        ready: the keys of what is built in the present worker.
-    """
-
-    task: MeasuringTask
-    reference: Schedule
-    trusted: Schedule
-    limits: MeasuringLimits
-    schedules: dict[int, Schedule] = field(factory=dict)
-    ready: set[int] = field(factory=set)
-    _worker: Worker | None = None
-
-    def built(self, key: int, schedule: Schedule) -> Measurement:
-        """Builds a candidate and checks its results, and says how that went."""
-        self.schedules[key] = schedule
-        answer = self._made_ready(key)
-        if answer.outcome is not RunOutcome.CORRECT:
+    def time_of(place: tuple[int, int]) -> float | None:
+        session, key = place
+        answer = sessions[session].run(key)
+        if answer.outcome is RunOutcome.CORRECT:
+            return answer.seconds
+        if key != REFERENCE:
             log.info("candidate %d: %s. %s", key, answer.outcome, answer.reason)
-            return Measurement(schedule, answer.outcome, answer.reason)
-        return Measurement(schedule, RunOutcome.CORRECT, compile_seconds=answer.seconds)
+            found[key] = Measurement(built[key].schedule, answer.outcome, answer.reason)
+        return None
 
-    def timed(self, built: list[Measurement], rungs: Rungs) -> list[Measurement]:
-        """The candidates with times."""
-        found = list(built)
-
-        def time_of(key: int | None) -> float | None:
-            answer = self._run(REFERENCE if key is None else key)
-            if answer.outcome is RunOutcome.CORRECT:
-                return answer.seconds
-            if key is not None:
-                log.info("candidate %d: %s. %s", key, answer.outcome, answer.reason)
-                found[key] = Measurement(built[key].schedule, answer.outcome, answer.reason)
-            return None
-
-        start = time.monotonic()
-        times = timed_in_rounds(
-            time_of,
-            [key for key, one in enumerate(built) if one.is_correct],
-            self.limits.rounds,
-            lambda: time.monotonic() - start > self.limits.seconds or time_left() <= 0,
-            rungs,
-        )
-        for key, seconds in times.seconds.items():
-            if found[key].is_correct:
-                reference = tuple(times.reference[key])
-                found[key] = evolve(found[key], seconds=tuple(seconds), reference_seconds=reference)
-        return found
-
-    def forget(self) -> None:
-        """Frees the candidates, but not the reference."""
-        self.schedules.clear()
-        for key in self.ready - {REFERENCE}:
-            self._answer(ForgetRequest(key), self.limits.run_seconds)
-        self.ready &= {REFERENCE}
-
-    def close(self) -> None:
-        """Ends the worker."""
-        self.ready.clear()
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
-
-    def _run(self, key: int) -> RunAnswer:
-        """The time of a run, in a worker that has the schedule ready."""
-        if key not in self.ready:
-            answer = self._made_ready(key)
-            if answer.outcome is not RunOutcome.CORRECT:
-                return answer
-        return self._answer(TimeRequest(key), self.limits.run_seconds)
-
-    def _made_ready(self, key: int) -> RunAnswer:
-        """Builds a schedule in the worker and checks its results; the trusted schedule and the
-        reference before all others.
-
-        Raises:
-            MeasuringError: one of these two fails.
-        """
-        if REFERENCE not in self.ready:
-            if self.trusted != self.reference:
-                patience = PATIENCE * self.limits.run_seconds
-                answer = self._built_and_checked(TRUSTED, self.trusted, patience)
-                self._must_work(answer, "trusted")
-                self._answer(ForgetRequest(TRUSTED), self.limits.run_seconds)
-                self.ready.discard(TRUSTED)
-            answer = self._built_and_checked(REFERENCE, self.reference, self.limits.run_seconds)
-            self._must_work(answer, "reference")
-        if key == REFERENCE:
-            return RunAnswer()
-        return self._built_and_checked(key, self.schedules[key], self.limits.run_seconds)
-
-    def _must_work(self, answer: RunAnswer, role: str) -> None:
-        if answer.outcome is not RunOutcome.CORRECT:
-            raise MeasuringError(
-                f"The {role} schedule of {self.task.pipeline.name}, without which nothing is "
-                f"measured, fails ({answer.outcome}): {answer.reason} Give the measurer another "
-                f"one as {role}=."
-            )
-
-    def _built_and_checked(self, key: int, schedule: Schedule, seconds: float) -> RunAnswer:
-        built = self._answer(BuildRequest(key, schedule), self.limits.compile_seconds)
-        if built.outcome in (RunOutcome.HUNG, RunOutcome.CRASHED, RunOutcome.OUT_OF_MEMORY):
-            return evolve(built, outcome=RunOutcome.NOT_COMPILED)
-        if built.outcome is not RunOutcome.CORRECT:
-            return built
-        checked = self._answer(CheckRequest(key), seconds)
-        if checked.outcome is not RunOutcome.CORRECT:
-            return checked
-        self.ready.add(key)
-        return built
-
-    def _answer(self, request: Request, seconds: float) -> RunAnswer:
-        """The answer of the worker, which is started if there is none."""
-        try:
-            if self._worker is None:
-                self._worker = Worker.started(self.task)
-            return self._worker.ask(request, seconds)
-        except WorkerLost as lost:
-            log.info("%s: a new worker takes the place of the last one. %s", request, lost)
-            self._worker = None
-            self.ready.clear()
-            return RunAnswer(lost.outcome, str(lost))
+    start = time.monotonic()
+    times = timed_in_rounds(
+        time_of,
+        [(key % len(sessions), key) for key, one in enumerate(built) if one.is_correct],
+        lambda place: (place[0], REFERENCE),
+        limits.rounds,
+        lambda: time.monotonic() - start > limits.seconds or time_left() <= 0,
+        rungs,
+    )
+    for place, seconds in times.seconds.items():
+        _, key = place
+        if found[key].is_correct:
+            reference = tuple(times.reference[place])
+            found[key] = evolve(found[key], seconds=tuple(seconds), reference_seconds=reference)
+    return found

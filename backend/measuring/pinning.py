@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import field, frozen
@@ -42,3 +43,16 @@ class Pinning:
         for place, thread in enumerate(threads):
             with contextlib.suppress(OSError):  # it ended, or the system does not allow it
                 os.sched_setaffinity(thread, {self._cores[place]} if have_room else self._cores)
+
+    @contextlib.contextmanager
+    def loosened(self) -> Iterator[None]:
+        """Lets the calling thread move while other processes work, and then back to its core."""
+        if sys.platform != "linux":
+            yield
+            return
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, self._cores)
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, before)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import IO, Self
 
@@ -73,7 +76,7 @@ class Worker:
         worker = Worker(process, Connection(ours.detach()), errors)
         try:
             worker._requests.send(task)
-            worker._answered(STARTING, "start")
+            worker._answered(STARTING, STARTING, "start")
         except (OSError, EOFError):
             raise worker._lost() from None
         except BaseException:
@@ -87,14 +90,27 @@ class Worker:
         Raises:
             WorkerLost: the process ended, or did not answer in time and was killed.
         """
-        try:
-            self._requests.send(request)
-            return self._answered(seconds, "answer")
-        except (OSError, EOFError):
-            raise self._lost() from None
+        return self.asked(request, seconds)()
 
-    def _answered(self, seconds: float, what: str) -> RunAnswer:
-        if not self._requests.poll(seconds):
+    def asked(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
+        """Sends a request. Call what this returns for the answer, before the next request; it
+        raises what :meth:`ask` raises.
+        """
+        end = time.monotonic() + seconds
+        with contextlib.suppress(OSError):  # the process ended, as whoever waits will see
+            self._requests.send(request)
+
+        def answer() -> RunAnswer:
+            try:
+                return self._answered(max(0.0, end - time.monotonic()), seconds, "answer")
+            except (OSError, EOFError):
+                raise self._lost() from None
+
+        return answer
+
+    def _answered(self, left: float, seconds: float, what: str) -> RunAnswer:
+        """What comes in the time that is left of so many seconds."""
+        if not self._requests.poll(left):
             self.close()
             raise WorkerLost(RunOutcome.HUNG, f"It did not {what} within {seconds:g} s.")
         answer: RunAnswer = self._requests.recv()

@@ -9,13 +9,10 @@ from collections.abc import Mapping
 from attrs import define, frozen
 
 from backend.arguments import Array
-from backend.measuring.cpu_program import TimedCpuRun, cpu_program
+from backend.measuring.cpu_program import LONG, TimedCpuRun, cpu_program
 from backend.measuring.rounds import Candidate, Rungs
 from backend.measuring.task import MeasuringTask
 from spaces.model.schedules.schedule import Schedule
-
-LONG = 0.05
-"""A program whose run takes so many seconds needs no run before it that does not count."""
 
 SLOW = 20.0
 """A schedule that takes so many times as long as the reference is timed once."""

@@ -24,7 +24,7 @@ class Sleeper:
         return {}
 
 
-@pytest.mark.parametrize(("takes", "runs"), [(0.03, [2, 1, 1]), (0.003, [2, 2, 2])])
+@pytest.mark.parametrize(("takes", "runs"), [(0.03, [2, 1, 1]), (0.006, [2, 2, 2])])
 def test_long_runs_need_no_other_run_before(takes: float, runs: list[int], monkeypatch) -> None:
     monkeypatch.setattr(cpu_program, "LONG", 0.02)
     program = Sleeper(takes)
@@ -36,6 +36,7 @@ def test_long_runs_need_no_other_run_before(takes: float, runs: list[int], monke
 
 
 def test_short_runs_are_repeated() -> None:
-    program = Sleeper(2e-5)
-    TimedCpuRun(program).seconds()
-    assert program.runs > 3
+    """And others come before them, until the caches are warm."""
+    program = Sleeper(2e-3)
+    assert TimedCpuRun(program).seconds() >= 2e-3
+    assert 4 <= program.runs <= 7

@@ -13,7 +13,8 @@ from backend.cuda.launch import gpu_available
 from backend.measuring import gpu_program
 from backend.measuring.gpu_program import TimingExecutor
 from backend.measuring.inputs import random_inputs
-from backend.measuring.local import LocalMeasurer, MeasuringError
+from backend.measuring.local import LocalMeasurer
+from backend.measuring.session import MeasuringError
 from backend.measuring.task import MeasuringLimits, MeasuringTask, NotLegalError
 from spaces.constraints.devices.device import device
 from spaces.model.directives.directives import schedule

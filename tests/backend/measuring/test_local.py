@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from backend.measuring.local import LocalMeasurer, MeasuringError
+from backend.measuring.local import LocalMeasurer
 from backend.measuring.process import Worker
 from backend.measuring.rounds import Rungs
+from backend.measuring.session import MeasuringError
 from backend.measuring.task import MeasuringLimits
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import Measurer, RunOutcome
@@ -25,8 +26,9 @@ def split(factor: int) -> Schedule:
     return schedule(COPIED).func("f").split("x", "x", "xi", factor).schedule
 
 
-def test_each_candidate_has_its_own_fate() -> None:
-    """A bad candidate costs no other one its times."""
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_each_candidate_has_its_own_fate(workers: int) -> None:
+    """A bad candidate costs no other one its times, in its worker or in another."""
     good = [split(factor) for factor in (16, 32)]
     bad = {
         saboteurs.CRASHES: (RunOutcome.CRASHED, "signal SIGSEGV"),
@@ -39,7 +41,9 @@ def test_each_candidate_has_its_own_fate() -> None:
         saboteurs.GREEDY_COMPILER: (RunOutcome.NOT_COMPILED, "allocate"),
     }
     every_round = Rungs(after=())
-    with LocalMeasurer(limits=FEW, rungs=every_round, make=saboteurs.saboteur) as measurer:
+    with LocalMeasurer(
+        limits=FEW, rungs=every_round, make=saboteurs.saboteur, workers=workers
+    ) as measurer:
         found = measurer.measure(COPIED, [good[0], *map(split, bad), good[1]])
     first, *others, last = found
     assert [one.schedule for one in found] == [good[0], *map(split, bad), good[1]]

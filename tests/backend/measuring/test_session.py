@@ -1,0 +1,62 @@
+"""Several workers that build at the same time."""
+
+from __future__ import annotations
+
+import time
+
+from backend.measuring.inputs import random_inputs
+from backend.measuring.session import MeasuringSession, built_in_turns
+from backend.measuring.task import MeasuringLimits, MeasuringTask
+from spaces.constraints.devices.device import device
+from spaces.cost.measurer import RunOutcome
+from spaces.model.directives.directives import schedule
+from spaces.model.schedules.schedule import Schedule
+from tests.backend.measuring import saboteurs
+from tests.enumerate.pipelines import copied
+
+COPIED = copied(960)
+STALLING = 2.0
+
+
+def split(factor: int) -> Schedule:
+    return schedule(COPIED).func("f").split("x", "x", "xi", factor).schedule
+
+
+def sessions(count: int) -> list[MeasuringSession]:
+    sizes = {one.buffer: one.ranges for one in COPIED.estimates}
+    task = MeasuringTask(
+        COPIED, device("cpu"), random_inputs(COPIED), None, sizes, saboteurs.saboteur, None, None
+    )
+    limits = MeasuringLimits(compile_seconds=STALLING)
+    simple = Schedule.default(COPIED)
+    return [MeasuringSession(task, simple, simple, limits) for _ in range(count)]
+
+
+def test_workers_compile_at_the_same_time() -> None:
+    """Two compilers that stall until they are stopped take as long as one."""
+    both = sessions(2)
+    try:
+        first = built_in_turns(both, [split(16)])  # starts the workers
+        start = time.monotonic()
+        stalled = built_in_turns(both, [split(saboteurs.STALLS)] * 2)
+        seconds = time.monotonic() - start
+    finally:
+        for session in both:
+            session.close()
+    assert first[0].is_correct
+    assert [one.outcome for one in stalled] == [RunOutcome.NOT_COMPILED] * 2
+    assert STALLING <= seconds < 2 * STALLING
+
+
+def test_schedules_keep_their_order() -> None:
+    three = sessions(3)
+    factors = [2 << n for n in range(1, 5)]
+    try:
+        found = built_in_turns(three, [split(4 * factor) for factor in factors])
+        times = [three[n % 3].run(n).seconds for n in range(4)]
+    finally:
+        for session in three:
+            session.close()
+    assert [one.schedule for one in found] == [split(4 * factor) for factor in factors]
+    assert all(one.is_correct for one in found)
+    assert min(times) > 0
