@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator, Mapping
-from itertools import accumulate, pairwise
 from typing import Protocol
 
 from attrs import evolve, field, frozen
 
 from spaces.cost.batch import Batch
-from spaces.cost.model import CostModel
+from spaces.cost.model import AdditiveModel, CostModel
 from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.changed_nests import nests_of
 from spaces.enumerate.events import Event
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.options import PlacementOption
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
-from spaces.model.schedules.schedule import Schedule
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 APART: tuple[PlacementOption, ...] = ("inline", "root")
 """Where the first search computes Funcs."""
@@ -112,7 +113,8 @@ def _frozen(space: ScheduleSpace, model: CostModel, board: Board, opened: float)
 def added_costs(
     space: ScheduleSpace, model: CostModel, board: Board, schedule: Schedule
 ) -> Mapping[str, float]:
-    """What each Func adds to the cost of a schedule when Funcs are decided consumers first.
+    """What each Func adds to the cost of a schedule when Funcs are decided consumers first. If the
+    model adds up the costs of nests, only those that a Func changes are priced.
 
     Args:
         space: the space of the schedule.
@@ -120,12 +122,24 @@ def added_costs(
         board: what asks the model.
         schedule: a complete schedule of the space.
     """
-    names = [function.name for function in reversed(space.pipeline.functions)]
-    costs = [0.0]
-    for decided in accumulate([name] for name in names):
-        part = decided_part(space.pipeline, frozenset(decided))
-        entries = tuple(entry for entry in schedule.funcs if entry.name in decided)
-        batch = Batch.of(part, schedule.with_funcs(entries), memo=space.memo)
-        costs.append(float(board.price(model, batch)))
-    steps = (after - before for before, after in pairwise(costs))
-    return dict(zip(names, steps, strict=True))
+    pipeline = space.pipeline
+
+    def price(part: Pipeline, one: Schedule) -> float:
+        return float(board.price(model, Batch.of(part, one, memo=space.memo)))
+
+    added: dict[str, float] = {}
+    entries: tuple[FuncSchedule, ...] = ()
+    for function in reversed(pipeline.functions):
+        name = function.name
+        readers = [reader for reader in pipeline.consumers(name) if reader != name]
+        nests = nests_of(pipeline, entries, readers) if isinstance(model, AdditiveModel) else None
+        entries = tuple(one for one in schedule.funcs if one in entries or one.name == name)
+        so_far = schedule.with_funcs(entries)
+        if nests is None:
+            part = decided_part(pipeline, frozenset(one.name for one in entries))
+            added[name] = price(part, so_far) - sum(added.values())
+        else:
+            after = nests.reading(name)
+            before = price(nests.pipeline, nests.of(so_far))
+            added[name] = price(after.pipeline, after.of(so_far)) - before
+    return added

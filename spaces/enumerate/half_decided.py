@@ -27,6 +27,7 @@ from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.process.placing import may_be_inlined
+from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
@@ -37,6 +38,9 @@ from spaces.model.schedules.derivations import Derivation
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
+
+OVERREACH = 1.1
+"""Tiles that reach so far beyond a Func enlarge what it reads, and what that reads in turn."""
 
 COMPLETING = 0.125
 """The share of the time limit that is left to complete half-decided schedules."""
@@ -270,16 +274,34 @@ class StageDecisions:
         pipeline = state.partial.state.pipeline
         if name in pipeline.outputs:
             return None, 0.0
+        readers = [reader for reader in pipeline.consumers(name) if reader != name]
+        nests, others = self._apart(state, state.entries(decided), readers)
+        return nests and nests.reading(name), others
+
+    def nests_around(self, state: HalfDecided, name: str) -> tuple[Nests | None, float]:
+        """The nests of a complete state that the numbers of a Func change, and the cost of all
+        others; None if all nests need a price. Tiles that reach beyond a Func make the nests of
+        those larger that it reads, and if they reach far, of all that these read in turn.
+        """
+        if _overreaches(state, name):
+            return None, 0.0
+        entries = state.partial.state.entries
+        read = state.partial.state.pipeline.function(name).callees
+        names = {one.name for one in entries if one.name == name or one.name in read}
+        return self._apart(state, entries, names)
+
+    def _apart(
+        self, state: HalfDecided, entries: Sequence[FuncSchedule], names: Collection[str]
+    ) -> tuple[Nests | None, float]:
+        """The nests of some of the decided Funcs, and the cost of all others."""
         if not (isinstance(self.model, AdditiveModel) and np.isfinite(state.cost)):
             return None, 0.0
-        readers = [reader for reader in pipeline.consumers(name) if reader != name]
-        nests = nests_of(pipeline, state.entries(decided), readers)
+        nests = nests_of(state.partial.state.pipeline, entries, names)
         if nests is None:
             return None, 0.0
         schedule = OpenWay(state, tuple(nests.funcs)).structure.schedule
         batch = Batch.of(nests.pipeline, schedule, memo=self.space.memo)
-        before = float(self.board.price(self.model, batch))
-        return nests.reading(name), state.cost - before
+        return nests, state.cost - float(self.board.price(self.model, batch))
 
     def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
         """Which entries of the last of some Funcs to try: all of them in a restricted space. If
@@ -381,6 +403,21 @@ def _has_open_extents(order: DomainOrder) -> bool:
         loop.kind in (LoopKind.UNROLLED, LoopKind.GPU_THREAD) and loop.name not in constant
         for loop in order.loops
     )
+
+
+def _overreaches(state: HalfDecided, name: str) -> bool:
+    """Whether the tiles of a Func reach far beyond it, or nothing is known of its size."""
+    process = state.partial.state
+    entry = next(one for one in process.entries if one.name == name)
+    sizes, args = sizes_of(process.pipeline), process.pipeline.function(name).args
+    for record in entry.stages[0].splits:
+        if isinstance(record, Split) and record.old in args:
+            extent = sizes.extent(name, record.old)
+            factor = record.factor
+            number = state.numbers[factor] if isinstance(factor, str) else factor
+            if extent is None or -(-extent // number) * number > OVERREACH * extent:
+                return True
+    return False
 
 
 def of_whole_schedules(model: CostModel) -> CostModel | None:

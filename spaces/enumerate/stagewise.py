@@ -40,7 +40,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Derivation
 
-WIDTH = 3
+WIDTH = 2
 """How many half-decided schedules a search of a small pipeline keeps."""
 
 FEW = 12
