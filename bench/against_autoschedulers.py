@@ -1,9 +1,9 @@
 """Our search against Halide's autoschedulers: the first schedule that each finds, in turns; and
 the fastest of the first five of ours.
 
-Each contender finds its schedule, compiles and runs in a process of its own: an autoscheduler may
-take all memory, take for ever or crash, and then it alone is out. Processes run in turns, so all
-have the machine for themselves. All compute on as many threads as the machine has cores.
+Each contender finds its schedule, compiles and runs in a process of its own. Processes run in
+turns, so all have the machine for themselves. All compute on as many threads as the machine has
+cores.
 """
 
 from __future__ import annotations
@@ -11,30 +11,26 @@ from __future__ import annotations
 import functools
 import json
 import math
-import multiprocessing
 import os
 import random
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from attrs import frozen
 
 from apps.catalog import APPS
 from backend.halide.autoschedule import AUTOSCHEDULERS, autoscheduled
 from backend.halide.bridge import build
-from backend.halide.errors import HalideFailure
 from backend.llvm.operators import FloatMode
 from backend.measuring.cpu_program import SHORTEST, warm_up
 from bench.against_halide import apart
 from bench.contenders import Outputs, inputs_of, pipeline_of, program, sizes_of, written
 from bench.machine import processor
+from bench.processes import Contender, ContenderFailed
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import interval_of_median
 from spaces.enumerate.board import Limits
@@ -105,40 +101,11 @@ def _cores() -> int:
     return getattr(device("cpu"), "cores", 1)
 
 
-@frozen
-class Contender:
-    """A process that holds one compiled schedule of an app."""
-
-    name: str
-    pool: ProcessPoolExecutor
-
-    def ask(self, task: Callable[..., Any], *given: object, seconds: float) -> Any:
-        """The result of a task in the process.
-
-        Raises:
-            TimeoutError: there is none in time; the process is killed.
-            BrokenProcessPool: the process died.
-            HalideFailure: Halide refuses the schedule.
-        """
-        try:
-            return self.pool.submit(task, *given).result(seconds)
-        except TimeoutError:
-            self.end()
-            raise
-
-    def end(self) -> None:
-        """Ends the process."""
-        for process in list((self.pool._processes or {}).values()):
-            process.kill()
-        self.pool.shutdown(wait=False, cancel_futures=True)
-
-
 def _measured(app: str) -> Found:
-    fresh = multiprocessing.get_context("spawn")
     names: tuple[str, ...] = (OURS, BEST_OF_5, HAND, EXPERT, *AUTOSCHEDULERS)
     if tuned_schedule(app):
         names = (*names, TUNED)
-    contenders = [Contender(name, ProcessPoolExecutor(1, mp_context=fresh)) for name in names]
+    contenders = [Contender.started(name) for name in names]
     found: Found = {"search_s": {}, "failed": {}}
     ready = []
     with tempfile.TemporaryDirectory() as folder:
@@ -155,12 +122,8 @@ def _measured(app: str) -> Found:
                 with np.load(file) as outputs:
                     mine = dict(outputs)
                 apart(mine, mine if wanted is None else wanted)
-            except TimeoutError:
-                found["failed"][contender.name] = "out of time"
-            except BrokenProcessPool:
-                found["failed"][contender.name] = "its process died"
-            except (HalideFailure, ValueError) as error:
-                found["failed"][contender.name] = str(error)[:200]
+            except (ContenderFailed, ValueError) as failed:
+                found["failed"][contender.name] = str(failed)
             else:
                 wanted = wanted or mine
                 ready.append(contender)

@@ -8,20 +8,17 @@ price them: ``occupancy``, the model of our search, and ``roofline``, which no s
 from __future__ import annotations
 
 import math
-import multiprocessing
 import statistics
 import time
 from collections.abc import Collection, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from backend.compile_gpu import compile_gpu
 from backend.cuda.errors import CudaError
 from backend.halide.autoschedule import GPU_AUTOSCHEDULERS, gpu_autoscheduled
-from backend.halide.errors import HalideFailure
-from bench.against_autoschedulers import FINDING, OURS, Contender, Found, chosen_apps
+from bench.against_autoschedulers import FINDING, OURS, Found, chosen_apps
 from bench.contenders import pipeline_of
+from bench.processes import Contender, ContenderFailed
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -129,20 +126,15 @@ def _ratio(found: Found, name: str, number: str) -> str:
 
 
 def _measured(app: str) -> Iterator[tuple[str, Found]]:
-    fresh = multiprocessing.get_context("spawn")
     for name in (OURS, *GPU_AUTOSCHEDULERS):
-        contender = Contender(name, ProcessPoolExecutor(1, mp_context=fresh))
+        contender = Contender.started(name)
         found: Found = {}
         try:
             seconds, text = contender.ask(_find, app, name, seconds=FINDING)
             found |= {"search_s": round(seconds, 2), "schedule": text}
             found |= contender.ask(_judged, app, text, seconds=JUDGING)
-        except TimeoutError:
-            found["failed"] = "out of time"
-        except BrokenProcessPool:
-            found["failed"] = "its process died"
-        except (HalideFailure, ValueError) as error:
-            found["failed"] = str(error)[:200]
+        except ContenderFailed as failed:
+            found["failed"] = str(failed)
         contender.end()
         yield name, found
 

@@ -1,10 +1,7 @@
 """The comparison with Halide's autoschedulers."""
 
-import multiprocessing
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
 import pytest
@@ -14,7 +11,8 @@ pytest.importorskip("halide", reason="the extra `halide` is not installed")
 from backend.halide.autoschedule import autoscheduled
 from backend.halide.errors import DirectiveError
 from bench import against_gpu_autoschedulers, report
-from bench.against_autoschedulers import Contender, _compared, _means, best_of
+from bench.against_autoschedulers import _compared, _means, best_of
+from bench.processes import Contender, ContenderFailed
 from tests.enumerate.pipelines import blur
 
 
@@ -34,15 +32,18 @@ def test_what_halide_refuses_is_a_sentence() -> None:
 
 
 def test_a_contender_that_hangs_or_dies_is_out_alone() -> None:
-    fresh = multiprocessing.get_context("spawn")
-    hanging, dying = (Contender(n, ProcessPoolExecutor(1, mp_context=fresh)) for n in "ab")
+    hanging, dying, wrong = map(Contender.started, ("hanging", "dying", "wrong"))
     start = time.monotonic()
-    with pytest.raises(TimeoutError):
+    with pytest.raises(ContenderFailed, match=r"^out of time$"):
         hanging.ask(time.sleep, 60, seconds=1.0)
     assert time.monotonic() - start < 20
-    with pytest.raises(BrokenProcessPool):
+    with pytest.raises(ContenderFailed, match=r"^its process died$"):
         dying.ask(os._exit, 3, seconds=20)
-    dying.end()
+    with pytest.raises(ContenderFailed, match=r"^invalid literal"):
+        wrong.ask(int, "seven", seconds=20)
+    assert wrong.ask(int, "7", seconds=20) == 7
+    for one in (dying, wrong):
+        one.end()
 
 
 def test_ratios_are_of_one_round_each() -> None:

@@ -165,3 +165,16 @@ def planes(size: int = 16) -> Pipeline:
     first[X, Y] = X + Y
     second[X, Y] = X - Y
     return pipeline([first, second], estimates={first: [size, size], second: [size, size // 2]})
+
+
+def stencils(count: int) -> Pipeline:
+    """``stage0`` to ``stage<count - 1>``; each reads the one before at two places."""
+    x, y = Var("x"), Var("y")
+    image = ImageParam(UInt16, 2, "input")
+    last = image
+    for number in range(count):
+        stage = Func(f"stage{number}")
+        stage[x, y] = last[x, y] + last[x + number % 2, y + 1]
+        last = stage
+    sizes = {last: [512, 256], image: [512 + count, 256 + count]}
+    return pipeline(last, estimates=sizes)

@@ -6,27 +6,15 @@ import numpy as np
 import pytest
 
 import spaces
-from spaces import Freezing, Func, ImageParam, Limits, Pipeline, ScheduleSpace, Stagewise, Var
+from spaces import Freezing, Limits, ScheduleSpace, Stagewise
 from spaces.cost.batch import Batch
+from spaces.cost.model import FunctionModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.freezing import added_costs
-from tests.enumerate.pipelines import blur
+from tests.enumerate.pipelines import blur, stencils
 from tests.small_space import small_space
 
 CPU = spaces.device("cpu")
-
-
-def stencils(count: int) -> Pipeline:
-    """``stage0`` to ``stage<count - 1>``; each reads the one before at two places."""
-    x, y = Var("x"), Var("y")
-    image = ImageParam(spaces.UInt16, 2, "input")
-    last = image
-    for number in range(count):
-        stage = Func(f"stage{number}")
-        stage[x, y] = last[x, y] + last[x + number % 2, y + 1]
-        last = stage
-    sizes = {last: [512, 256], image: [512 + count, 256 + count]}
-    return spaces.pipeline(last, estimates=sizes)
 
 
 def of_one_func(name: str):
@@ -40,13 +28,18 @@ def of_one_func(name: str):
     return cost
 
 
-def test_what_funcs_add_makes_the_whole_cost() -> None:
-    space = small_space(blur(), CPU)
-    (found,) = spaces.best(spaces.search(space, "reuse", "stagewise")).best
+@pytest.mark.parametrize("text", ["", "stage2.compute_root()\nstage0.compute_root()"])
+def test_what_funcs_add_makes_the_whole_cost(text: str) -> None:
+    """Whether the model adds up nests, or is asked about whole pipelines."""
+    space = small_space(stencils(4), CPU)
+    schedule = spaces.parse_schedule(text, space.pipeline)
     model = spaces.cost_model("reuse", CPU)
-    added = added_costs(space, model, Board(Limits()), found.schedule)
-    assert list(added) == ["blur_y", "blur_x"]
-    assert sum(added.values()) == pytest.approx(found.cost)
+    added = added_costs(space, model, Board(Limits()), schedule)
+    assert list(added) == ["stage3", "stage2", "stage1", "stage0"]
+    whole = float(model.cost(Batch.of(space.pipeline, schedule)))
+    assert sum(added.values()) == pytest.approx(whole)
+    of_wholes = added_costs(space, FunctionModel(model.cost), Board(Limits()), schedule)
+    assert added == pytest.approx(of_wholes)
 
 
 @pytest.mark.parametrize("dear", ["stage0", "stage3", "stage7"])
