@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from spaces.enumerate.events import Event
-from spaces.enumerate.half_decided import HalfDecided, OpenWay, StageDecisions
+from spaces.enumerate.half_decided import HalfDecided, OpenWay
 from spaces.enumerate.menus import entry_parameters
+from spaces.enumerate.stage_decisions import StageDecisions
 
 
 def polished(task: StageDecisions, states: Sequence[HalfDecided], rounds: int) -> Iterator[Event]:

@@ -19,16 +19,11 @@ from attrs import define, evolve, field, frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event
-from spaces.enumerate.half_decided import (
-    HalfDecided,
-    OpenWay,
-    PricedWay,
-    StageDecisions,
-    of_whole_schedules,
-)
+from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.ladder import incumbents
 from spaces.enumerate.polishing import polished
 from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stage_decisions import StageDecisions, of_whole_schedules
 from spaces.enumerate.structural_hash import NestOutline
 from spaces.enumerate.walk import last_step, walked
 from spaces.model.algorithm.pipeline import Pipeline

@@ -21,12 +21,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.cloning import clones_for_nests
 from spaces.enumerate.events import Event, Expanded
-from spaces.enumerate.half_decided import (
-    HalfDecided,
-    PricedWay,
-    StageDecisions,
-    of_whole_schedules,
-)
+from spaces.enumerate.half_decided import HalfDecided, PricedWay
 from spaces.enumerate.inlining import inlined_after_all
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.menus import adds_up
@@ -34,6 +29,7 @@ from spaces.enumerate.polishing import polished
 from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.recurring import RecurringDecisions
 from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.stage_decisions import StageDecisions, of_whole_schedules
 from spaces.enumerate.walk import Deciding, last_step, names_of, walked
 from spaces.enumerate.wrapping import with_wrappers, wrappers_for_sums
 from spaces.model.algorithm.pipeline import Pipeline

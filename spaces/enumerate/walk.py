@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias
 
 from spaces.enumerate.events import Event, Expanded
-from spaces.enumerate.half_decided import COMPLETING, HalfDecided, StageDecisions
+from spaces.enumerate.half_decided import HalfDecided
+from spaces.enumerate.stage_decisions import COMPLETING, StageDecisions
 from spaces.model.deadline import OutOfTime
 
 Deciding: TypeAlias = Callable[[list[HalfDecided], Sequence[str]], list[HalfDecided]]

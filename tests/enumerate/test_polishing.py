@@ -7,7 +7,8 @@ from attrs import evolve
 
 import spaces
 from spaces.enumerate import stagewise
-from spaces.enumerate.half_decided import HalfDecided, StageDecisions
+from spaces.enumerate.half_decided import HalfDecided
+from spaces.enumerate.stage_decisions import StageDecisions
 from tests.enumerate.pipelines import stencils
 
 CPU = spaces.device("cpu")

@@ -7,9 +7,10 @@ import pytest
 import spaces
 from spaces.cost.reuse import Reuse
 from spaces.enumerate.board import Board, Limits, Strategy
-from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay, StageDecisions
+from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.sampling import HierarchicalSampling
+from spaces.enumerate.stage_decisions import StageDecisions
 from spaces.enumerate.stagewise import Stagewise
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur

@@ -24,8 +24,7 @@ from spaces.enumerate.structural_hash import NestOutline
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur, chain, line, row_sums, two_outputs
-from tests.enumerate.test_freezing import stencils
+from tests.enumerate.pipelines import blur, chain, line, row_sums, stencils, two_outputs
 from tests.small_space import small_space
 
 GPU = spaces.device("sm_80")

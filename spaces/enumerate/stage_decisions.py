@@ -1,0 +1,333 @@
+"""Decides one Func after another, consumers first: what searches of this kind share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from spaces.constraints.devices.device import GpuDevice
+from spaces.cost.batch import Batch
+from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
+from spaces.enumerate.board import Board
+from spaces.enumerate.changed_nests import Nests, nests_of
+from spaces.enumerate.dominance import is_read_in_lanes, is_read_once, is_undominated
+from spaces.enumerate.events import Event, Found
+from spaces.enumerate.frontier import ResidualPath, depth_of
+from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
+from spaces.enumerate.ladder import RUNGS, filled, priced
+from spaces.enumerate.menus import entry_parameters
+from spaces.enumerate.process.decided_part import decided_part
+from spaces.enumerate.process.partial import PartialSchedule
+from spaces.enumerate.process.placing import may_be_inlined
+from spaces.enumerate.process.sizes import sizes_of
+from spaces.enumerate.restrictions.restricted import Restricted
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.structure import Structure
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.formulas.regions import UnboundedError
+from spaces.model.schedules.derivations import Derivation
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
+from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
+
+OVERREACH = 1.1
+"""Tiles that reach so far beyond a Func enlarge what it reads, and what that reads in turn."""
+
+COMPLETING = 0.125
+"""The share of the time limit that is left to complete half-decided schedules."""
+
+
+@frozen
+class StageDecisions:
+    """What the steps of one search share.
+
+    Attributes:
+        space: a space of whole patterns.
+        model: the cost model.
+        board: what asks the model and keeps the best.
+        lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
+            the loops around a Func are chosen anew with it; beyond it, they keep their values.
+        deadline: the end of the search.
+    """
+
+    space: ScheduleSpace
+    model: CostModel
+    board: Board
+    lattice: int
+    deadline: Deadline
+
+    def start(self, steps: Collection[Derivation] = ()) -> HalfDecided:
+        """The state in which no Func is decided, with some derivations and without others."""
+        wanted = frozenset(map(str, steps))
+        partial = self.space.start()
+        while partial.decision is not None and not partial.decision.func:
+            options = tuple(partial.options)
+            chosen = [one for one in options if one.label in wanted]
+            partial = partial.take((chosen or [one for one in options if one.is_plain])[0])
+        return HalfDecided(partial, {}, 0.0)
+
+    def repeated(
+        self, known: HalfDecided, start: HalfDecided, until: Collection[str]
+    ) -> HalfDecided:
+        """The state after ``start`` with the decisions of a complete one that had no derivations,
+        up to the first Func of ``until``. They wait for their price.
+        """
+        labels = known.partial.taken[len(self.start().partial.taken) :]
+        partial = whole = start.partial
+        for label in labels:
+            decision = partial.decision
+            if decision is None or decision.func in until:
+                break
+            if label not in (option.label for option in partial.options):
+                break
+            partial = partial.take(label)
+            if partial.decision is None or partial.decision.func != decision.func:
+                whole = partial
+        return HalfDecided(whole, known.numbers, start.cost)
+
+    def part(self, states: Sequence[HalfDecided], names: Collection[str]) -> Pipeline:
+        """The pipeline of some Funcs."""
+        return decided_part(states[0].partial.state.pipeline, frozenset(names))
+
+    def passed(self, state: HalfDecided, names: Sequence[str]) -> HalfDecided:
+        """The state after the last of some Funcs, which the space fixes. Its rules wait for the
+        next choice, and so does its price unless that of its nests is enough.
+        """
+        (after,) = state.partial.ways(names[-1])
+        passed = HalfDecided(after, state.numbers, np.inf, state)
+        changed, others = self._changed(state, names)
+        if changed is not None:
+            way = OpenWay(passed, names, changed=changed, others=others)
+            priced = self.scored(changed.pipeline, way)
+            passed = passed if priced is None else evolve(passed, cost=priced.cost)
+        return passed
+
+    def exact(self, state: HalfDecided) -> HalfDecided:
+        """A complete state with the cost of its whole pipeline, infinite if the schedule is
+        illegal.
+
+        Raises:
+            OutOfTime: the search is at its end.
+        """
+        if state.is_priced and not isinstance(self.model, AdditiveModel):
+            return state
+        pipeline = state.partial.state.pipeline
+        names = [function.name for function in reversed(pipeline.functions)]
+        with self.deadline.kept():
+            way = self.scored(pipeline, OpenWay(state, names))
+            if way is None:
+                return evolve(state, cost=np.inf)
+            return self.legal(pipeline, way).chosen
+
+    def completions(self, states: Sequence[HalfDecided]) -> Iterator[Event]:
+        """Offers half-decided schedules, with the Funcs that are left as the ladder has them."""
+        space, board = self.space, self.board
+        for state in states if states and states[0].partial.state.entries else ():
+            for rung in RUNGS:
+                try:
+                    with self.deadline.kept():
+                        schedule = filled(state.partial, state.numbers, rung)
+                        if not space.verdict(schedule):
+                            continue
+                        cost = priced(space, self.model, board, schedule)
+                except OutOfTime:
+                    return
+                yield from board.offer(Found(cost, schedule))
+
+    def offered(self, state: HalfDecided) -> Iterator[Event]:
+        """Offers a schedule in which every Func is decided."""
+        schedule = bind(state.partial.schedule, state.numbers)
+        yield from self.board.offer(Found(state.cost, schedule))
+
+    def ways(self, state: HalfDecided, names: Sequence[str]) -> Iterator[OpenWay]:
+        """Every undominated way to decide the last of some Funcs."""
+        return self.opened(state, state.partial.ways(names[-1], self.wanted(state, names)), names)
+
+    def opened(
+        self, state: HalfDecided, afters: Iterable[PartialSchedule], names: Sequence[str]
+    ) -> Iterator[OpenWay]:
+        """The ways from a state to some in which the last of some Funcs is decided, too."""
+        path = state.partial.state.frontier.path(names[-1])
+        changed, others = self._changed(state, names)
+        for after in afters:
+            self.board.considered += 1
+            decided = HalfDecided(after, state.numbers, np.inf, state)
+            free = self._free(decided, names, path)
+            yield OpenWay(decided, names, free, changed, others)
+
+    def _changed(self, state: HalfDecided, names: Sequence[str]) -> tuple[Nests | None, float]:
+        """The nests of a state that a decision about the last of some Funcs changes, and the cost
+        of all others; None if all nests need a price.
+        """
+        *decided, name = names
+        pipeline = state.partial.state.pipeline
+        if name in pipeline.outputs:
+            return None, 0.0
+        readers = [reader for reader in pipeline.consumers(name) if reader != name]
+        nests, others = self._apart(state, state.entries(decided), readers)
+        return nests and nests.reading(name), others
+
+    def nests_around(self, state: HalfDecided, name: str) -> tuple[Nests | None, float]:
+        """The nests of a complete state that the numbers of a Func change, and the cost of all
+        others; None if all nests need a price. Tiles that reach beyond a Func make the nests of
+        those larger that it reads, and if they reach far, of all that these read in turn.
+        """
+        if _overreaches(state, name):
+            return None, 0.0
+        entries = state.partial.state.entries
+        read = state.partial.state.pipeline.function(name).callees
+        names = {one.name for one in entries if one.name == name or one.name in read}
+        return self._apart(state, entries, names)
+
+    def _apart(
+        self, state: HalfDecided, entries: Sequence[FuncSchedule], names: Collection[str]
+    ) -> tuple[Nests | None, float]:
+        """The nests of some of the decided Funcs, and the cost of all others."""
+        if not (isinstance(self.model, AdditiveModel) and np.isfinite(state.cost)):
+            return None, 0.0
+        nests = nests_of(state.partial.state.pipeline, entries, names)
+        if nests is None:
+            return None, 0.0
+        schedule = OpenWay(state, tuple(nests.funcs)).structure.schedule
+        batch = Batch.of(nests.pipeline, schedule, memo=self.space.memo)
+        return nests, state.cost - float(self.board.price(self.model, batch))
+
+    def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
+        """Which entries of the last of some Funcs to try: all of them in a restricted space. If
+        each value is read once, by a GPU or in vector lanes, only the inlined one, which computes
+        nothing twice; of a Func that can't be inlined those without sliding windows, for windows
+        keep what is read again.
+        """
+        if self.space.where:
+            return lambda entry: True
+        *decided, name = names
+        process = state.partial.state
+        part = decided_part(process.pipeline, frozenset(decided))
+        known = Schedule(state.entries(decided))
+        reads_once = is_read_once(part, known, name)
+        is_gpu = isinstance(self.space.device, GpuDevice)
+        loses_no_lanes = is_gpu or is_read_in_lanes(part, known, name)
+        if reads_once and loses_no_lanes and may_be_inlined(process, name):
+            return lambda entry: entry.compute.is_inline
+        path = process.frontier.path(name)
+        terms = {
+            LoopLevel(function.name, rvar.name)
+            for function in process.pipeline.functions
+            for stage in function.stages
+            for rvar in stage.rvars
+        }
+        return lambda entry: (
+            is_undominated(entry, path, terms) and not (reads_once and entry.store != entry.compute)
+        )
+
+    def _free(
+        self, state: HalfDecided, names: Sequence[str], path: ResidualPath
+    ) -> tuple[str, ...]:
+        """The parameters to choose together: those of the entry of the last of some Funcs and, if
+        they are not too many, those of the loops around it.
+        """
+        entries = {one.name: one for one in state.entries(names)}
+        entry = entries[names[-1]]
+        own = entry_parameters(entry)
+        around = path[: depth_of(path, entry.compute)]
+        shared = entry_parameters(entries[around[0].func]) if around else ()
+        both = (*own, *shared)
+        menus = state.partial.state.menus
+        size = math.prod(len(menus[one]) for e in entries.values() for one in entry_parameters(e))
+        return both if size <= self.lattice else own
+
+    def scored(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
+        """A way with its costs; None if it has no loop nest.
+
+        Args:
+            part: the pipeline of all decided Funcs.
+            way: the way.
+        """
+        schedule = way.structure.schedule
+        if way.changed is not None:
+            part, schedule = way.changed.pipeline, way.changed.of(schedule)
+        try:
+            batch = Batch.of(part, schedule, way.structure.columns, memo=self.space.memo)
+        except UnboundedError:
+            return None
+        costs = way.others + self.board.score(self.model, batch)
+        return PricedWay(way, costs, is_legal=not self._is_doubtful(way))
+
+    def _is_doubtful(self, way: OpenWay) -> bool:
+        """Whether a way needs a verdict before the search goes on with it. Complete schedules get
+        one in any case; most that are illegal unroll loops whose extents are not constant, or run
+        them on threads.
+        """
+        if way.changed is None or self.space.where:
+            return True
+        return any(map(_has_open_extents, way.entry.stages))
+
+    def legal(self, part: Pipeline, way: PricedWay) -> PricedWay:
+        """The way with an infinite cost for each choice that is illegal, or that the restrictions
+        leave out.
+        """
+        structure, restricted = way.structure, self.space.restricted
+        columns, memo = structure.columns, self.space.memo.nests
+        mask = self.space.judged.mask(part, structure.schedule, columns, memo)
+        if restricted.where:
+            mask = restricted.conditions_mask(structure.schedule, columns, mask, part)
+        costs = np.where(mask, way.costs, np.inf)
+        if restricted.predicates:
+            _drop_unwanted(restricted, structure, costs)
+        self.board.legal += bool(np.isfinite(costs).any())
+        return evolve(way, costs=costs, is_legal=True)
+
+
+def _has_open_extents(order: DomainOrder) -> bool:
+    """Whether an unrolled loop or a thread loop may have an extent that is no constant."""
+    constant: set[str] = set()
+    for record in order.splits:
+        were_constant = constant.issuperset(record.taken)
+        constant -= {*record.taken, *record.made}
+        if were_constant:
+            constant |= {*record.made}
+        elif isinstance(record, Split):
+            constant.add(record.inner)
+    return any(
+        loop.kind in (LoopKind.UNROLLED, LoopKind.GPU_THREAD) and loop.name not in constant
+        for loop in order.loops
+    )
+
+
+def _overreaches(state: HalfDecided, name: str) -> bool:
+    """Whether the tiles of a Func reach far beyond it, or nothing is known of its size."""
+    process = state.partial.state
+    entry = next(one for one in process.entries if one.name == name)
+    sizes, args = sizes_of(process.pipeline), process.pipeline.function(name).args
+    for record in entry.stages[0].splits:
+        if isinstance(record, Split) and record.old in args:
+            extent = sizes.extent(name, record.old)
+            factor = record.factor
+            number = state.numbers[factor] if isinstance(factor, str) else factor
+            if extent is None or -(-extent // number) * number > OVERREACH * extent:
+                return True
+    return False
+
+
+def of_whole_schedules(model: CostModel) -> CostModel | None:
+    """The model without its promise to add up nests, for a search that finds no legal complete
+    schedule: it then prices and judges whole schedules at each step. None if it did so already.
+    """
+    return FunctionModel(model.cost) if isinstance(model, AdditiveModel) else None
+
+
+def _drop_unwanted(
+    restricted: Restricted, structure: Structure, costs: NDArray[np.float64]
+) -> None:
+    """Makes the cost of choices that predicates refuse infinite: cheapest first, up to the first
+    one that they allow.
+    """
+    for index in np.argsort(costs, axis=None, kind="stable"):
+        if not np.isfinite(costs.flat[index]) or restricted.allows(structure.at(int(index))):
+            break
+        costs.flat[index] = np.inf
