@@ -14,7 +14,7 @@ from apps.command_line.options import given_schedule
 from apps.photographs import photograph
 from apps.timing import interleaved
 from backend.arguments import Array
-from backend.compile import compile_cpu
+from backend.compile import CompiledPipeline, compile_cpu
 from backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
@@ -67,6 +67,17 @@ def legal(pipeline: Pipeline, schedule: Schedule) -> CheckedSchedule:
     return verdict
 
 
+def compiled(
+    app: str,
+    schedule: Schedule,
+    threads: int | None = None,
+    float_mode: FloatMode = FloatMode.STRICT,
+) -> CompiledPipeline:
+    """The machine code of an app under a schedule."""
+    verdict = legal(pipeline_of(app), schedule)
+    return compile_cpu(verdict, threads=threads, float_mode=float_mode)
+
+
 def program(
     app: str,
     schedule: Schedule,
@@ -74,9 +85,8 @@ def program(
     float_mode: FloatMode = FloatMode.STRICT,
 ) -> Callable[[], Outputs]:
     """A function that runs an app once, on checked arguments, always into the same memory."""
-    pipeline = pipeline_of(app)
-    compiled = compile_cpu(legal(pipeline, schedule), threads=threads, float_mode=float_mode)
-    return compiled.prepare(inputs_of(app), sizes=sizes_of(app))
+    made = compiled(app, schedule, threads, float_mode)
+    return made.prepare(inputs_of(app), sizes=sizes_of(app))
 
 
 @frozen

@@ -53,7 +53,8 @@ def measure(
     for app in chosen or chosen_apps():
         known = apps.get(app, {})
         if known.get("processor") != processor():
-            known = {**known, "seconds": 0.0}  # of another machine only the schedule counts
+            # Of another machine only the schedule counts.
+            known = {name: known[name] for name in ("schedule",) if name in known}
         rest = min(TUNING - float(known.get("seconds", 0.0)), seconds)
         if rest > 0:
             apps[app] = _tuned(app, known, rest)
@@ -91,7 +92,6 @@ def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]
         study.run(measurer, seconds=deadline.left)
     found = {
         **known,
-        "processor": processor(),
         "seconds": round(float(known.get("seconds", 0.0)) + seconds - deadline.left, 1),
         "trials": len(study.trials),
     }
@@ -99,4 +99,5 @@ def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]
     if best is not None and best.result is not None:
         found["ms"] = round(statistics.median(best.result.seconds) * 1e3, 3)
         found["schedule"] = format_schedule(best.schedule, pipeline)
+        found["processor"] = processor()
     return found

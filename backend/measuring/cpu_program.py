@@ -58,7 +58,7 @@ class TimedCpuRun:
 
 
 def warm_up(run: Callable[[], object]) -> None:
-    """Runs a program once, and again for :data:`WARMING` seconds."""
+    """Runs a program at least once, until :data:`WARMING` seconds are over."""
     end = time.perf_counter() + WARMING
     run()
     while time.perf_counter() < end:

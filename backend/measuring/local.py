@@ -45,15 +45,14 @@ class LocalMeasurer:
     Candidates compile and run in worker processes. One that crashes its worker, hangs, or takes too
     much memory is reported as such, and the process is replaced for the next one. The results of
     each must be those of the trusted schedule: integers bit for bit, floats but for rounding. Then
-    all are timed in rounds, each in turn with the reference in its worker, so that a slow moment of
-    the machine counts for all; those far behind the fastest are left out early.
+    all are timed in rounds, each in turn with the reference, so that a slow moment of the machine
+    counts for all; those far behind the fastest are left out early.
 
     After the time limit of the caller no candidate is timed more than three times.
 
     The workers compile at the same time, and run in turn. Nothing is compiled while something is
-    timed, and other processes of this user wait until a
-    measurement is over: a busy process beside made runs on two cores take 1.3 times as long. Each
-    thread stays on a core of its own (Linux).
+    timed, and other processes of this user wait until a measurement is over: a busy process beside
+    made runs on two cores take 1.3 times as long. Each thread stays on a core of its own (Linux).
 
     Attributes:
         device: the device that schedules are for; by default the CPU of this machine.
@@ -107,12 +106,12 @@ class LocalMeasurer:
             try:
                 built = built_in_turns(sessions, schedules)
                 found = _timed(sessions, built, self.limits, self.rungs)
+                for session in sessions:
+                    session.forget()
             except BaseException:
                 self.close()  # an answer may be on its way
                 raise
-            for session in sessions:
-                session.forget()
-            return found
+        return found
 
     def _of(self, pipeline: Pipeline) -> tuple[MeasuringSession, ...]:
         """The sessions of a pipeline: the last ones, if they have this pipeline."""
@@ -136,7 +135,8 @@ class LocalMeasurer:
             reference = self.reference or Schedule.default(pipeline)
             trusted = self.trusted or reference
             self._sessions = tuple(
-                MeasuringSession(task, reference, trusted, self.limits) for _ in range(self.workers)
+                MeasuringSession(task, trusted, None if number else reference, self.limits)
+                for number in range(self.workers)
             )
         return self._sessions
 
@@ -182,31 +182,32 @@ def _timed(
     limits: MeasuringLimits,
     rungs: Rungs,
 ) -> list[Measurement]:
-    """The schedules with times, each beside the reference in its own worker."""
+    """The schedules with times. All are compared with the reference in the first worker: where a
+    program lies in memory changes its time, so each worker's own would favour some schedules.
+    """
     found = list(built)
 
-    def time_of(place: tuple[int, int]) -> float | None:
-        session, key = place
-        answer = sessions[session].run(key)
+    def time_of(key: int | None) -> float | None:
+        if key is None:
+            answer = sessions[0].run(REFERENCE)
+            return answer.seconds if answer.outcome is RunOutcome.CORRECT else None
+        answer = sessions[key % len(sessions)].run(key)
         if answer.outcome is RunOutcome.CORRECT:
             return answer.seconds
-        if key != REFERENCE:
-            log.info("candidate %d: %s. %s", key, answer.outcome, answer.reason)
-            found[key] = Measurement(built[key].schedule, answer.outcome, answer.reason)
+        log.info("candidate %d: %s. %s", key, answer.outcome, answer.reason)
+        found[key] = Measurement(built[key].schedule, answer.outcome, answer.reason)
         return None
 
     start = time.monotonic()
     times = timed_in_rounds(
         time_of,
-        [(key % len(sessions), key) for key, one in enumerate(built) if one.is_correct],
-        lambda place: (place[0], REFERENCE),
+        [key for key, one in enumerate(built) if one.is_correct],
         limits.rounds,
         lambda: time.monotonic() - start > limits.seconds or time_left() <= 0,
         rungs,
     )
-    for place, seconds in times.seconds.items():
-        _, key = place
+    for key, seconds in times.seconds.items():
         if found[key].is_correct:
-            reference = tuple(times.reference[place])
+            reference = tuple(times.reference[key])
             found[key] = evolve(found[key], seconds=tuple(seconds), reference_seconds=reference)
     return found

@@ -108,7 +108,7 @@ class DaskMeasurer:
 
 
 _here: dict[str, LocalMeasurer] = {}
-"""The measurer of this process, so that tasks share its worker."""
+"""The measurer of this process, so that tasks share its workers."""
 
 
 def measured_here(

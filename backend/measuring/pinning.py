@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from attrs import field, frozen
@@ -51,8 +51,14 @@ class Pinning:
             yield
             return
         before = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, self._cores)
+        _allow(self._cores)
         try:
             yield
         finally:
-            os.sched_setaffinity(0, before)
+            _allow(before)
+
+
+def _allow(cores: Iterable[int]) -> None:
+    """Lets the calling thread run on some cores, if the system does."""
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(0, cores)

@@ -1,4 +1,4 @@
-"""Rounds of timing: all candidates beside their references, and fewer of them from rung to rung."""
+"""Rounds of timing: all candidates beside the reference, and fewer of them from rung to rung."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Rungs:
 
 @define
 class TimedRounds(Generic[Candidate]):
-    """The times of some candidates in seconds, and of their references in the same rounds."""
+    """The times of some candidates in seconds, and of the reference in the same rounds."""
 
     seconds: dict[Candidate, list[float]] = field(factory=dict)
     reference: dict[Candidate, list[float]] = field(factory=dict)
 
     def ratios(self, keys: Iterable[Candidate]) -> dict[Candidate, list[float]]:
-        """Times divided by those of the references, round by round."""
+        """Times divided by those of the reference, round by round."""
         return {
             key: [a / b for a, b in zip(self.seconds[key], self.reference[key], strict=True)]
             for key in keys
@@ -52,21 +52,19 @@ class TimedRounds(Generic[Candidate]):
 
 
 def timed_in_rounds(
-    time: Callable[[Candidate], float | None],
+    time: Callable[[Candidate | None], float | None],
     keys: Iterable[Candidate],
-    reference_of: Callable[[Candidate], Candidate],
     rounds: int,
     is_over: Callable[[], bool] = lambda: False,
     rungs: Rungs = Rungs(),
     seed: int = 0,
 ) -> TimedRounds[Candidate]:
-    """Times all candidates and their references once in each round, in a random order.
+    """Times all candidates and the reference once in each round, in a random order.
 
     Args:
-        time: the time of a run of a candidate or reference; None if it failed. A candidate is then
-            timed no more.
+        time: the time of a run of a candidate, of the reference for None; None if it failed, and
+            is timed no more.
         keys: the candidates.
-        reference_of: what each is compared with; several may have the same.
         rounds: how often those that are not left out are timed.
         is_over: whether no further round may begin; asked after the third round.
         rungs: when candidates are left out.
@@ -80,12 +78,13 @@ def timed_in_rounds(
     for number in range(1, rounds + 1):
         if not alive or (number > 3 and is_over()):
             break
-        order = [*dict.fromkeys(map(reference_of, alive)), *alive]
+        order: list[Candidate | None] = [None, *alive]
         chosen.shuffle(order)
         times = {key: time(key) for key in order}
+        beside = times[None]
         alive = [key for key in alive if times[key] is not None]
-        for key in alive:
-            mine, beside = times[key], times[reference_of(key)]
+        for key in alive if beside is not None else ():
+            mine = times[key]
             if mine is not None and beside is not None:
                 found.seconds[key].append(mine)
                 found.reference[key].append(beside)

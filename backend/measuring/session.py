@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from backend.measuring.process import Worker, WorkerLost
 from backend.measuring.task import (
@@ -39,41 +40,91 @@ class MeasuringError(RuntimeError):
     """Nothing can be measured: the trusted schedule or the reference fails."""
 
 
+@frozen
+class Preparation:
+    """A schedule that a worker needs before it takes candidates.
+
+    Attributes:
+        role: the name of the schedule in a measurer.
+        key: its key.
+        schedule: the schedule.
+        seconds: how long a run of it may take.
+    """
+
+    role: str
+    key: int
+    schedule: Schedule
+    seconds: float
+
+
 @define
 class MeasuringSession:
     """A worker and the schedules that were built in it.
 
     Attributes:
+        task: the runs.
+        trusted: the schedule whose results all others must have; it runs once.
+        reference: the schedule that is timed beside candidates; None if another worker has it.
+        limits: what a candidate may take.
         schedules: the candidates by key.
         ready: the keys of what is built in the present worker.
     """
 
     task: MeasuringTask
-    reference: Schedule
     trusted: Schedule
+    reference: Schedule | None
     limits: MeasuringLimits
     schedules: dict[int, Schedule] = field(factory=dict)
     ready: set[int] = field(factory=set)
     _worker: Worker | None = None
+    _done: set[int] = field(init=False, factory=set)
 
-    def building(self, key: int, schedule: Schedule) -> Callable[[], Measurement]:
-        """Begins to build a candidate. Call what this returns, before anything else is asked, to
-        wait for it and to check its results.
+    @property
+    def preparations(self) -> list[Preparation]:
+        """What the present worker lacks before it takes candidates, in order."""
+        found = []
+        if self.trusted != self.reference:
+            patience = PATIENCE * self.limits.run_seconds
+            found.append(Preparation("trusted", TRUSTED, self.trusted, patience))
+        if self.reference is not None:
+            limit = self.limits.run_seconds
+            found.append(Preparation("reference", REFERENCE, self.reference, limit))
+        return [one for one in found if one.key not in self._done]
+
+    def begin(self, key: int, schedule: Schedule) -> Callable[[], RunAnswer]:
+        """Begins to build a schedule. Call what this returns, before anything else is asked, to
+        wait for it.
+        """
+        return self._asked(BuildRequest(key, schedule), self.limits.compile_seconds)
+
+    def check(self, key: int, built: RunAnswer, seconds: float) -> RunAnswer:
+        """What became of a schedule after it was built: it runs, and its results are compared."""
+        if built.outcome in (RunOutcome.HUNG, RunOutcome.CRASHED, RunOutcome.OUT_OF_MEMORY):
+            return evolve(built, outcome=RunOutcome.NOT_COMPILED)
+        if built.outcome is not RunOutcome.CORRECT:
+            return built
+        found = self._answer(CheckRequest(key), seconds)
+        if found.outcome is not RunOutcome.CORRECT:
+            return found
+        self.ready.add(key)
+        return built
+
+    def prepared(self, one: Preparation, answer: RunAnswer) -> None:
+        """Takes a preparation for done.
 
         Raises:
-            MeasuringError: the trusted schedule or the reference fails.
+            MeasuringError: it failed.
         """
-        self.schedules[key] = schedule
-        made_ready = self._making_ready(key)
-
-        def built() -> Measurement:
-            answer = made_ready()
-            if answer.outcome is not RunOutcome.CORRECT:
-                log.info("candidate %d: %s. %s", key, answer.outcome, answer.reason)
-                return Measurement(schedule, answer.outcome, answer.reason)
-            return Measurement(schedule, RunOutcome.CORRECT, compile_seconds=answer.seconds)
-
-        return built
+        if answer.outcome is not RunOutcome.CORRECT:
+            raise MeasuringError(
+                f"The {one.role} schedule of {self.task.pipeline.name}, without which nothing is "
+                f"measured, fails ({answer.outcome}): {answer.reason} Give the measurer another "
+                f"one as {one.role}=."
+            )
+        self._done.add(one.key)
+        if one.key == TRUSTED:
+            self.ready.discard(TRUSTED)
+            self._answer(ForgetRequest(TRUSTED), self.limits.run_seconds)
 
     def run(self, key: int) -> RunAnswer:
         """The time of a run, in a worker that has the schedule ready.
@@ -83,9 +134,12 @@ class MeasuringSession:
                 there.
         """
         if key not in self.ready:
-            answer = self._making_ready(key)()
-            if answer.outcome is not RunOutcome.CORRECT:
-                return answer
+            prepare([self])
+            if key != REFERENCE:
+                built = self.begin(key, self.schedules[key])()
+                answer = self.check(key, built, self.limits.run_seconds)
+                if answer.outcome is not RunOutcome.CORRECT:
+                    return answer
         return self._answer(TimeRequest(key), self.limits.run_seconds)
 
     def forget(self) -> None:
@@ -97,64 +151,14 @@ class MeasuringSession:
 
     def close(self) -> None:
         """Ends the worker."""
-        self.ready.clear()
         if self._worker is not None:
             self._worker.close()
-            self._worker = None
+        self._without_worker()
 
-    def building_trusted(self) -> Callable[[], None]:
-        """Begins to build the trusted schedule, whose results all others must have."""
-        if REFERENCE in self.ready or self.trusted == self.reference:
-            return lambda: None
-        patience = PATIENCE * self.limits.run_seconds
-        checked = self._building(TRUSTED, self.trusted, patience)
-
-        def wait() -> None:
-            self._must_work(checked(), "trusted")
-            self._answer(ForgetRequest(TRUSTED), self.limits.run_seconds)
-            self.ready.discard(TRUSTED)
-
-        return wait
-
-    def building_reference(self) -> Callable[[], None]:
-        """Begins to build the reference, after the trusted schedule."""
-        if REFERENCE in self.ready:
-            return lambda: None
-        checked = self._building(REFERENCE, self.reference, self.limits.run_seconds)
-        return lambda: self._must_work(checked(), "reference")
-
-    def _must_work(self, answer: RunAnswer, role: str) -> None:
-        if answer.outcome is not RunOutcome.CORRECT:
-            raise MeasuringError(
-                f"The {role} schedule of {self.task.pipeline.name}, without which nothing is "
-                f"measured, fails ({answer.outcome}): {answer.reason} Give the measurer another "
-                f"one as {role}=."
-            )
-
-    def _making_ready(self, key: int) -> Callable[[], RunAnswer]:
-        """Begins to build a schedule in a worker that has the reference."""
-        prepare([self])
-        if key == REFERENCE:
-            return RunAnswer
-        return self._building(key, self.schedules[key], self.limits.run_seconds)
-
-    def _building(self, key: int, schedule: Schedule, seconds: float) -> Callable[[], RunAnswer]:
-        """Begins to build a schedule. What this returns waits, and runs it so many seconds."""
-        answer = self._asked(BuildRequest(key, schedule), self.limits.compile_seconds)
-
-        def checked() -> RunAnswer:
-            built = answer()
-            if built.outcome in (RunOutcome.HUNG, RunOutcome.CRASHED, RunOutcome.OUT_OF_MEMORY):
-                return evolve(built, outcome=RunOutcome.NOT_COMPILED)
-            if built.outcome is not RunOutcome.CORRECT:
-                return built
-            found = self._answer(CheckRequest(key), seconds)
-            if found.outcome is not RunOutcome.CORRECT:
-                return found
-            self.ready.add(key)
-            return built
-
-        return checked
+    def _without_worker(self) -> None:
+        self._worker = None
+        self.ready.clear()
+        self._done.clear()
 
     def _answer(self, request: Request, seconds: float) -> RunAnswer:
         return self._asked(request, seconds)()
@@ -181,38 +185,54 @@ class MeasuringSession:
 
     def _lost(self, request: Request, lost: WorkerLost) -> RunAnswer:
         log.info("%s: a new worker takes the place of the last one. %s", request, lost)
-        self._worker = None
-        self.ready.clear()
+        self._without_worker()
         return RunAnswer(lost.outcome, str(lost))
 
 
 def prepare(sessions: Sequence[MeasuringSession]) -> None:
-    """Builds in each worker what the candidates are compared with, in all workers at once.
+    """Builds in each worker what it lacks before it takes candidates, in all workers at once.
 
     Raises:
         MeasuringError: the trusted schedule or the reference fails.
     """
-    for begin in (MeasuringSession.building_trusted, MeasuringSession.building_reference):
-        for wait in [begin(session) for session in sessions]:
-            wait()
+    for steps in zip_longest(*(session.preparations for session in sessions)):
+        pairs = [pair for pair in zip(sessions, steps, strict=True) if pair[1] is not None]
+        waits = [session.begin(one.key, one.schedule) for session, one in pairs]
+        built = [wait() for wait in waits]
+        for (session, one), answer in zip(pairs, built, strict=True):
+            session.prepared(one, session.check(one.key, answer, one.seconds))
 
 
 def built_in_turns(
     sessions: Sequence[MeasuringSession], schedules: Sequence[Schedule]
 ) -> list[Measurement]:
-    """Builds the first schedule in the first worker, the next in the next, and so on; the workers
-    compile at the same time. The key of a schedule is its place.
+    """Builds the first schedule in the first worker, the next in the next, and so on. The workers
+    compile at the same time; then they run, one after the other. The key of a schedule is its
+    place.
 
     Raises:
         MeasuringError: the trusted schedule or the reference fails.
     """
-    prepare(sessions)
-    built: list[Measurement] = []
+    found: list[Measurement] = []
     for first in range(0, len(schedules), len(sessions)):
-        some = schedules[first : first + len(sessions)]
-        waits = [
-            session.building(first + place, schedule)
-            for place, (session, schedule) in enumerate(zip(sessions, some, strict=False))
-        ]
-        built += [wait() for wait in waits]
-    return built
+        turn = list(zip(sessions, schedules[first : first + len(sessions)], strict=False))
+        prepare([session for session, _ in turn])
+        waits = []
+        for key, (session, schedule) in enumerate(turn, start=first):
+            session.schedules[key] = schedule
+            waits.append(session.begin(key, schedule))
+        built = [wait() for wait in waits]
+        for key, ((session, schedule), answer) in enumerate(
+            zip(turn, built, strict=True), start=first
+        ):
+            checked = session.check(key, answer, session.limits.run_seconds)
+            found.append(_measurement(key, schedule, checked))
+    return found
+
+
+def _measurement(key: int, schedule: Schedule, answer: RunAnswer) -> Measurement:
+    """A candidate that was built and checked, without times."""
+    if answer.outcome is RunOutcome.CORRECT:
+        return Measurement(schedule, RunOutcome.CORRECT, compile_seconds=answer.seconds)
+    log.info("candidate %d: %s. %s", key, answer.outcome, answer.reason)
+    return Measurement(schedule, answer.outcome, answer.reason)

@@ -23,7 +23,7 @@ ROUNDS = 15
 
 @define
 class BriefRun:
-    """A program that runs once more before it is timed only if that takes little time."""
+    """A program whose caches are warmed before it is timed only if that takes little time."""
 
     program: TimedCpuRun
     _last: float = 0.0

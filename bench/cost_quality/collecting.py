@@ -32,7 +32,7 @@ few.
 
 
 def measurer_of(subject: Subject) -> LocalMeasurer:
-    """What measures the schedules of a subject on this machine, in a process of its own."""
+    """What measures the schedules of a subject on this machine, in processes of its own."""
     return LocalMeasurer(
         reference=subject.reference,
         inputs=subject.inputs,
@@ -113,7 +113,7 @@ def collect(
         subject_of: makes the subject of a name when its turn comes first.
         path: the file of a subject's records.
         wanted: the number of records of each.
-        together: how many subjects take turns; each holds a process and its memory until it is
+        together: how many subjects take turns; each holds processes and their memory until it is
             done, then the next one takes its place.
     """
     cpu = processor()

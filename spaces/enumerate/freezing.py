@@ -129,17 +129,21 @@ def added_costs(
 
     added: dict[str, float] = {}
     entries: tuple[FuncSchedule, ...] = ()
+    whole = 0.0
     for function in reversed(pipeline.functions):
         name = function.name
         readers = [reader for reader in pipeline.consumers(name) if reader != name]
-        nests = nests_of(pipeline, entries, readers) if isinstance(model, AdditiveModel) else None
+        adds_nests = isinstance(model, AdditiveModel) and name not in pipeline.outputs
+        nests = nests_of(pipeline, entries, readers) if adds_nests else None
         entries = tuple(one for one in schedule.funcs if one in entries or one.name == name)
         so_far = schedule.with_funcs(entries)
         if nests is None:
             part = decided_part(pipeline, frozenset(one.name for one in entries))
-            added[name] = price(part, so_far) - sum(added.values())
+            before, whole = whole, price(part, so_far)
+            added[name] = whole - before
         else:
             after = nests.reading(name)
             before = price(nests.pipeline, nests.of(so_far))
             added[name] = price(after.pipeline, after.of(so_far)) - before
+            whole += added[name]
     return added

@@ -6,17 +6,24 @@ be better.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
+from attrs import evolve
+
+from spaces.enumerate.changed_nests import Nests
 from spaces.enumerate.events import Event
 from spaces.enumerate.half_decided import HalfDecided, OpenWay
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.stage_decisions import StageDecisions
 
+Around: TypeAlias = Callable[[HalfDecided, str], Nests | None]
+"""The nests of a state that are priced to choose the numbers of a Func; None for all."""
+
 
 def polished(task: StageDecisions, states: Sequence[HalfDecided], rounds: int) -> Iterator[Event]:
     """Offers complete, legal states, as they are, and then with the numbers of each Func chosen
-    again, if that is cheaper.
+    again: by the nests that they change or, if the whole schedule costs more in the end, by all.
 
     Raises:
         OutOfTime: the search is at its end.
@@ -24,28 +31,39 @@ def polished(task: StageDecisions, states: Sequence[HalfDecided], rounds: int) -
     for state in states:
         yield from task.offered(state)
     for state in states:
-        again = state
-        for _ in range(rounds):
-            for entry in state.partial.state.entries:
-                with task.deadline.kept():
-                    again = _chosen_again(task, again, entry.name, entry_parameters(entry))
-        if again is not state:
-            again = task.exact(again)
-        yield from task.offered(min(state, again, key=lambda one: one.cost))
+        again = task.exact(_all_chosen_again(task, state, rounds, task.nests_around))
+        if again.cost > state.cost:
+            again = task.exact(_all_chosen_again(task, state, rounds, lambda *_: None))
+        yield from task.offered(again)
+
+
+def _all_chosen_again(
+    task: StageDecisions, state: HalfDecided, rounds: int, around: Around
+) -> HalfDecided:
+    for _ in range(rounds):
+        for entry in state.partial.state.entries:
+            with task.deadline.kept():
+                state = _chosen_again(task, state, entry.name, entry_parameters(entry), around)
+    return state
 
 
 def _chosen_again(
-    task: StageDecisions, state: HalfDecided, name: str, free: tuple[str, ...]
+    task: StageDecisions, state: HalfDecided, name: str, free: tuple[str, ...], around: Around
 ) -> HalfDecided:
-    """A complete state with the numbers of one Func chosen again, while others are fixed. If the
-    model adds up nests, the cost of the state is that of the nests around.
+    """A complete state with the numbers of one Func chosen again, while others are fixed. Its cost
+    is less by as much as that of the nests that are priced.
     """
     if not free:
         return state
     pipeline = state.partial.state.pipeline
     names = [function.name for function in reversed(pipeline.functions)]
-    changed, others = task.nests_around(state, name)
-    way = task.scored(pipeline, OpenWay(state, names, free, changed, others))
-    if way is None or way.cost >= state.cost:
+    way = task.scored(pipeline, OpenWay(state, names, free, around(state, name)))
+    present = None if way is None else way.structure.index(state.numbers)
+    if way is None or present is None:
         return state
-    return min(state, task.legal(pipeline, way).chosen, key=lambda one: one.cost)
+    before = float(way.costs.flat[present])
+    if way.cost >= before:
+        return state
+    chosen = task.legal(pipeline, way).chosen
+    gain = before - chosen.cost
+    return evolve(chosen, cost=state.cost - gain) if gain > 0 else state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from attrs import evolve, frozen
@@ -168,34 +168,34 @@ class StageDecisions:
         pipeline = state.partial.state.pipeline
         if name in pipeline.outputs:
             return None, 0.0
-        readers = [reader for reader in pipeline.consumers(name) if reader != name]
-        nests, others = self._apart(state, state.entries(decided), readers)
-        return nests and nests.reading(name), others
-
-    def nests_around(self, state: HalfDecided, name: str) -> tuple[Nests | None, float]:
-        """The nests of a complete state that the numbers of a Func change, and the cost of all
-        others; None if all nests need a price. Tiles that reach beyond a Func make the nests of
-        those larger that it reads, and if they reach far, of all that these read in turn.
-        """
-        if _overreaches(state, name):
-            return None, 0.0
-        entries = state.partial.state.entries
-        read = state.partial.state.pipeline.function(name).callees
-        names = {one.name for one in entries if one.name == name or one.name in read}
-        return self._apart(state, entries, names)
-
-    def _apart(
-        self, state: HalfDecided, entries: Sequence[FuncSchedule], names: Collection[str]
-    ) -> tuple[Nests | None, float]:
-        """The nests of some of the decided Funcs, and the cost of all others."""
         if not (isinstance(self.model, AdditiveModel) and np.isfinite(state.cost)):
             return None, 0.0
-        nests = nests_of(state.partial.state.pipeline, entries, names)
+        readers = [reader for reader in pipeline.consumers(name) if reader != name]
+        nests = nests_of(pipeline, state.entries(decided), readers)
         if nests is None:
             return None, 0.0
         schedule = OpenWay(state, tuple(nests.funcs)).structure.schedule
         batch = Batch.of(nests.pipeline, schedule, memo=self.space.memo)
-        return nests, state.cost - float(self.board.price(self.model, batch))
+        before = float(self.board.price(self.model, batch))
+        return nests.reading(name), state.cost - before
+
+    def nests_around(self, state: HalfDecided, name: str) -> Nests | None:
+        """The nests of a complete state whose costs the numbers of a Func change; None if all may.
+
+        They are the nest of the Func and those of all that is read there: tiles that reach beyond
+        the Func make these larger, too. Tiles that may reach far beyond it change all nests before.
+        """
+        process = state.partial.state
+        entry = next(one for one in process.entries if one.name == name)
+        reaches_far = may_reach_far(process.pipeline, entry, process.menus)
+        if reaches_far or not isinstance(self.model, AdditiveModel):
+            return None
+        own = nests_of(process.pipeline, process.entries, [name])
+        if own is None:
+            return None
+        read = {callee for one in own.funcs for callee in process.pipeline.function(one).callees}
+        names = [one.name for one in process.entries if one.name == name or one.name in read]
+        return nests_of(process.pipeline, process.entries, names)
 
     def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
         """Which entries of the last of some Funcs to try: all of them in a restricted space. If
@@ -299,19 +299,46 @@ def _has_open_extents(order: DomainOrder) -> bool:
     )
 
 
-def _overreaches(state: HalfDecided, name: str) -> bool:
-    """Whether the tiles of a Func reach far beyond it, or nothing is known of its size."""
-    process = state.partial.state
-    entry = next(one for one in process.entries if one.name == name)
-    sizes, args = sizes_of(process.pipeline), process.pipeline.function(name).args
-    for record in entry.stages[0].splits:
-        if isinstance(record, Split) and record.old in args:
-            extent = sizes.extent(name, record.old)
-            factor = record.factor
-            number = state.numbers[factor] if isinstance(factor, str) else factor
-            if extent is None or -(-extent // number) * number > OVERREACH * extent:
+def may_reach_far(
+    pipeline: Pipeline, entry: FuncSchedule, menus: Mapping[str, Sequence[int]]
+) -> bool:
+    """Whether tiles of a Func, with some of the numbers to choose from, may reach far beyond it; or
+    nothing is known of its size. Tiles of a definition move inwards where they fit; those of an
+    update may reach beyond by less than a tile.
+
+    Args:
+        pipeline: the pipeline of the Func.
+        entry: its entry.
+        menus: the numbers to choose from for each factor that is a name.
+    """
+    sizes, args = sizes_of(pipeline), pipeline.function(entry.name).args
+    for index, order in enumerate(entry.stages):
+        for arg, tiles in _tiles(order, args, menus):
+            extent = sizes.extent(entry.name, arg)
+            if extent is None:
                 return True
+            for tile in tiles:
+                rounded = -(-extent // tile) * tile if index else max(extent, tile)
+                if rounded > OVERREACH * extent:
+                    return True
     return False
+
+
+def _tiles(
+    order: DomainOrder, args: Sequence[str], menus: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[str, set[int]]]:
+    """The lengths that tiles may have along each Var that is split."""
+    outer = {arg: arg for arg in args}
+    lengths: dict[str, set[int]] = {}
+    for record in order.splits:
+        if isinstance(record, Split) and record.old in outer:
+            arg = outer.pop(record.old)
+            outer[record.outer] = arg
+            factor = record.factor
+            numbers = menus[factor] if isinstance(factor, str) else (factor,)
+            known = lengths.get(arg, {1})
+            lengths[arg] = {length * number for length in known for number in numbers}
+    yield from lengths.items()
 
 
 def of_whole_schedules(model: CostModel) -> CostModel | None:

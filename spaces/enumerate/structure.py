@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from attrs import field, frozen
@@ -81,6 +81,15 @@ class Structure:
             index, place = divmod(index, len(menu))
             numbers[name] = menu[place]
         return numbers
+
+    def index(self, numbers: Mapping[str, int]) -> int | None:
+        """The index of the choice with some factors; None if one is not on its menu."""
+        index = 0
+        for name, menu in self.menus.items():
+            if numbers[name] not in menu:
+                return None
+            index = index * len(menu) + menu.index(numbers[name])
+        return index
 
     def at(self, index: int) -> Schedule:
         """The schedule of one choice."""

@@ -167,7 +167,7 @@ def planes(size: int = 16) -> Pipeline:
     return pipeline([first, second], estimates={first: [size, size], second: [size, size // 2]})
 
 
-def stencils(count: int) -> Pipeline:
+def stencils(count: int, width: int = 512, height: int = 256) -> Pipeline:
     """``stage0`` to ``stage<count - 1>``; each reads the one before at two places."""
     x, y = Var("x"), Var("y")
     image = ImageParam(UInt16, 2, "input")
@@ -176,5 +176,5 @@ def stencils(count: int) -> Pipeline:
         stage = Func(f"stage{number}")
         stage[x, y] = last[x, y] + last[x + number % 2, y + 1]
         last = stage
-    sizes = {last: [512, 256], image: [512 + count, 256 + count]}
+    sizes = {last: [width, height], image: [width + count, height + count]}
     return pipeline(last, estimates=sizes)

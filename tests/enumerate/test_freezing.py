@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spaces
-from spaces import Freezing, Limits, ScheduleSpace, Stagewise
+from spaces import Freezing, Func, Limits, ScheduleSpace, Stagewise, Var
 from spaces.cost.batch import Batch
 from spaces.cost.model import FunctionModel
 from spaces.enumerate.board import Board
@@ -40,6 +40,22 @@ def test_what_funcs_add_makes_the_whole_cost(text: str) -> None:
     assert sum(added.values()) == pytest.approx(whole)
     of_wholes = added_costs(space, FunctionModel(model.cost), Board(Limits()), schedule)
     assert added == pytest.approx(of_wholes)
+
+
+def test_an_output_that_another_one_reads_adds_all_of_its_cost() -> None:
+    """Not only that of the part that is read."""
+    x, y = Var("x"), Var("y")
+    large, small, other = Func("large"), Func("small"), Func("other")
+    large[x, y] = x * y
+    small[x, y] = large[x, y] + large[x, y + 1]
+    other[x, y] = x + y
+    sizes = {large: [2048, 2048], small: [64, 64], other: [64, 64]}
+    pipeline = spaces.pipeline([large, small, other], estimates=sizes)
+    space = small_space(pipeline, CPU)
+    schedule = spaces.Schedule.default(pipeline)
+    model = spaces.cost_model("reuse", CPU)
+    added = added_costs(space, model, Board(Limits()), schedule)
+    assert sum(added.values()) == pytest.approx(float(model.cost(Batch.of(pipeline, schedule))))
 
 
 @pytest.mark.parametrize("dear", ["stage0", "stage3", "stage7"])

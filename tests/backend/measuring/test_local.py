@@ -10,7 +10,13 @@ from backend.measuring.local import LocalMeasurer
 from backend.measuring.process import Worker
 from backend.measuring.rounds import Rungs
 from backend.measuring.session import MeasuringError
-from backend.measuring.task import MeasuringLimits
+from backend.measuring.task import (
+    BuildRequest,
+    CheckRequest,
+    ForgetRequest,
+    MeasuringLimits,
+    TimeRequest,
+)
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import Measurer, RunOutcome
 from spaces.model.directives.directives import schedule
@@ -110,6 +116,33 @@ def test_all_must_have_the_results_of_the_trusted_schedule(role: str) -> None:
         pytest.raises(MeasuringError, match=r"reference schedule of f.* fails \(wrong\)"),
     ):
         measurer.measure(COPIED, [split(32)])
+
+
+@pytest.mark.parametrize("request_kind", [BuildRequest, CheckRequest, TimeRequest, ForgetRequest])
+def test_an_interrupted_measurement_leaves_no_answer_behind(
+    request_kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Worker.asked
+
+    def interrupted(self, request, seconds):
+        wait = asked(self, request, seconds)
+        if not isinstance(request, request_kind) or request.key < 0:
+            return wait
+
+        def stop():
+            raise KeyboardInterrupt
+
+        return stop
+
+    with LocalMeasurer(limits=FEW, make=saboteurs.saboteur) as measurer:
+        monkeypatch.setattr(Worker, "asked", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            measurer.measure(COPIED, [split(16)])
+        monkeypatch.setattr(Worker, "asked", asked)
+        wrong, right = measurer.measure(COPIED, [split(saboteurs.WRONG), split(32)])
+    assert wrong.outcome is RunOutcome.WRONG
+    assert right.is_correct
+    assert min(right.seconds) > 0
 
 
 def test_inputs_of_the_user_are_used() -> None:

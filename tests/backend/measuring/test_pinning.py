@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from backend.measuring.pinning import Pinning
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux pins threads")
 
 PROGRAM = """
@@ -52,3 +54,33 @@ def test_each_new_thread_has_a_core_of_its_own() -> None:
 
 def test_threads_move_freely_where_they_are_more_than_the_cores() -> None:
     assert cores(0, len(CORES)) == ([], [CORES] * (len(CORES) + 1))
+
+
+def test_a_thread_moves_while_it_is_loosened_and_then_goes_back() -> None:
+    """Also after an error."""
+    before = os.sched_getaffinity(0)
+    pinning = Pinning()
+    inside: list[set[int]] = []
+
+    def fail() -> None:
+        with pinning.loosened():
+            inside.append(os.sched_getaffinity(0))
+            raise ValueError("a compiler fails")
+
+    try:
+        os.sched_setaffinity(0, {CORES[0]})
+        with pytest.raises(ValueError, match="a compiler"):
+            fail()
+        assert os.sched_getaffinity(0) == {CORES[0]}
+    finally:
+        os.sched_setaffinity(0, before)
+    assert inside == [set(CORES)]
+
+
+def test_a_system_that_pins_no_threads_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setaffinity", refused)
+    with Pinning().loosened():
+        pass

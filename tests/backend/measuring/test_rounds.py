@@ -9,11 +9,6 @@ import pytest
 from backend.measuring.rounds import Rungs, timed_in_rounds
 
 
-def reference(key: str | None) -> None:
-    """What every candidate is compared with."""
-    return None
-
-
 def test_a_machine_that_slows_down_favours_nobody() -> None:
     """Each round takes twice the time of the one before."""
     rounds = Counter[str | None]()
@@ -22,18 +17,14 @@ def test_a_machine_that_slows_down_favours_nobody() -> None:
         rounds[key] += 1
         return {None: 2.0, "equal": 2.0, "twice": 1.0}[key] * 2 ** rounds[key]
 
-    found = timed_in_rounds(time, ["equal", "twice"], reference, 5, rungs=Rungs(after=()))
+    found = timed_in_rounds(time, ["equal", "twice"], 5, rungs=Rungs(after=()))
     assert found.ratios(["equal", "twice"]) == {"equal": [1.0] * 5, "twice": [0.5] * 5}
 
 
 def test_hopeless_candidates_are_left_out_early() -> None:
     paces = {f"{pace}": float(pace) for pace in (1, 2, 3, 4, 5, 6, 7, 8)} | {"near": 1.05}
     rungs = Rungs(after=(2, 4), kept=0.5, near=1.1)
-
-    def time(key: str | None) -> float:
-        return paces[key] if key else 1.0
-
-    found = timed_in_rounds(time, paces, reference, 6, rungs=rungs)
+    found = timed_in_rounds(lambda key: paces[key] if key else 1.0, paces, 6, rungs=rungs)
     counts = {key: len(times) for key, times in found.seconds.items()}
     assert counts == {
         "1": 6, "near": 6, "2": 6, "3": 4, "4": 4, "5": 2, "6": 2, "7": 2, "8": 2,
@@ -42,11 +33,9 @@ def test_hopeless_candidates_are_left_out_early() -> None:
 
 def test_near_candidates_stay() -> None:
     paces = {"a": 1.0, "b": 1.01, "c": 1.02, "d": 1.5}
-
-    def time(key: str | None) -> float:
-        return paces[key] if key else 1.0
-
-    found = timed_in_rounds(time, paces, reference, 5, rungs=Rungs(after=(1,)))
+    found = timed_in_rounds(
+        lambda key: paces.get(key or "", 1.0), paces, 5, rungs=Rungs(after=(1,))
+    )
     assert [len(times) for times in found.seconds.values()] == [5, 5, 5, 1]
 
 
@@ -57,7 +46,7 @@ def test_candidates_that_fail_are_timed_no_more() -> None:
         asked[key] += 1
         return None if key == "bad" and asked[key] == 2 else 1.0
 
-    found = timed_in_rounds(time, ["bad", "good"], reference, 4, rungs=Rungs(after=()))
+    found = timed_in_rounds(time, ["bad", "good"], 4, rungs=Rungs(after=()))
     assert len(found.seconds["bad"]) == 1
     assert len(found.seconds["good"]) == 4
     assert asked["bad"] == 2
@@ -70,24 +59,8 @@ def test_rounds_without_the_reference_do_not_count() -> None:
         asked[key] += 1
         return None if key is None and asked[key] == 2 else 1.0
 
-    found = timed_in_rounds(time, ["a"], reference, 3)
+    found = timed_in_rounds(time, ["a"], 3)
     assert found.seconds == found.reference == {"a": [1.0, 1.0]}
-
-
-def test_each_is_compared_with_its_own_reference() -> None:
-    paces = {"a": 1.0, "b": 3.0, "c": 4.0, "of a": 2.0, "of the others": 6.0}
-    asked = Counter[str]()
-
-    def time(key: str) -> float:
-        asked[key] += 1
-        return paces[key]
-
-    def own(key: str) -> str:
-        return "of a" if key == "a" else "of the others"
-
-    found = timed_in_rounds(time, ["a", "b", "c"], own, 2, rungs=Rungs(after=()))
-    assert found.ratios("abc") == {"a": [0.5] * 2, "b": [0.5] * 2, "c": [4 / 6] * 2}
-    assert set(asked.values()) == {2}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -99,7 +72,7 @@ def test_orders_are_random_and_repeat(seed: int) -> None:
             asked.append(key)
             return 1.0
 
-        timed_in_rounds(time, "abc", reference, 4, rungs=Rungs(after=()), seed=seed)
+        timed_in_rounds(time, "abc", 4, rungs=Rungs(after=()), seed=seed)
         return asked
 
     first = orders()
@@ -110,5 +83,5 @@ def test_orders_are_random_and_repeat(seed: int) -> None:
 
 
 def test_no_round_begins_after_the_time_but_there_are_three() -> None:
-    found = timed_in_rounds(lambda key: 1.0, ["a"], reference, 9, is_over=lambda: True)
+    found = timed_in_rounds(lambda key: 1.0, ["a"], 9, is_over=lambda: True)
     assert len(found.seconds["a"]) == 3

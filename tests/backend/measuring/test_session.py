@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from backend.measuring.inputs import random_inputs
-from backend.measuring.session import MeasuringSession, built_in_turns
+from backend.measuring.session import REFERENCE, MeasuringSession, built_in_turns
 from backend.measuring.task import MeasuringLimits, MeasuringTask
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import RunOutcome
@@ -29,7 +29,10 @@ def sessions(count: int) -> list[MeasuringSession]:
     )
     limits = MeasuringLimits(compile_seconds=STALLING)
     simple = Schedule.default(COPIED)
-    return [MeasuringSession(task, simple, simple, limits) for _ in range(count)]
+    return [
+        MeasuringSession(task, simple, simple if number == 0 else None, limits)
+        for number in range(count)
+    ]
 
 
 def test_workers_compile_at_the_same_time() -> None:
@@ -60,3 +63,30 @@ def test_schedules_keep_their_order() -> None:
     assert [one.schedule for one in found] == [split(4 * factor) for factor in factors]
     assert all(one.is_correct for one in found)
     assert min(times) > 0
+
+
+def test_only_the_first_worker_has_the_reference() -> None:
+    both = sessions(2)
+    try:
+        built_in_turns(both, [split(16)] * 2)
+        assert [session.ready for session in both] == [{REFERENCE, 0}, {1}]
+        assert both[0].preparations == both[1].preparations == []
+        for session in both:
+            session.forget()
+        assert [session.ready for session in both] == [{REFERENCE}, set()]
+    finally:
+        for session in both:
+            session.close()
+    assert [len(session.preparations) for session in both] == [1, 1]
+
+
+def test_workers_without_work_do_not_start() -> None:
+    both = sessions(2)
+    try:
+        assert built_in_turns(both, []) == []
+        assert [len(session.preparations) for session in both] == [1, 1]
+        assert built_in_turns(both, [split(16)])[0].is_correct
+        assert [len(session.preparations) for session in both] == [0, 1]
+    finally:
+        for session in both:
+            session.close()
