@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _BEST_FIRST = ("test_best_first.py",)
+_POLISHING = ("test_polishing.py",)
 _GENETIC = ("test_genetic.py",)
 _BASELINES = ("test_baselines.py",)
 _NESTS = ("test_changed_nests.py",)
@@ -228,5 +229,37 @@ SEARCHING = (
         "cost / current - 1",
         "Annealing takes what is worse than a negative cost for better.",
         _ANNEALING,
+    ),
+    Mutant(
+        "some-nests-always-decide",
+        "polished",
+        "again.cost > state.cost",
+        "False",
+        "Numbers that some nests prefer stay, though the whole schedule costs more.",
+        _POLISHING,
+    ),
+    Mutant(
+        "tiles-never-reach-far",
+        "may_reach_far",
+        "rounded > OVERREACH * extent",
+        "False",
+        "Tiles larger than a Func are chosen without a look at what it reads.",
+        _POLISHING,
+    ),
+    Mutant(
+        "updates-move-inwards",
+        "may_reach_far",
+        "-(-extent // tile) * tile if index else max(extent, tile)",
+        "max(extent, tile)",
+        "The last tile of an update counts as if it did not reach beyond.",
+        _POLISHING,
+    ),
+    Mutant(
+        "outputs-add-what-is-read-of-them",
+        "added_costs",
+        "name not in pipeline.outputs",
+        "True",
+        "An output that another one reads adds only the cost of the part that is read.",
+        _FREEZING,
     ),
 )

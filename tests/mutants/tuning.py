@@ -64,4 +64,20 @@ TUNING = (
         "The trial with the lowest single ratio counts as the fastest.",
         ("tuning/test_trial.py",),
     ),
+    Mutant(
+        "unfinished-requests-stay",
+        "LocalMeasurer.measure",
+        "self.close()",
+        "None",
+        "After an interrupt the next measurement reads answers of the last one.",
+        ("measuring/test_local.py",),
+    ),
+    Mutant(
+        "workers-compile-in-turn",
+        "built_in_turns",
+        "waits.append(session.begin(key, schedule))",
+        "waits.append(lambda answer=session.begin(key, schedule)(): answer)",
+        "A worker compiles only after the one before it has.",
+        ("measuring/test_session.py",),
+    ),
 )
