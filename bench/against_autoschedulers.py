@@ -225,12 +225,13 @@ def _find(app: str, name: str) -> tuple[float, str]:
         return seconds, format_schedule(schedule, pipeline)
     if name == HAND:
         _here["make"] = _maker(app, written(app, "cpu"))
-    elif name == EXPERT:
-        peer = build(pipeline, written(app, "cpu"))
-        _here["make"] = functools.partial(peer.prepare, inputs_of(app), sizes=sizes_of(app))
     else:
-        peer = autoscheduled(pipeline, name, _cores()).peer
-        _here["make"] = functools.partial(peer.prepare, inputs_of(app), sizes=sizes_of(app))
+        peer = (
+            build(pipeline, written(app, "cpu"))
+            if name == EXPERT
+            else autoscheduled(pipeline, name, _cores()).peer
+        )
+        _here["make"] = lambda: peer.prepare(inputs_of(app), sizes=sizes_of(app))
     return time.perf_counter() - start, ""
 
 
