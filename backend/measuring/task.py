@@ -127,8 +127,8 @@ class MeasuringLimits:
     Attributes:
         compile_seconds: the time to verify and compile a schedule.
         run_seconds: the time of one run, and to compare its results.
-        memory_bytes: the memory of all worker processes together beside their inputs, each of which
-            has the same share; by default most of what is free.
+        memory_bytes: the memory of all worker processes together beside their inputs, in equal
+            shares; by default most of what is free.
         rounds: how often each schedule is timed, unless it is hopeless.
         seconds: no round of timing begins later than this after the first one.
     """

@@ -95,5 +95,5 @@ def test_schedules_that_are_illegal_as_a_whole_are_searched_for_again(
     monkeypatch.setattr(StageDecisions, "exact", refused)
     space = small_space(blur(), FOUR_CORES)
     (found,) = spaces.best(spaces.search(space, "reuse", strategy)).best
-    assert judged == [True, False]
+    assert judged == [True, False, False]  # the last time after its numbers were chosen again
     assert spaces.verify(space.pipeline, found.schedule, space.device)
