@@ -39,8 +39,8 @@ class Contender:
         """The result of a task in the process.
 
         Raises:
-            ContenderFailed: there is none in time, and the process is killed; the process died;
-                Halide refuses the schedule, or a value is wrong.
+            ContenderFailed: the task takes too long, and this kills the process; or the process
+                died, Halide refuses the schedule, or the task raises ValueError.
         """
         try:
             return self.pool.submit(task, *given).result(seconds)

@@ -41,7 +41,7 @@ class Worker:
     """A process that builds and runs schedules of one task. A context manager.
 
     >>> with Worker.started(task) as worker:
-    ...     worker.ask(BuildRequest(0, schedule), seconds=60)
+    ...     answer = worker.asked(BuildRequest(0, schedule), seconds=60)()
     """
 
     _process: subprocess.Popen[bytes]
@@ -84,17 +84,10 @@ class Worker:
             raise
         return worker
 
-    def ask(self, request: Request, seconds: float) -> RunAnswer:
-        """The answer to a request.
-
-        Raises:
-            WorkerLost: the process ended, or did not answer in time and was killed.
-        """
-        return self.asked(request, seconds)()
-
     def asked(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
-        """Sends a request. Call what this returns for the answer, before the next request; it
-        raises what :meth:`ask` raises.
+        """Sends a request. Call what this returns, before the next request, to wait for the answer
+        up to so many seconds from now. It raises :class:`WorkerLost` if the process ended, or did
+        not answer in time and was killed.
         """
         end = time.monotonic() + seconds
         with contextlib.suppress(OSError):  # the process ended, as whoever waits will see

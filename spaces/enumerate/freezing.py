@@ -135,10 +135,11 @@ def added_costs(
         readers = [reader for reader in pipeline.consumers(name) if reader != name]
         adds_nests = isinstance(model, AdditiveModel) and name not in pipeline.outputs
         nests = nests_of(pipeline, entries, readers) if adds_nests else None
-        entries = tuple(one for one in schedule.funcs if one in entries or one.name == name)
+        decided = frozenset((*added, name))
+        entries = tuple(one for one in schedule.funcs if one.name in decided)
         so_far = schedule.with_funcs(entries)
         if nests is None:
-            part = decided_part(pipeline, frozenset(one.name for one in entries))
+            part = decided_part(pipeline, decided)
             before, whole = whole, price(part, so_far)
             added[name] = whole - before
         else:

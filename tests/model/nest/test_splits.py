@@ -40,7 +40,7 @@ def dropped(extent: Expr, factor: Factor, *, again: bool = True) -> Expr | None:
     [
         (constant(12, Int32), {1, 2, 3, 4, 6}),
         (SIZE, {1}),  # whatever the size is in a run
-        (2 * SIZE + 2, {1, 2, 4}),  # 4, of which a run knows; that 2 divides it is always so
+        (2 * SIZE + 2, {1, 2, 4}),  # a run knows of 4; 2 always divides it
         (TILE + 4, {1, 2, 3, 4, 6}),  # 12
         (COUNT, {1}),  # a scalar parameter has its value in a run
     ],
