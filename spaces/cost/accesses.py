@@ -53,16 +53,24 @@ class Index:
         moves: steps along the Vars of the reader.
         spread: the distance between the lowest and the highest of the reads grouped together.
         course: how exactly ``moves`` describes the coordinate.
+        moved_by: the Vars and RVars that may change it.
     """
 
     moves: Coefficients
     spread: int
     course: Course
+    moved_by: frozenset[str]
 
     @property
     def is_known(self) -> bool:
         """Whether ``moves`` describes the coordinate."""
         return self.course is not Course.UNKNOWN
+
+    def may_move(self, dimensions: Iterable[str]) -> bool:
+        """Whether it may change along some Vars."""
+        if self.is_known:
+            return any(self.step(name) for name in dimensions)
+        return not self.moved_by.isdisjoint(dimensions)
 
     def step(self, var: str) -> Fraction:
         """How far one step of ``var`` moves the coordinate."""
@@ -122,6 +130,7 @@ class Work:
     Attributes:
         accesses: its reads.
         written: the Vars and RVars that may change where it writes.
+        place: where it writes, an index for each dimension.
         parts: its operations, by the Vars and RVars that change their results: ``cos(x)``, for
             example, is not repeated in each line.
         is_undefined: whether it leaves all values undefined, so that it takes no time.
@@ -130,6 +139,7 @@ class Work:
 
     accesses: tuple[ReadGroup, ...]
     written: frozenset[str]
+    place: tuple[Index, ...]
     parts: tuple[tuple[frozenset[str], Operations], ...]
     is_undefined: bool = False
     histogram: Histogram = NO_OPERATIONS
@@ -171,7 +181,8 @@ def stage_work(stage: Stage) -> Work:
     accesses = reader.grouped(list(calls.values()), stage.args)
     repeated = [node for nodes in groups.values() for node in nodes]
     found = histogram(repeated, stage.values)
-    return Work(accesses, reader.movers(stage.args), parts, skipped, found)
+    place = reader.place(stage.args)
+    return Work(accesses, reader.movers(stage.args), place, parts, skipped, found)
 
 
 def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:
@@ -218,6 +229,7 @@ class _Coordinate:
     moves: Coefficients
     offset: Fraction
     course: Course
+    moved_by: frozenset[str]
 
 
 @frozen
@@ -269,6 +281,11 @@ class _AffineReader:
         """The coordinates that may change one of ``args``."""
         return frozenset().union(*(self.moved_by[arg] for arg in args))
 
+    def place(self, args: Iterable[Expr]) -> tuple[Index, ...]:
+        """An index for each coordinate."""
+        found = map(self._coordinate, args)
+        return tuple(_index(coordinate.moves, [coordinate]) for coordinate in found)
+
     def grouped(self, calls: list[Call], place: tuple[Expr, ...]) -> tuple[ReadGroup, ...]:
         """Merges reads of one buffer with the same moves into one access that spreads over them."""
         groups: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[_Coordinate, ...]]] = {}
@@ -296,10 +313,10 @@ class _AffineReader:
         terms: dict[str, Fraction] = {}
         affine = self._affine(arg, terms, Fraction(1))
         if affine is None:
-            return _Coordinate((), Fraction(0), Course.UNKNOWN)
+            return _Coordinate((), Fraction(0), Course.UNKNOWN, self.moved_by[arg])
         offset, course = affine
         moves = tuple(sorted((name, step) for name, step in terms.items() if step))
-        return _Coordinate(moves, offset, course)
+        return _Coordinate(moves, offset, course, self.moved_by[arg])
 
     def _affine(
         self, expr: Expr, terms: dict[str, Fraction], scale: Fraction
@@ -357,4 +374,5 @@ def _index(moves: Coefficients, members: list[_Coordinate]) -> Index:
         moves=moves,
         spread=int(max(offsets)) - int(min(offsets)),
         course=max(member.course for member in members),
+        moved_by=frozenset().union(*(member.moved_by for member in members)),
     )

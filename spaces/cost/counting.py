@@ -11,7 +11,7 @@ from spaces.cost.accesses import stage_work
 from spaces.cost.coverage import Wheels, covered
 from spaces.cost.features import Features, FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
 from spaces.cost.totals import ONE, Totals, product, times
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.memo import Memo
@@ -54,7 +54,18 @@ def features(
         funcs=tuple(counter.func(nest.placements[f.name]) for f in nest.levels.functions),
         kernels=_kernels(nest, counter.totals),
         is_image=nest.pipeline.is_image,
+        image_extents=_image_extents(nest.pipeline, sizes),
     )
+
+
+def _image_extents(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The extents of each image that has a given size."""
+    found = {}
+    for image in pipeline.images:
+        names = [size_variable(image.name, "extent", d).name for d in range(image.dimensions)]
+        if all(name in sizes for name in names):
+            found[image.name] = tuple(sizes[name] for name in names)
+    return found
 
 
 def _kernels(nest: Bounds, totals: Totals) -> tuple[KernelFeatures, ...]:

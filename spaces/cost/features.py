@@ -17,13 +17,13 @@ import attrs
 from attrs import field, frozen
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
-from spaces.cost.accesses import ReadGroup, Work, loads_of_funcs
+from spaces.cost.accesses import Index, ReadGroup, Work, loads_of_funcs
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
 from spaces.model.nest.allocation import memory_order
-from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.domain_order import LoopKind, of_constant_extent
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -201,6 +201,7 @@ class Features:
 
     Attributes:
         is_image: which buffers are images, by name; in a half-decided schedule, open Funcs are.
+        image_extents: those of each image whose size is known.
         readers: for a lower bound, which Funcs may read each image of the pipeline in a completion;
             without an entry for open Funcs. Else empty.
     """
@@ -210,6 +211,7 @@ class Features:
     funcs: tuple[FuncFeatures, ...]
     kernels: tuple[KernelFeatures, ...]
     is_image: Mapping[str, bool] = field(eq=False)
+    image_extents: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
     readers: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
 
     def func(self, name: str) -> FuncFeatures:
@@ -270,6 +272,27 @@ class Features:
             if func.slides
             for loop in func.stages[0].loops[func.store_depth : func.depth]
         )
+
+    @cached_property
+    def constant_loops(self) -> frozenset[tuple[str, int, str]]:
+        """Loops that have the same number of iterations for all sizes, as compilers see it: inner
+        loops of splits, and those of a Func that computes as many values in each visit. It does if
+        all loops of its readers inside the compute level are such loops.
+        """
+        found: set[tuple[str, int, str]] = set()
+        for func in reversed(self.funcs):
+            readers = [stage for stage in self.stages if func.name in stage.work.buffers]
+            is_constant = func.depth > 0 and all(
+                loop.kind.has_constant_extent or loop.key in found
+                for reader in readers
+                if reader.func != func.name
+                for loop in reader.loops[func.depth :]
+            )
+            for stage in func.stages:
+                order = self.schedule.of(func.name).stages[stage.index]
+                names = of_constant_extent(func.args if is_constant else (), order.splits)
+                found |= {loop.key for loop in stage.own if loop.key[2] in names}
+        return frozenset(found)
 
     def span(self, func: str) -> SymbolicNumber:
         """The number of values of ``func`` that could be computed at once: the threads and lanes
@@ -396,8 +419,17 @@ def read_extents(
     """The number of elements that ``access`` spans in each dimension, while Vars range over
     ``extents``.
     """
+    return spans(access.indices, extents)
+
+
+def spans(
+    indices: Iterable[Index], extents: Mapping[str, SymbolicNumber]
+) -> tuple[SymbolicNumber, ...]:
+    """The number of elements that coordinates span, each in its dimension, while Vars range over
+    ``extents``.
+    """
     result = []
-    for index in access.indices:
+    for index in indices:
         span: SymbolicNumber = index.spread + 1
         for var, step in index.moves:
             moved = (extents[var] - 1) * abs(step.numerator)

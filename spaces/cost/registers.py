@@ -23,6 +23,9 @@ count, its bounds and the stack.
 ON_STACK = 16 << 10
 """The bytes of allocations that compilers take from the stack, at no cost."""
 
+_WRITTEN_OUT = 8
+"""Compilers write out a loop of up to so many iterations."""
+
 _WINDOW = 256
 """The instructions among which a core finds those that can begin."""
 
@@ -75,12 +78,12 @@ class Registers:
             if work.written.isdisjoint(loop.dimensions):
                 kept = kept * np.where(is_straight, loop.trips, 1)
                 needed = np.where(is_straight, held, needed)
-            elif loop.kind.has_constant_extent:
-                held = held * loop.trips
-                if set(loop.dimensions) != {*features.along_rows(func)}:
-                    is_straight = is_straight & (is_private | np.equal(loop.trips, 1))
             else:
-                is_straight = is_straight & np.equal(loop.trips, 1)
+                written_out = is_written_out(features, loop)
+                held = held * np.where(written_out, loop.trips, 1)
+                if set(loop.dimensions) != {*features.along_rows(func)}:
+                    written_out = written_out & is_private
+                is_straight = is_straight & (written_out | np.equal(loop.trips, 1))
         free = self.count - self._operands(func, stage)
         sums = np.minimum(1, free / np.maximum(needed, 1))
         return 1 / kept, (1 - sums) * (1 - 1 / kept)
@@ -125,7 +128,7 @@ class Registers:
         return np.where(func.allocation_bytes <= ON_STACK, 1, many)
 
     def sums_at_once(
-        self, func: FuncFeatures, stage: StageFeatures, written: SymbolicNumber
+        self, features: Features, func: FuncFeatures, stage: StageFeatures, written: SymbolicNumber
     ) -> SymbolicNumber:
         """How many registers of sums take their next terms at once; infinitely many if the stage
         adds up no floats in its innermost loop.
@@ -149,10 +152,10 @@ class Registers:
                 is_innermost = is_innermost & (
                     loop.kind.has_constant_extent | np.equal(loop.trips, 1)
                 )
-            elif loop.kind.has_constant_extent:
-                sums = sums * np.where(is_innermost, loop.trips, 1)
             else:
-                is_open = is_open & np.less_equal(loop.trips, 1)
+                written_out = is_written_out(features, loop)
+                sums = sums * np.where(is_innermost & written_out, loop.trips, 1)
+                is_open = is_open & (written_out | np.less_equal(loop.trips, 1))
         operations = sum(each.instructions for _, each in work.parts)
         loads = sum(a.reads * (written if a.buffer == stage.func else 1) for a in work.accesses)
         each = operations + loads + written
@@ -192,3 +195,14 @@ def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -
     """
     same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
     return volume(tuple(np.maximum(loop.trips, 1) for loop in same))
+
+
+def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicNumber:
+    """Whether the code has a copy of a loop's body for each iteration: an unrolled loop, and one of
+    few iterations if compilers know their number.
+    """
+    if loop.kind.has_constant_extent:
+        return np.True_
+    if loop.kind is not LoopKind.SERIAL or loop.key not in features.constant_loops:
+        return np.False_
+    return np.less_equal(loop.trips, _WRITTEN_OUT)

@@ -31,7 +31,7 @@ from spaces.cost.features import (
 )
 from spaces.cost.price_fit import fitted_prices
 from spaces.cost.registers import ON_STACK, Registers, copies_that_share
-from spaces.cost.traffic import Footprint, LoopKey, Traffic, moving_loops, resident, touched
+from spaces.cost.traffic import Cache, Footprint, LoopKey, Traffic, moving_loops, resident, touched
 from spaces.cost.training import PricedRun
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -178,11 +178,11 @@ class Reuse:
         stages = [s for s in func.stages if s.loops and not s.work.is_undefined]
         cycles: SymbolicNumber = 0.0
         for buffer in (func.name, *alone):
-            for capacity, price in self._caches():
+            for cache, price in self._caches():
                 most: SymbolicNumber = 0.0  # stages of a fused loop may move the lines together
                 for stage in stages:
                     if buffer in touched(stage):
-                        body = traffic.least(stage, buffer, capacity, price) / self.speedup(stage)
+                        body = traffic.least(stage, buffer, cache, price) / self.speedup(stage)
                         most = np.maximum(most, 2 * body if buffer == func.name else body)
                 cycles = cycles + most
         return cycles
@@ -242,7 +242,12 @@ class Reuse:
         spills = (self.prices.load + self.prices.store) * registers * (spilled + crowded)
         vectors = stage.points / stage.lanes
         latency = self.prices.latency + self.prices.forwarding * written
-        waiting = vectors * registers * latency / self.registers.sums_at_once(func, stage, written)
+        waiting = (
+            vectors
+            * registers
+            * latency
+            / self.registers.sums_at_once(features, func, stage, written)
+        )
         busy = np.maximum(np.maximum(vectors * moved, computed), waiting)
         return busy + vectors * spills + self._loops(stage)
 
@@ -272,7 +277,7 @@ class Reuse:
     ) -> SymbolicNumber:
         """Cycles to load one vector of values from the first-level cache."""
         along = stage.vector_dimensions
-        moving = [i for i in access.indices if not i.is_known or any(i.step(d) for d in along)]
+        moving = [index for index in access.indices if index.may_move(along)]
         if not along or not moving:
             return self.prices.load
         if len(moving) > 1 and not all(index.is_known for index in moving):
@@ -331,31 +336,32 @@ class Reuse:
         from the third, and from memory. Each has one number for all that moves together.
         """
         traffic = Traffic(features, self.device.cache_line_bytes)
-        for capacity, price in self._caches():
-            yield self._moves(traffic, movements, capacity, price)
+        for cache, price in self._caches():
+            yield self._moves(traffic, movements, cache, price)
 
-    def _caches(self) -> Iterator[tuple[int, Callable[[Footprint], SymbolicNumber]]]:
-        """The bytes of each cache of a core, with what it costs to move a footprint there."""
+    def _caches(self) -> Iterator[tuple[Cache, Callable[[Footprint], SymbolicNumber]]]:
+        """Each cache of a core, with what it costs to move a footprint there."""
         device, prices = self.device, self.prices
-        for capacity, line, row in (
-            (device.l1_bytes, prices.line_from_l2, 0.0),
-            (device.l2_bytes, prices.line_from_l3, prices.row_from_l3),
-            (device.l3_bytes // device.cores, prices.line_from_memory, prices.row_from_memory),
+        last = Cache(device.l3_bytes // device.cores, is_even=True)
+        for cache, line, row in (
+            (Cache(device.l1_bytes), prices.line_from_l2, 0.0),
+            (Cache(device.l2_bytes), prices.line_from_l3, prices.row_from_l3),
+            (last, prices.line_from_memory, prices.row_from_memory),
         ):
 
             def price(body: Footprint, line: float = line, row: float = row) -> SymbolicNumber:
                 return body.lines * line + body.rows * row
 
-            yield capacity, price
+            yield cache, price
 
     def _moves(
         self,
         traffic: Traffic,
         movements: list[Movement],
-        capacity: int,
+        cache: Cache,
         price: Callable[[Footprint], SymbolicNumber],
     ) -> dict[MovedPlace, SymbolicNumber]:
-        """Cycles to move all missing data into a cache of this many bytes.
+        """Cycles to move all missing data into a cache.
 
         Stages in one loop body that read the same data move it once.
         """
@@ -364,7 +370,7 @@ class Reuse:
             place for movement in movements for place in movement.places
         )
         fitting = {
-            (stage.func, stage.index): traffic.fitting_depth(stage, capacity)
+            (stage.func, stage.index): traffic.fitting_depth(stage, cache)
             for stage in traffic.features.stages
             if stage.loops
         }

@@ -18,7 +18,7 @@ from spaces.constraints.devices.peaks import Peaks, peaks_of
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features, FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.cost.occupancy import kinds_around_storage, stage_threads
-from spaces.cost.traffic import Footprint, Traffic, resident, touched
+from spaces.cost.traffic import Cache, Footprint, Traffic, resident, touched
 from spaces.model.schedules.domain_order import LoopKind
 
 _BITS = 32
@@ -119,7 +119,7 @@ class Roofline:
             runs, depth = _blocks(traffic.features, stage, buffer)
             return runs * traffic.regions.footprint(stage, buffer, depth).lines * _SECTOR_BYTES
         is_written = buffer == stage.func
-        fits = traffic.fitting_depth(stage, self.device.l3_bytes)
+        fits = traffic.fitting_depth(stage, _last_cache(self.device))
         depth = resident(traffic.features, buffer, is_written)
         moves = traffic.moves(stage, buffer, fits, depth, _lines)
         lines = sum(np.where(here, body, 0.0) for _, here, body in moves)
@@ -130,7 +130,7 @@ class Roofline:
             runs, depth = _blocks(traffic.features, stage, buffer)
             lines = np.minimum(*map(_lines, traffic.regions.least(stage, buffer, depth)))
             return runs * lines * _SECTOR_BYTES
-        lines = traffic.least(stage, buffer, self.device.l3_bytes, _lines)
+        lines = traffic.least(stage, buffer, _last_cache(self.device), _lines)
         return lines * traffic.line_bytes
 
 
@@ -156,3 +156,7 @@ def _working(func: FuncFeatures) -> tuple[StageFeatures, ...]:
 
 def _of_kind(stage: StageFeatures, kind: LoopKind) -> list[LoopFeatures]:
     return [loop for loop in stage.loops if loop.kind is kind]
+
+
+def _last_cache(cpu: CpuDevice) -> Cache:
+    return Cache(cpu.l3_bytes, is_even=True)

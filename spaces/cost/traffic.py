@@ -7,17 +7,20 @@ cache, so the loop around it moves each line that it touches once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import gcd
 
 import numpy as np
 from attrs import define, evolve, field, frozen
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
+from spaces.cost.accesses import Index
 from spaces.cost.features import (
     Features,
     FuncFeatures,
     StageFeatures,
     read_extents,
+    spans,
     volume,
 )
 from spaces.cost.recorded import is_everywhere, is_nowhere, limits_of
@@ -25,11 +28,30 @@ from spaces.cost.recorded import is_everywhere, is_nowhere, limits_of
 STREAMS = 32
 """How many rows a prefetcher follows at once."""
 
+PAGE_BYTES = 4096
+"""Lines that are a multiple of this apart compete for the same few places of a cache: it is the
+size of a way of most first-level caches, and of the pages that make up larger caches.
+"""
+
 LoopKey = tuple[str, int, str]
 """The key of a loop in its nest: Func, stage and name."""
 
 Extents = Mapping[str, SymbolicNumber]
 """The number of values of each Var and RVar of a stage."""
+
+
+@frozen
+class Cache:
+    """A cache as one core sees it.
+
+    Attributes:
+        bytes: how much it holds.
+        is_even: whether it spreads all lines evenly, as last-level caches do. Else rows at few
+            places of their pages take more room than their lines need.
+    """
+
+    bytes: int
+    is_even: bool = False
 
 
 @frozen
@@ -42,12 +64,14 @@ class Footprint:
             that are touched whole join those outside them to longer rows.
         length: the elements of a row.
         innermost: the elements along the innermost dimension.
+        room: the lines that it takes in a cache that does not spread them evenly.
     """
 
     lines: SymbolicNumber
     rows: SymbolicNumber
     length: SymbolicNumber
     innermost: SymbolicNumber
+    room: SymbolicNumber
 
 
 @define
@@ -122,15 +146,33 @@ class Regions:
         size = self.features.element_bytes(buffer)
         lines: SymbolicNumber = 0
         rows: SymbolicNumber = 0
+        room: SymbolicNumber = 0
         length: SymbolicNumber = 1
         innermost: SymbolicNumber = 1
+        apart = self._lines_apart(buffer)
         for extents, whole in self._touched(stage, buffer, depth):
             count, along = rows_of(extents, whole)
+            each = along * (size / self.line_bytes) + 1
             rows = rows + count
-            lines = lines + count * (along * (size / self.line_bytes) + 1)
+            lines = lines + count * each
+            room = room + count * np.maximum(each, room_of_rows(extents, whole, apart))
             length = np.maximum(length, along)
             innermost = np.maximum(innermost, extents[0] if extents else 1)
-        return Footprint(np.minimum(lines, self._kept(buffer)), rows, length, innermost)
+        kept = self._kept(buffer)
+        lines, room = np.minimum(lines, kept), np.minimum(room, kept)
+        return Footprint(lines, rows, length, innermost, room)
+
+    def _lines_apart(self, buffer: str) -> tuple[int, ...]:
+        """For each dimension of an image but the innermost in memory: how many lines the places
+        are apart, within their pages, that neighbors along it have. Nothing of an image without a
+        size; nor of Funcs, whose storage depends on the schedule.
+        """
+        extents = self.features.image_extents.get(buffer, ())
+        step, found = self.features.element_bytes(buffer), []
+        for dimension in self.features.order(buffer)[:-1] if extents else ():
+            step *= extents[dimension]
+            found.append(gcd(step, PAGE_BYTES) // self.line_bytes)
+        return tuple(found)
 
     def _touched(
         self, stage: StageFeatures, buffer: str, depth: int
@@ -143,16 +185,40 @@ class Regions:
         features, order = self.features, self.features.order(buffer)
         is_outside = features.is_image[buffer] or features.func(buffer).is_output
         if buffer == stage.func:
-            func = features.func(buffer)
-            whole = tuple(most[a] for a in func.args) if is_outside else func.allocated
-            yield _sorted(tuple(extents[a] for a in func.args), order), _sorted(whole, order)
-            return
-        for access in stage.work.accesses:
-            if access.buffer == buffer:
-                whole = (
-                    read_extents(access, most) if is_outside else features.func(buffer).allocated
-                )
-                yield _sorted(read_extents(access, extents), order), _sorted(whole, order)
+            groups = [stage.work.place]
+        else:
+            groups = [one.indices for one in stage.work.accesses if one.buffer == buffer]
+        for indices in groups:
+            whole = (
+                self._spans(buffer, indices, most)
+                if is_outside
+                else features.func(buffer).allocated
+            )
+            yield _sorted(self._spans(buffer, indices, extents), order), _sorted(whole, order)
+
+    def _spans(
+        self, buffer: str, indices: Sequence[Index], extents: Extents
+    ) -> tuple[SymbolicNumber, ...]:
+        """The extents that coordinates touch. Where they are values, each iteration over the Vars
+        that may change one of them touches another element; these lie apart in the outermost
+        dimensions, as far as these go.
+        """
+        found = list(spans(indices, extents))
+        free = [d for d, index in enumerate(indices) if not index.is_known]
+        movers = frozenset[str]().union(*(indices[d].moved_by for d in free))
+        left = volume(tuple(extents[name] for name in sorted(movers)))
+        for d in reversed(free):
+            own = volume(tuple(extents[name] for name in sorted(indices[d].moved_by)))
+            found[d] = np.maximum(1, np.minimum(self._limit(buffer, d), np.minimum(own, left)))
+            left = left / found[d]
+        return tuple(found)
+
+    def _limit(self, buffer: str, dimension: int) -> SymbolicNumber:
+        """The extent of one dimension of a buffer; 1 of an image without a size."""
+        if self.features.is_image[buffer]:
+            extents = self.features.image_extents.get(buffer)
+            return extents[dimension] if extents else 1
+        return self.features.func(buffer).allocated[dimension]
 
     def _kept(self, buffer: str) -> SymbolicNumber:
         """The lines of the storage of a buffer; infinitely many for images and outputs."""
@@ -176,8 +242,8 @@ class Regions:
             joined[1] = joined[1] + 1
         kept = self._kept(buffer)
         return (
-            Footprint(np.minimum(apart[0], kept), apart[1], 1, 1),
-            Footprint(np.minimum(joined[0], kept), joined[1], 1, 1),
+            Footprint(np.minimum(apart[0], kept), apart[1], 1, 1, apart[0]),
+            Footprint(np.minimum(joined[0], kept), joined[1], 1, 1, joined[0]),
         )
 
 
@@ -209,6 +275,30 @@ def rows_of(
     return rows, length
 
 
+def room_of_rows(
+    extents: tuple[SymbolicNumber, ...],
+    whole: tuple[SymbolicNumber, ...],
+    apart: tuple[int, ...],
+) -> SymbolicNumber:
+    """The lines that each row of a part of a buffer takes at least in a cache that does not spread
+    lines evenly: as many as the places of rows are apart.
+
+    Args:
+        extents: those of the part, the innermost first.
+        whole: those of the buffer.
+        apart: for each dimension but the innermost, the lines between places; none if unknown.
+    """
+    room: SymbolicNumber = 0
+    free: SymbolicNumber = True
+    joins: SymbolicNumber = True
+    for inner, extent, limit, lines in zip(extents, extents[1:], whole, apart, strict=False):
+        joins = joins & np.greater_equal(inner, limit)
+        steps = free & np.logical_not(joins) & np.greater(extent, 1)
+        room = np.where(steps, lines, room)
+        free = free & np.logical_not(steps)
+    return room
+
+
 @define
 class Traffic:
     """Lines that move into a cache of a given size, for every stage and buffer."""
@@ -217,7 +307,7 @@ class Traffic:
     line_bytes: int
     regions: Regions = field(init=False)
     _inside: dict[tuple[str, int, str], list[StageFeatures]] = field(init=False, factory=dict)
-    _sets: dict[tuple[str, int, str], SymbolicNumber] = field(init=False, factory=dict)
+    _sets: dict[tuple[LoopKey, bool], SymbolicNumber] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.regions = Regions(self.features, self.line_bytes)
@@ -229,25 +319,30 @@ class Traffic:
         """The bytes that all stages touch together in one iteration of the innermost of ``depth``
         loops around ``stage``; at depth 0 the bytes that the whole nest touches.
         """
+        return self._taken(stage, depth, is_even=True)
+
+    def _taken(self, stage: StageFeatures, depth: int, is_even: bool) -> SymbolicNumber:
+        """The bytes that a working set takes in a cache."""
         outer = stage.loops[max(depth, 1) - 1].key
-        key = (outer[0], outer[1], outer[2] if depth else "")
+        key = (outer[0], outer[1], outer[2] if depth else ""), is_even
         if key not in self._sets:
             lines: dict[str, SymbolicNumber] = {}
             for other in self._inside[outer]:
                 for buffer in (*other.work.buffers, other.func):
-                    touched = self.regions.footprint(other, buffer, depth).lines
+                    found = self.regions.footprint(other, buffer, depth)
+                    touched = found.lines if is_even else found.room
                     lines[buffer] = np.maximum(lines.get(buffer, 0), touched)
             self._sets[key] = sum(lines.values()) * self.line_bytes
         return self._sets[key]
 
-    def fitting_depth(self, stage: StageFeatures, capacity: int) -> SymbolicNumber:
-        """The least depth at which the working set of ``stage`` fits into ``capacity`` bytes;
-        one more than its loops if not even one evaluation fits.
+    def fitting_depth(self, stage: StageFeatures, cache: Cache) -> SymbolicNumber:
+        """The least depth at which the working set of ``stage`` fits into a cache; one more than
+        its loops if not even one evaluation fits.
         """
         depth: SymbolicNumber = 0
         fits: SymbolicNumber = False
         for d in range(len(stage.loops) + 1):
-            fits = fits | (self.working_set(stage, d) <= capacity)
+            fits = fits | (self._taken(stage, d, cache.is_even) <= cache.bytes)
             depth = depth + np.logical_not(fits)
             if is_everywhere(fits):
                 break
@@ -286,7 +381,7 @@ class Traffic:
         self,
         stage: StageFeatures,
         buffer: str,
-        capacity: int,
+        cache: Cache,
         price: Callable[[Footprint], SymbolicNumber],
     ) -> SymbolicNumber:
         """What :meth:`moves` costs at least in every schedule with the Funcs of ``features``, as
@@ -308,7 +403,7 @@ class Traffic:
             for one in known:
                 apart, joined = self.regions.least(stage, one, depth)
                 lines = lines + np.minimum(apart.lines, joined.lines)
-            fits = fits | (lines * self.line_bytes <= capacity)
+            fits = fits | (lines * self.line_bytes <= cache.bytes)
             fitting = fitting + np.logical_not(fits)
         least: SymbolicNumber = np.inf
         for depth in range(ends + 1):

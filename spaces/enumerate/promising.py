@@ -1,17 +1,20 @@
 """Which ways to decide a Func a search prices: where it is computed and stored, and how its loops
 run, depend on each other little enough to be looked at one after another.
 
-Of each compute level one way is priced first, with the widest store level, for windows that slide.
-The cheapest levels are priced with all their store levels, and of these levels and stores the
-cheapest with all their loops. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
+Of each compute level one way is priced first, with the widest store level, for windows that slide;
+of a sum also the last one, which keeps its terms in registers. The cheapest levels are priced with
+all their store levels, and of these levels and stores the cheapest with all their loops. [S20] and
+[A21] 4.3 decide levels and loops in two phases, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeAlias, TypeVar
 
 from spaces.enumerate.half_decided import OpenWay, PricedWay
+
+T = TypeVar("T")
 
 Price: TypeAlias = Callable[[OpenWay], PricedWay | None]
 """Prices a way; None if it has no loop nest."""
@@ -35,16 +38,16 @@ def priced_in_phases(ways: Iterable[OpenWay], kept: int, price: Price) -> list[P
         found = costs[index]
         return float("inf") if found is None else found.cost
 
-    firsts = _grouped(range(len(ways)), lambda index: _stored(ways[index]))
-    levels = _grouped((group[0] for group in firsts), lambda index: _computed(ways[index]))
-    levels.sort(key=lambda group: cost(group[-1]))
-    for group in levels[:kept]:
-        for index in group:
-            cost(index)
-    looked_at = [group for group in firsts if group[0] in costs]
-    looked_at.sort(key=lambda group: cost(group[0]))
-    for group in looked_at[:kept]:
-        for index in group:
+    stores = _grouped(range(len(ways)), lambda index: _stored(ways[index]))
+    levels = _grouped(stores, lambda store: _computed(ways[store[0]]))
+    levels.sort(key=lambda level: min(map(cost, _typical(ways, level[-1]))))
+    for level in levels[:kept]:
+        for store in level:
+            cost(store[0])
+    looked_at = [store for store in stores if store[0] in costs]
+    looked_at.sort(key=lambda store: cost(store[0]))
+    for store in looked_at[:kept]:
+        for index in store:
             cost(index)
     return [found for _, found in sorted(costs.items()) if found is not None]
 
@@ -59,9 +62,15 @@ def _stored(way: OpenWay) -> Hashable:
     return _computed(way), way.entry.store
 
 
-def _grouped(indices: Iterable[int], trait: Callable[[int], Hashable]) -> list[list[int]]:
-    """Indices with the same trait together, in the order of the first ones."""
-    groups: dict[Hashable, list[int]] = {}
-    for index in indices:
-        groups.setdefault(trait(index), []).append(index)
+def _typical(ways: Sequence[OpenWay], store: Sequence[int]) -> tuple[int, ...]:
+    """The ways of a compute and a store level that stand for all of them."""
+    is_sum = len(ways[store[0]].entry.stages) > 1
+    return (store[0], store[-1]) if is_sum else (store[0],)
+
+
+def _grouped(items: Iterable[T], trait: Callable[[T], Hashable]) -> list[list[T]]:
+    """Items with the same trait together, in the order of the first ones."""
+    groups: dict[Hashable, list[T]] = {}
+    for item in items:
+        groups.setdefault(trait(item), []).append(item)
     return list(groups.values())

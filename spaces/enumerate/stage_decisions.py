@@ -31,7 +31,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.derivations import Derivation
-from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split, of_constant_extent
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 
@@ -93,6 +93,14 @@ class StageDecisions:
     def part(self, states: Sequence[HalfDecided], names: Collection[str]) -> Pipeline:
         """The pipeline of some Funcs."""
         return decided_part(states[0].partial.state.pipeline, frozenset(names))
+
+    def cost_so_far(self, state: HalfDecided) -> float:
+        """The cost of the Funcs that a state decides; infinite if they have no loop nest."""
+        names = [entry.name for entry in reversed(state.partial.state.entries)]
+        if not names:
+            return 0.0
+        way = self.scored(self.part([state], names), OpenWay(state, names))
+        return np.inf if way is None else way.cost
 
     def passed(self, state: HalfDecided, names: Sequence[str]) -> HalfDecided:
         """The state after the last of some Funcs, which the space fixes. Its rules wait for the
@@ -285,14 +293,7 @@ class StageDecisions:
 
 def _has_open_extents(order: DomainOrder) -> bool:
     """Whether an unrolled loop or a thread loop may have an extent that is no constant."""
-    constant: set[str] = set()
-    for record in order.splits:
-        were_constant = constant.issuperset(record.taken)
-        constant -= {*record.taken, *record.made}
-        if were_constant:
-            constant |= {*record.made}
-        elif isinstance(record, Split):
-            constant.add(record.inner)
+    constant = of_constant_extent((), order.splits)
     return any(
         loop.kind in (LoopKind.UNROLLED, LoopKind.GPU_THREAD) and loop.name not in constant
         for loop in order.loops

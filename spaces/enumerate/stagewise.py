@@ -124,9 +124,10 @@ class Stagewise:
         yield last_step(start)
         try:
             yield from self._polished(task, legal)
-            for other, steps in self._derived(given, task, legal[:1]):
+            for other, steps, states in self._derived(given, task, legal):
                 until = {name for step in steps for name in (step.func, step.name)}
-                start = task.repeated(legal[0], other.start(steps), until)
+                starts = [task.repeated(one, other.start(steps), until) for one in states]
+                start = min(starts, key=other.cost_so_far) if len(starts) > 1 else starts[0]
                 again = walked(other, start, deciding(other, RecurringDecisions()), share)
                 changed = yield from _without_steps(again)
                 if changed is None:
@@ -146,22 +147,23 @@ class Stagewise:
 
     def _derived(
         self, given: ScheduleSpace, task: StageDecisions, found: Sequence[HalfDecided]
-    ) -> Iterator[tuple[StageDecisions, tuple[Derivation, ...]]]:
-        """The derivations to try in the place of Funcs that some states have at root, and in the
-        place of images; none if the pipeline is large, or if the given space has none.
+    ) -> Iterator[tuple[StageDecisions, tuple[Derivation, ...], Sequence[HalfDecided]]]:
+        """The derivations to try, with the states that may be cheaper with them: those of Funcs
+        that the first state has at root, and of images for any state; none if the pipeline is
+        large, or if the given space has none.
         """
         space, pipeline = task.space, task.space.pipeline
         if len(pipeline.functions) > FEW:
             return
         if "clone_in" in space.options.directives:
-            for state in found:
+            for state in found[:1]:
                 entries, most = state.partial.state.entries, space.options.clone_consumers
                 for clones in islice(clones_for_nests(pipeline, entries, most), self.cloned):
-                    yield task, clones
+                    yield task, clones, [state]
         if found and "in_" in given.options.directives and isinstance(space.device, CpuDevice):
             wrapping = evolve(task, space=with_wrappers(space))
             for wrapper in islice(wrappers_for_sums(pipeline, space.device), self.wrapped):
-                yield wrapping, (wrapper,)
+                yield wrapping, (wrapper,), found
 
     def _decided(
         self,
@@ -188,6 +190,8 @@ class Stagewise:
         places = self.sum_places if adds_up(function) else self.places
         if reads_sum:  # only the sum shows what the ways are worth
             kept = _Kept(max(width, self.before_sums), 1, _last)
+        elif not following and adds_up(function):  # a wrapper may change which one is the cheapest
+            kept = _Kept(max(width, self.before_sums), 1, _levels)
         if reads_sum or task.space.where:
             places = _ALL
         again = [recurring.again(state, decided[-1]) for state in states]

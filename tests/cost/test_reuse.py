@@ -378,6 +378,35 @@ def test_sums_of_several_lines_stay_in_registers_inside_the_loops_that_use_them(
     assert _cost(*_blocks(level), store=1.0) == (1 + 1 + stores) * VALUES / 4
 
 
+@pytest.mark.parametrize(
+    ("width", "level", "is_kept"),
+    [
+        (8, "compute_at(out, x)", True),  # two iterations
+        (32, "compute_at(out, x)", True),
+        (64, "compute_at(out, x)", False),  # too many iterations
+        (8, "compute_at(out, y)", False),  # as many as a line has
+        (8, "compute_root()", False),
+    ],
+)
+def test_loops_of_few_iterations_are_written_out_if_their_number_is_known(
+    width: int, level: str, is_kept: bool
+) -> None:
+    """Sums of 10 terms, in vectors of 4: those of a written out loop stay in registers."""
+    image, f, out, r = ImageParam(Float32, 3, "input"), Func("f"), Func("out"), RDom([(0, 10)], "r")
+    f[X, Y] = 0.0
+    f[X, Y] += image[r.x, X, Y]
+    out[X, Y] = f[X, Y]
+    pipe = pipeline(out, estimates={out: [64, 32]})
+    sums = "split(x, xo, xi, 4).reorder(xi, xo, r.x, y).vectorize(xi)"
+    text = f"out.split(x, x, xi, {width}).vectorize(xi)\nf.{level}.vectorize(x, 8)\nf.update()."
+    stored = {
+        unrolled: _cost(pipe, parse_schedule(text + sums + unrolled, pipe), store=1.0)
+        for unrolled in ("", ".unroll(xo)")
+    }
+    assert (stored[""] == stored[".unroll(xo)"]) is is_kept
+    assert stored[""] >= stored[".unroll(xo)"]
+
+
 def test_a_sum_that_is_stored_after_each_term_waits_for_memory() -> None:
     """Ten times as often as one that is stored after all terms; it also fills the window of the
     core sooner, so that fewer sums are under way.

@@ -14,6 +14,7 @@ from spaces.enumerate.stage_decisions import StageDecisions
 from spaces.enumerate.stagewise import Stagewise
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
+from tests.enumerate.test_wrapping import product
 from tests.small_space import small_space
 
 
@@ -61,6 +62,31 @@ def test_only_the_cheapest_levels_are_priced_with_all_loops() -> None:
     assert few < len(asked) == len(some)
     assert {(id(one.way.state.before), one.way.entry.compute) for one in some} == levels
     assert min(one.cost for one in some) <= 1.1 * cheapest
+
+
+def test_sums_are_also_priced_with_their_terms_in_registers() -> None:
+    """Of each level the last loops, too: at levels of blocks only these are good."""
+    task, states, names = _decisions(lambda: product(64))
+    part = task.part(states, names)
+    ways = [way for state in states for way in task.ways(state, names)]
+    asked: list[OpenWay] = []
+
+    def price(way: OpenWay) -> PricedWay | None:
+        asked.append(way)
+        return task.scored(part, way)
+
+    priced_in_phases(ways, 0, price)
+    levels: dict[object, list[OpenWay]] = {}
+    for way in ways:
+        levels.setdefault((id(way.state.before), way.entry.compute), []).append(way)
+    stores = [
+        [one for one in level if one.entry.store == level[-1].entry.store]
+        for level in levels.values()
+    ]
+    assert {id(one) for one in asked} == {
+        id(one) for level in stores for one in (level[0], level[-1])
+    }
+    assert any(len(level) > 1 for level in stores)
 
 
 def test_ways_without_a_loop_nest_are_left_out() -> None:

@@ -16,6 +16,7 @@ _SEARCHES = ("test_search.py",)
 _FREEZING = ("test_freezing.py",)
 _TOTALS = ("test_totals.py",)
 _PRICES = ("cost/test_reuse.py",)
+_TOUCHED = ("test_traffic.py",)
 _ORDERS = ("test_storage_order.py",)
 _GPU_PATTERNS = ("test_gpu_patterns.py",)
 _ANNEALING = ("test_annealing.py",)
@@ -105,9 +106,17 @@ SEARCHING = (
     Mutant(
         "narrow-windows-come-first",
         "priced_in_phases",
-        "cost(group[-1])",
-        "cost(group[0])",
+        "_typical(ways, level[-1])",
+        "_typical(ways, level[0])",
         "A compute level is judged without a window that slides.",
+        _PHASES,
+    ),
+    Mutant(
+        "sums-are-judged-by-their-first-loops",
+        "promising:_typical",
+        "(store[0], store[-1]) if is_sum else (store[0],)",
+        "(store[0],)",
+        "The levels of a sum are judged without its terms in registers.",
         _PHASES,
     ),
     Mutant(
@@ -164,6 +173,62 @@ SEARCHING = (
         "np.greater_equal(extents[0], whole[0])",
         "np.greater_equal(2 * extents[0], whole[0])",
         "Half a row and the next half of another one are one row.",
+        _PRICES,
+    ),
+    Mutant(
+        "the-outermost-rows-say-the-room",
+        "traffic:room_of_rows",
+        "free & np.logical_not(steps)",
+        "free",
+        "Rows take as many lines as planes are apart.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "rooms-are-as-even-as-lines",
+        "Traffic._taken",
+        "found.lines if is_even else found.room",
+        "found.lines",
+        "Rows at the same places of their pages have the whole cache.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "each-value-goes-its-own-way",
+        "Regions._spans",
+        "left / found[d]",
+        "left",
+        "Two coordinates that one loop changes touch all pairs of their values.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "values-touch-all-there-is",
+        "Regions._spans",
+        "np.minimum(own, left)",
+        "np.inf",
+        "A value as a coordinate touches the whole dimension in one iteration.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "values-differ-in-all-lanes",
+        "Index.may_move",
+        "not self.moved_by.isdisjoint(dimensions)",
+        "True",
+        "Lanes are gathered where they read the same row.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "visits-are-of-one-size",
+        "Features.constant_loops",
+        "of_constant_extent(func.args if is_constant else (), order.splits)",
+        "of_constant_extent(func.args, order.splits)",
+        "Compilers write out the short lines of an image whose size they do not know.",
+        (*_PRICES, *_TOUCHED),
+    ),
+    Mutant(
+        "long-loops-are-written-out",
+        "registers:is_written_out",
+        "np.less_equal(loop.trips, _WRITTEN_OUT)",
+        "np.True_",
+        "Sums of a loop of any length stay in registers.",
         _PRICES,
     ),
     Mutant(

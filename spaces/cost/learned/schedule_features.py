@@ -288,7 +288,7 @@ class StageView:
     def _load(self, access: ReadGroup) -> tuple[SymbolicNumber, bool]:
         """The instructions that load one vector, and whether they load lane by lane."""
         along = self.stage.vector_dimensions
-        moving = [i for i in access.indices if not i.is_known or any(i.step(d) for d in along)]
+        moving = [index for index in access.indices if index.may_move(along)]
         if not along or not moving:
             return 1, False
         first = access.indices[self.features.order(access.buffer)[0]]

@@ -124,6 +124,27 @@ def made_from(loops: Iterable[str], records: Iterable[Split | Fuse]) -> frozense
     return found
 
 
+def of_constant_extent(
+    dimensions: Iterable[str], records: Iterable[Split | Fuse]
+) -> frozenset[str]:
+    """The loops that have the same number of iterations for all sizes: those that are made of
+    some dimensions alone, and the inner loops of splits.
+
+    Args:
+        dimensions: those with a constant extent.
+        records: how the loops of a stage are made of its dimensions.
+    """
+    constant = set(dimensions)
+    for record in records:
+        were_constant = constant.issuperset(record.taken)
+        constant -= {*record.taken, *record.made}
+        if were_constant:
+            constant |= {*record.made}
+        elif isinstance(record, Split):
+            constant.add(record.inner)
+    return frozenset(constant)
+
+
 @frozen
 class OrderedLoop:
     """One loop of a domain order."""

@@ -1,0 +1,173 @@
+"""What a stage touches of buffers: rows at few places of their pages, values as coordinates, and
+places that a scan writes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from spaces.cost.batch import Batch
+from spaces.cost.features import Features
+from spaces.cost.reuse import Reuse
+from spaces.cost.traffic import Footprint, Regions, room_of_rows
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Float32, Int32, UInt8
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
+from tests.cost.prices import free
+from tests.cpus import ONE_CORE
+
+X, Y = Var("x"), Var("y")
+LINE = 64
+
+
+def _features(pipe: Pipeline, text: str = "") -> Features:
+    chosen = parse_schedule(text, pipe) if text else Schedule.default(pipe)
+    return Batch.of(pipe, chosen).features
+
+
+def _footprint(features: Features, func: str, stage: int, buffer: str, depth: int) -> Footprint:
+    reader = features.func(func).stages[stage]
+    return Regions(features, LINE).footprint(reader, buffer, depth)
+
+
+@pytest.mark.parametrize(
+    ("extents", "whole", "apart", "room"),
+    [
+        ((16, 100), (1536, 100), (32,), 32),
+        ((1536, 100), (1536, 100), (32,), 0),  # one row
+        ((16, 1, 8), (1536, 100, 8), (32, 64), 64),  # the rows are a plane apart
+        ((16, 100, 8), (1536, 100, 8), (32, 64), 32),
+        ((1536, 100, 3), (1536, 200, 8), (32, 64), 64),  # planes are as apart as these parts
+        ((16, 100), (1536, 100), (), 0),  # nothing is known
+        ((), (), (), 0),
+    ],
+)
+def test_rows_take_as_many_lines_as_their_places_are_apart(
+    extents: tuple[int, ...], whole: tuple[int, ...], apart: tuple[int, ...], room: int
+) -> None:
+    assert room_of_rows(extents, whole, apart) == room
+
+
+def _copied(width: int) -> Pipeline:
+    image, out = ImageParam(Float32, 2, "image"), Func("out")
+    out[X, Y] = image[X, Y]
+    return pipeline(out, estimates={image: [width, 64], out: [width, 64]})
+
+
+@pytest.mark.parametrize(
+    ("width", "each"),
+    [
+        (1536, 32),  # of 6 KiB: every second row is at the same place of its page
+        (1024, 64),  # of 4 KiB: all rows are
+        (1552, 2),  # of 97 lines: no other row is, and a row of 16 floats may lie on 2 lines
+    ],
+)
+def test_rows_at_few_places_of_their_pages_take_more_room(width: int, each: int) -> None:
+    features = _features(_copied(width), "out.split(x, x, xi, 16).reorder(xi, y, x)")
+    found = _footprint(features, "out", 0, "image", 1)  # 16 columns
+    assert (found.rows, found.lines) == (64, 64 * 2)
+    assert found.room == 64 * each
+    own = _footprint(features, "out", 0, "out", 1)
+    assert own.room == own.lines
+
+
+def test_columns_of_an_image_fit_a_cache_only_if_their_rows_have_places() -> None:
+    """Sums of a column of 16 floats: 1536 rows are 192 KiB on the lines that they take, and 3 MiB
+    in a cache that has place for every 32nd line.
+    """
+    costs = {}
+    for width in (1536, 1552):
+        left, right = ImageParam(Float32, 2, "left"), ImageParam(Float32, 2, "right")
+        total, r = Func("total"), RDom([(0, 1536)], "r")
+        total[X, Y] = 0.0
+        total[X, Y] += left[r.x, Y] * right[X, r.x]
+        sizes = {left: [1536, 64], right: [width, 1536], total: [width, 64]}
+        pipe = pipeline(total, estimates=sizes)
+        columns = "total.update().split(x, xo, xi, 16).reorder(xi, r.x, y, xo)"
+        model = Reuse(ONE_CORE, free(line_from_l3=1.0))
+        cost = float(model.cost(Batch.of(pipe, parse_schedule(columns, pipe))))
+        costs[width] = cost / (width * 64)
+    assert ONE_CORE.l2_bytes < 3 << 20
+    assert costs[1536] > 20 * costs[1552]
+
+
+def test_values_as_coordinates_touch_as_much_as_there_is_at_most() -> None:
+    image, table, out = ImageParam(UInt8, 2, "image"), ImageParam(Float32, 1, "table"), Func("out")
+    out[X, Y] = table[cast(Int32, image[X, Y])]
+    pipe = pipeline(out, estimates={image: [128, 64], table: [256], out: [128, 64]})
+    features = _features(pipe)
+    lengths = [_footprint(features, "out", 0, "table", depth).length for depth in (0, 1, 2)]
+    assert lengths == [256, 128, 1]
+
+
+def test_coordinates_that_are_values_share_the_loops_that_change_them() -> None:
+    """Each of the 53 terms reads a row of one of 7 slices, so no more than 53 rows for a line."""
+    offsets, image = ImageParam(Int32, 2, "offsets"), ImageParam(Float32, 3, "image")
+    out, r = Func("out"), RDom([(0, 53)], "r")
+    out[X, Y] = 0.0
+    out[X, Y] += image[X, Y + offsets[r.x, 0], offsets[r.x, 1]]
+    sizes = {offsets: [53, 2], image: [128, 256, 7], out: [128, 64]}
+    features = _features(
+        pipeline(out, estimates=sizes), "out.update().split(x, x, xi, 32).reorder(xi, r.x, y, x)"
+    )
+    rows = [_footprint(features, "out", 1, "image", depth).rows for depth in (1, 2, 3)]
+    assert rows == pytest.approx([256 * 7, 53, 1])  # there are no more rows than 256
+
+
+def test_a_scan_touches_the_places_that_it_writes() -> None:
+    f, out, r = Func("f"), Func("out"), RDom([(1, 63)], "r")
+    f[X, Y] = 0.0
+    f[X, r.x] += f[X, r.x - 1]
+    out[X, Y] = f[X, Y]
+    pipe = pipeline(out, estimates={out: [128, 64]})
+    features = _features(pipe, "f.compute_root()\nf.update().reorder(x, r.x)")
+    assert _footprint(features, "f", 1, "f", 0).length == 128 * 63
+    one_line = _footprint(features, "f", 1, "f", 1)
+    assert (one_line.rows, one_line.length) == (1, 128)
+
+
+@pytest.mark.parametrize(
+    ("text", "constant"),
+    [
+        ("", set()),
+        ("out.split(x, x, xi, 8)", {("out", 0, "xi")}),
+        ("out.split(x, x, xi, 8).split(xi, xi, xj, 2)", {("out", 0, "xi"), ("out", 0, "xj")}),
+        # All loops of a Func that is computed for each vector are.
+        ("out.split(x, x, xi, 8)\nf.compute_at(out, x)",
+            {("out", 0, "xi"), ("f", 0, "x"), ("f", 0, "y")}),
+        ("out.split(x, x, xi, 8)\nf.compute_at(out, y)", {("out", 0, "xi")}),
+        ("f.compute_root().split(x, x, xi, 8)", {("f", 0, "xi")}),
+    ],
+)  # fmt: skip
+def test_loops_with_the_same_iterations_for_all_sizes(
+    text: str, constant: set[tuple[str, int, str]]
+) -> None:
+    f, out = Func("f"), Func("out")
+    f[X, Y] = cast(Float32, X + Y)
+    out[X, Y] = f[X, Y] + f[X + 1, Y]
+    pipe = pipeline(out, estimates={out: [128, 64]})
+    features = _features(pipe, text)
+    assert features.constant_loops == constant
+
+
+def test_lanes_are_loaded_together_where_a_value_is_the_same_for_all() -> None:
+    """A row that a value chooses is loaded whole; only a value that changes along the row makes a
+    gather.
+    """
+    image, rows = ImageParam(Float32, 2, "image"), ImageParam(Int32, 1, "rows")
+    loads = []
+    for chosen in (Y, X):
+        out = Func("out")
+        out[X, Y] = image[X, rows[chosen]]
+        pipe = pipeline(out, estimates={image: [64, 64], rows: [64], out: [64, 64]})
+        vectors = parse_schedule("out.vectorize(x, 16)", pipe)
+        model = Reuse(ONE_CORE, free(gather=1.0))
+        loads.append(float(model.cost(Batch.of(pipe, vectors))))
+    assert loads == [0, 64 * 64]
