@@ -9,7 +9,7 @@ and arrays alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,9 @@ from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
 from spaces.model.nest.allocation import memory_order
 from spaces.model.schedules.domain_order import LoopKind, of_constant_extent
 from spaces.model.schedules.schedule import Schedule
+
+LoopKey = tuple[str, int, str]
+"""The key of a loop in its nest: Func, stage and name."""
 
 
 @frozen
@@ -50,7 +53,7 @@ class LoopFeatures:
     runs: SymbolicNumber
 
     @property
-    def key(self) -> tuple[str, int, str]:
+    def key(self) -> LoopKey:
         """The key of the loop in its nest: Func, stage and name."""
         return (self.func, self.stage, self.loop)
 
@@ -262,7 +265,7 @@ class Features:
         return self.read(values, INTEGERS)
 
     @cached_property
-    def ordered(self) -> frozenset[tuple[str, int, str]]:
+    def ordered(self) -> frozenset[LoopKey]:
         """Loops that must run in order, because later iterations read a value of an earlier one:
         the loops between the storage and the computation of a Func.
         """
@@ -274,25 +277,40 @@ class Features:
         )
 
     @cached_property
-    def constant_loops(self) -> frozenset[tuple[str, int, str]]:
+    def constant_loops(self) -> frozenset[LoopKey]:
         """Loops that have the same number of iterations for all sizes, as compilers see it: inner
-        loops of splits, and those of a Func that computes as many values in each visit. It does if
-        all loops of its readers inside the compute level are such loops.
+        loops of splits, and those over dimensions that have as many values in each visit.
         """
-        found: set[tuple[str, int, str]] = set()
+        found: set[LoopKey] = set()
         for func in reversed(self.funcs):
-            readers = [stage for stage in self.stages if func.name in stage.work.buffers]
-            is_constant = func.depth > 0 and all(
-                loop.kind.has_constant_extent or loop.key in found
-                for reader in readers
-                if reader.func != func.name
-                for loop in reader.loops[func.depth :]
-            )
+            args = self._constant_args(func, found)
             for stage in func.stages:
                 order = self.schedule.of(func.name).stages[stage.index]
-                names = of_constant_extent(func.args if is_constant else (), order.splits)
+                names = of_constant_extent(args, order.splits)
                 found |= {loop.key for loop in stage.own if loop.key[2] in names}
         return frozenset(found)
+
+    def _constant_args(self, func: FuncFeatures, constant: Collection[LoopKey]) -> list[str]:
+        """The dimensions of a Func that have as many values in each visit: all loops of its readers
+        inside the compute level that move along them are ``constant``.
+        """
+        if func.depth == 0:
+            return []
+        moving: set[str] = set()
+        for reader in self.stages:
+            loops = [
+                loop
+                for loop in reader.loops[func.depth :]
+                if not (loop.kind.has_constant_extent or loop.key in constant)
+            ]
+            for access in reader.work.accesses:
+                if access.buffer == func.name != reader.func:
+                    for arg, index in zip(func.args, access.indices, strict=True):
+                        for loop in loops:
+                            own = loop.key[0] == reader.func
+                            if not own or not index.moved_by.isdisjoint(loop.dimensions):
+                                moving.add(arg)
+        return [arg for arg in func.args if arg not in moving]
 
     def span(self, func: str) -> SymbolicNumber:
         """The number of values of ``func`` that could be computed at once: the threads and lanes

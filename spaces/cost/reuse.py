@@ -26,12 +26,13 @@ from spaces.cost.features import (
     Features,
     FuncFeatures,
     LoopFeatures,
+    LoopKey,
     StageFeatures,
     volume,
 )
 from spaces.cost.price_fit import fitted_prices
 from spaces.cost.registers import ON_STACK, Registers, copies_that_share
-from spaces.cost.traffic import Cache, Footprint, LoopKey, Traffic, moving_loops, resident, touched
+from spaces.cost.traffic import Cache, Footprint, Traffic, moving_loops, resident, touched
 from spaces.cost.training import PricedRun
 from spaces.model.schedules.domain_order import LoopKind
 

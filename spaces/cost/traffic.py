@@ -18,6 +18,7 @@ from spaces.cost.accesses import Index
 from spaces.cost.features import (
     Features,
     FuncFeatures,
+    LoopKey,
     StageFeatures,
     read_extents,
     spans,
@@ -32,9 +33,6 @@ PAGE_BYTES = 4096
 """Lines that are a multiple of this apart compete for the same few places of a cache: it is the
 size of a way of most first-level caches, and of the pages that make up larger caches.
 """
-
-LoopKey = tuple[str, int, str]
-"""The key of a loop in its nest: Func, stage and name."""
 
 Extents = Mapping[str, SymbolicNumber]
 """The number of values of each Var and RVar of a stage."""

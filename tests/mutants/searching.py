@@ -217,9 +217,9 @@ SEARCHING = (
     ),
     Mutant(
         "visits-are-of-one-size",
-        "Features.constant_loops",
-        "of_constant_extent(func.args if is_constant else (), order.splits)",
-        "of_constant_extent(func.args, order.splits)",
+        "Features._constant_args",
+        "arg not in moving",
+        "True",
         "Compilers write out the short lines of an image whose size they do not know.",
         (*_PRICES, *_TOUCHED),
     ),
