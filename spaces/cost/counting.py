@@ -10,7 +10,7 @@ from spaces.constraints.sizes.kernels import kernels, largest
 from spaces.cost.accesses import stage_work
 from spaces.cost.coverage import Wheels, covered
 from spaces.cost.features import Features, FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
-from spaces.cost.totals import ONE, Totals, product, times
+from spaces.cost.totals import ONE, KnownTotals, Totals, product, times
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import Box, Interval, Ranges
@@ -24,12 +24,14 @@ from spaces.model.schedules.schedule import MemoryType, Schedule
 
 @frozen
 class FeatureMemo:
-    """What the nests of similar schedules have in common: their nests, and the features of Funcs by
-    the numbers of their placements.
+    """What the nests of similar schedules have in common: their nests, the features of Funcs by the
+    numbers of their placements, those of loops by all loops around them, and totals.
     """
 
     nests: NestMemo = field(factory=NestMemo)
     funcs: Memo[FuncFeatures] = field(factory=lambda: Memo[FuncFeatures](4096))
+    loops: Memo[LoopFeatures] = field(factory=lambda: Memo[LoopFeatures](8192))
+    totals: KnownTotals = field(factory=KnownTotals)
 
 
 def features(
@@ -47,7 +49,7 @@ def features(
     """
     memo = FeatureMemo() if memo is None else memo
     nest = memo.nests.bounds(pipeline, schedule, sizes=sizes)
-    counter = _Counter(nest, memo.funcs)
+    counter = _Counter(nest, memo)
     return Features(
         pipeline=nest.pipeline,
         schedule=schedule,
@@ -89,13 +91,14 @@ def _kernels(nest: Bounds, totals: Totals) -> tuple[KernelFeatures, ...]:
 @define
 class _Counter:
     nest: Bounds
-    memo: Memo[FuncFeatures]
+    memo: FeatureMemo
     totals: Totals = field(init=False)
-    _loops: dict[tuple[tuple[LoopVar, ...], Wheels], LoopFeatures] = field(init=False, factory=dict)
     _wheels: dict[tuple[str, int], Mapping[str, Wheels]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self.totals = Totals(self.nest.simplify)
+        shared = self.memo.totals
+        known = shared.number(self.nest.surroundings)
+        self.totals = Totals(self.nest.simplify, shared, known)
 
     def _covered(self, func: str, stage: int) -> Mapping[str, Wheels]:
         """What the loops of a stage cover."""
@@ -111,7 +114,8 @@ class _Counter:
         number = self.nest.numbers.get(placement.function.name)
         if number is None:
             return self._counted(placement)
-        known = self.memo.find(number) or self.memo.keep(number, self._counted(placement))
+        funcs = self.memo.funcs
+        known = funcs.find(number) or funcs.keep(number, self._counted(placement))
         works = tuple(map(stage_work, placement.function.stages))
         found = known.value
         if all(stage.work is work for stage, work in zip(found.stages, works, strict=True)):
@@ -198,23 +202,27 @@ class _Counter:
         return ((wheels[0][0], loop.extent),) if len(wheels) == 1 else wheels
 
     def _loop(self, loops: tuple[LoopVar, ...], wheels: Wheels) -> LoopFeatures:
-        known = self._loops.get((loops, wheels))
-        if known is None:
-            loop = loops[-1]
-            covers: dict[str, Expr] = {}
-            for dimension, values in wheels:
-                covers[dimension] = times(covers.get(dimension, ONE), values)
-            known = self._loops[loops, wheels] = LoopFeatures(
-                func=loop.func,
-                stage=loop.stage,
-                loop=loop.loop,
-                kind=loop.kind,
-                dimensions=tuple(covers),
-                covers=tuple(self.totals.typical(c, loops[:-1]) for c in covers.values()),
-                trips=self.totals.typical(loop.extent, loops[:-1]),
-                runs=self.totals.count(loops),
-            )
-        return known
+        key = self.totals.surroundings, loops, wheels
+        known = self.memo.loops.find(key) or self.memo.loops.keep(
+            key, self._counted_loop(loops, wheels)
+        )
+        return known.value
+
+    def _counted_loop(self, loops: tuple[LoopVar, ...], wheels: Wheels) -> LoopFeatures:
+        loop = loops[-1]
+        covers: dict[str, Expr] = {}
+        for dimension, values in wheels:
+            covers[dimension] = times(covers.get(dimension, ONE), values)
+        return LoopFeatures(
+            func=loop.func,
+            stage=loop.stage,
+            loop=loop.loop,
+            kind=loop.kind,
+            dimensions=tuple(covers),
+            covers=tuple(self.totals.typical(c, loops[:-1]) for c in covers.values()),
+            trips=self.totals.typical(loop.extent, loops[:-1]),
+            runs=self.totals.count(loops),
+        )
 
     def _points(self, placement: Placement, index: int) -> Expr:
         """The evaluations in a visit: the iterations that guards do not skip."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 
-import numpy as np
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features import Features, FuncFeatures, LoopFeatures, StageFeatures, volume
+from spaces.cost.quick import chosen, larger, rounded_up, smaller
 from spaces.model.schedules.domain_order import LoopKind
 
 _REGISTERS, _WIDE_REGISTERS = 16, 32
@@ -45,11 +46,11 @@ class Registers:
         """The share of values that move to memory and back because a vector takes so many
         registers: an operation needs those of an operand and of its result at once.
         """
-        return 1 - np.minimum(1, self.count / np.maximum(2 * registers, 1))
+        return 1 - smaller(1, self.count / larger(2 * registers, 1))
 
     def of(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
         """The number of vector registers for ``lanes`` values, at least one."""
-        return np.maximum(1.0, np.ceil(lanes * (bits / self.device.vector_bits)))
+        return larger(1.0, rounded_up(lanes * (bits / self.device.vector_bits)))
 
     def stored(
         self, features: Features, func: FuncFeatures, stage: StageFeatures
@@ -69,23 +70,23 @@ class Registers:
         held = self._of_a_vector(func, stage)
         is_private = (0 < func.store_depth == func.depth) & (func.allocation_bytes <= ON_STACK)
         kept: SymbolicNumber = 1
-        needed, is_straight = held, np.True_
+        needed, is_straight = held, True
         for loop in reversed(stage.own):
             if loop.kind is LoopKind.PARALLEL:
                 break
             if loop.kind is LoopKind.VECTORIZED:
                 continue
             if work.written.isdisjoint(loop.dimensions):
-                kept = kept * np.where(is_straight, loop.trips, 1)
-                needed = np.where(is_straight, held, needed)
+                kept = kept * chosen(is_straight, loop.trips, 1)
+                needed = chosen(is_straight, held, needed)
             else:
                 written_out = is_written_out(features, loop)
-                held = held * np.where(written_out, loop.trips, 1)
+                held = held * chosen(written_out, loop.trips, 1)
                 if set(loop.dimensions) != {*features.along_rows(func)}:
                     written_out = written_out & is_private
-                is_straight = is_straight & (written_out | np.equal(loop.trips, 1))
+                is_straight = is_straight & (written_out | (loop.trips == 1))
         free = self.count - self._operands(func, stage)
-        sums = np.minimum(1, free / np.maximum(needed, 1))
+        sums = smaller(1, free / larger(needed, 1))
         return 1 / kept, (1 - sums) * (1 - 1 / kept)
 
     def missing_pointers(
@@ -117,15 +118,15 @@ class Registers:
                 ]
                 read = next((one for one in features.funcs if one.name == access.buffer), None)
                 needed = needed + self._lines(read, lines)
-        copies = volume(tuple(np.maximum(loop.trips, 1) for loop in unrolled))
-        return np.maximum(needed - _POINTERS, 0) / copies
+        copies = volume(tuple(larger(loop.trips, 1) for loop in unrolled))
+        return larger(needed - _POINTERS, 0) / copies
 
     def _lines(self, func: FuncFeatures | None, lines: list[SymbolicNumber]) -> SymbolicNumber:
         """The pointers to some lines of an image, which is None, or of a Func."""
-        many = volume(tuple(np.maximum(trips, 1) for trips in lines))
+        many = volume(tuple(larger(trips, 1) for trips in lines))
         if func is None or func.store_depth == 0:
             return many
-        return np.where(func.allocation_bytes <= ON_STACK, 1, many)
+        return chosen(func.allocation_bytes <= ON_STACK, 1, many)
 
     def sums_at_once(
         self, features: Features, func: FuncFeatures, stage: StageFeatures, written: SymbolicNumber
@@ -140,27 +141,25 @@ class Registers:
         work = stage.work
         adds_up = any(a.buffer == stage.func and a.in_place for a in work.accesses)
         if not adds_up or not all(type.is_float for type in func.types):
-            return np.inf
+            return inf
         sums = self._of_a_vector(func, stage)
         terms: SymbolicNumber = 1
-        is_innermost, is_open = np.True_, np.True_
+        is_innermost, is_open = True, True
         for loop in reversed(stage.own):
             if loop.kind is LoopKind.VECTORIZED:
                 continue
             if work.written.isdisjoint(loop.dimensions):
-                terms = terms * np.where(is_open, loop.trips, 1)
-                is_innermost = is_innermost & (
-                    loop.kind.has_constant_extent | np.equal(loop.trips, 1)
-                )
+                terms = terms * chosen(is_open, loop.trips, 1)
+                is_innermost = is_innermost & (loop.kind.has_constant_extent | (loop.trips == 1))
             else:
                 written_out = is_written_out(features, loop)
-                sums = sums * np.where(is_innermost & written_out, loop.trips, 1)
-                is_open = is_open & (written_out | np.less_equal(loop.trips, 1))
+                sums = sums * chosen(is_innermost & written_out, loop.trips, 1)
+                is_open = is_open & (written_out | (loop.trips <= 1))
         operations = sum(each.instructions for _, each in work.parts)
         loads = sum(a.reads * (written if a.buffer == stage.func else 1) for a in work.accesses)
         each = operations + loads + written
-        others = np.maximum(1, _WINDOW / np.maximum(terms * sums * each, 1))
-        return np.where(terms > 1, np.maximum(sums, 1) * others, np.inf)
+        others = larger(1, _WINDOW / larger(terms * sums * each, 1))
+        return chosen(terms > 1, larger(sums, 1) * others, inf)
 
     def _of_a_vector(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
         """The registers for the results of one evaluation of all lanes."""
@@ -185,8 +184,8 @@ class Registers:
                 moving = (one.trips for one in copied if access.moved_by & set(one.dimensions))
                 lanes = stage.lanes if access.moved_by & along else 1
                 values = volume(tuple(moving)) * self.of(lanes, 8 * func.bytes)
-                total, most = total + values, np.maximum(most, values)
-        return np.minimum(total - most + 1, _REGISTERS / 2)
+                total, most = total + values, larger(most, values)
+        return smaller(total - most + 1, _REGISTERS / 2)
 
 
 def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
@@ -194,7 +193,7 @@ def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -
     load it once.
     """
     same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
-    return volume(tuple(np.maximum(loop.trips, 1) for loop in same))
+    return volume(tuple(larger(loop.trips, 1) for loop in same))
 
 
 def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicNumber:
@@ -202,7 +201,7 @@ def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicNumber:
     few iterations if compilers know their number.
     """
     if loop.kind.has_constant_extent:
-        return np.True_
+        return True
     if loop.kind is not LoopKind.SERIAL or loop.key not in features.constant_loops:
-        return np.False_
-    return np.less_equal(loop.trips, _WRITTEN_OUT)
+        return False
+    return loop.trips <= _WRITTEN_OUT

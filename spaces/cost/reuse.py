@@ -31,6 +31,7 @@ from spaces.cost.features import (
     volume,
 )
 from spaces.cost.price_fit import fitted_prices
+from spaces.cost.quick import chosen, larger, smaller
 from spaces.cost.registers import ON_STACK, Registers, copies_that_share
 from spaces.cost.traffic import Cache, Footprint, Traffic, moving_loops, resident, touched
 from spaces.cost.training import PricedRun
@@ -184,7 +185,7 @@ class Reuse:
                 for stage in stages:
                     if buffer in touched(stage):
                         body = traffic.least(stage, buffer, cache, price) / self.speedup(stage)
-                        most = np.maximum(most, 2 * body if buffer == func.name else body)
+                        most = larger(most, 2 * body if buffer == func.name else body)
                 cycles = cycles + most
         return cycles
 
@@ -203,8 +204,8 @@ class Reuse:
         if func.is_output:
             return 0.0
         size = func.allocation_bytes
-        new = np.maximum(size - self.device.l2_bytes, 0)
-        each = np.where(size <= ON_STACK, 0.0, self.prices.allocation + self.prices.byte * new)
+        new = larger(size - self.device.l2_bytes, 0)
+        each = chosen(size <= ON_STACK, 0.0, self.prices.allocation + self.prices.byte * new)
         around = func.stages[0].loops[: func.store_depth]
         return func.allocations * each / self._cores_busy(around)
 
@@ -233,7 +234,7 @@ class Reuse:
         registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
         apart = bool(along) & ((along != features.along_rows(func)) | _wraps(features, func))
         scattered = self.prices.scatter * stage.lanes
-        moved = moved + np.where(apart, scattered, self.prices.store * registers) * written
+        moved = moved + chosen(apart, scattered, self.prices.store * registers) * written
         pointers = self.registers.missing_pointers(features, func, stage, written)
         moved = moved + self.prices.load * pointers
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
@@ -249,7 +250,7 @@ class Reuse:
             * latency
             / self.registers.sums_at_once(features, func, stage, written)
         )
-        busy = np.maximum(np.maximum(vectors * moved, computed), waiting)
+        busy = larger(larger(vectors * moved, computed), waiting)
         return busy + vectors * spills + self._loops(stage)
 
     def _operations(
@@ -301,7 +302,7 @@ class Reuse:
             read = [func for func in features.funcs if func.name == access.buffer]
             # Nothing is known of an image, or of a Func that is still open.
             apart = _wraps(features, read[0]) if read else False
-            return np.where(apart, self.prices.lane * stage.lanes, self.prices.load * dense)
+            return chosen(apart, self.prices.lane * stage.lanes, self.prices.load * dense)
         # Neighboring lanes read the same element or the next one; the first and the last lane of a
         # vector may share theirs with other vectors.
         elements = (stage.lanes - 1) * step.numerator // step.denominator + 2
@@ -320,7 +321,7 @@ class Reuse:
         outside = stage.loops[: stage.loops.index(innermost)]
         entered = outside[-1].runs if outside else 1.0
         # Compilers unroll loops of a few iterations.
-        rolled = np.minimum(innermost.trips / _WRITTEN_OUT, 1.0)
+        rolled = smaller(innermost.trips / _WRITTEN_OUT, 1.0)
         return innermost.runs * self.prices.iteration + entered * rolled * self.prices.visit
 
     def _memory(self, features: Features) -> SymbolicNumber:
@@ -381,12 +382,12 @@ class Reuse:
             bodies: dict[MovedPlace, SymbolicNumber] = {}
             for depth, here, body in traffic.moves(stage, buffer, fits, movement.resident, price):
                 place = movement.places[depth]
-                bodies[place] = np.where(here, body, bodies.get(place, 0.0))
+                bodies[place] = chosen(here, body, bodies.get(place, 0.0))
             for place, body in bodies.items():
                 # A write fetches its line first and evicts it later.
                 cost = (2 * body if is_written else body) / self.speedup(stage)
                 known = moved[place]
-                moved[place] = cost if known is None else np.maximum(known, cost)
+                moved[place] = cost if known is None else larger(known, cost)
         return {place: cost for place, cost in moved.items() if cost is not None}
 
     def speedup(self, stage: StageFeatures) -> SymbolicNumber:
@@ -415,7 +416,7 @@ class Reuse:
             if loop.kind is LoopKind.PARALLEL:
                 starts, runs = loop.runs / _once(loop), loop.runs
                 if loop.key in loops:
-                    starts, runs = map(np.maximum, loops[loop.key], (starts, runs))
+                    starts, runs = map(larger, loops[loop.key], (starts, runs))
                 loops[loop.key] = (starts, runs)
         return {key: self._tasks(starts, runs) for key, (starts, runs) in loops.items()}
 
@@ -492,4 +493,4 @@ def _place(
 
 def _once(loop: LoopFeatures) -> SymbolicNumber:
     """The trips of a loop, at least one: a loop that seldom runs has less than one on average."""
-    return np.maximum(loop.trips, 1)
+    return larger(loop.trips, 1)

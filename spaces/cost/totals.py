@@ -9,7 +9,7 @@ counts. In other cases, such as a shorter last tile, every iteration counts like
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ from spaces.model.expressions.expr import Const, Expr, Op, constant
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.memo import Memo
 from spaces.model.nest.traversal import LoopVar
 
 LONGEST_PERIOD = 16
@@ -125,13 +126,37 @@ def _number(value: int) -> Expr:
 _ONE = _Sum({(): 1})
 
 
+@frozen
+class KnownTotals:
+    """What the totals of similar nests have in common.
+
+    Attributes:
+        found: the typical values and the counts, by what is known of sizes and by the loops.
+        surroundings: what is known of sizes, by number.
+    """
+
+    found: Memo[Expr] = field(factory=lambda: Memo[Expr](8192))
+    surroundings: Memo[None] = field(factory=lambda: Memo[None](64))
+
+    def number(self, surroundings: Hashable) -> int:
+        """The number of what is known of sizes."""
+        known = self.surroundings.find(surroundings) or self.surroundings.keep(surroundings, None)
+        return known.number
+
+
 @define
 class Totals:
-    """Sums over the loops of one nest; ``simplify`` knows the ranges of their variables."""
+    """Sums over the loops of one nest; ``simplify`` knows the ranges of their variables.
+
+    What is in ``shared`` is not found again: it was found for nests with the same loops and the
+    same ``surroundings``, a number of what is known of sizes.
+    """
 
     simplify: Simplifier
-    _typical: dict[Expr, Expr] = field(factory=dict)
-    _sums: dict[tuple[Factors, LoopVar], _Sum] = field(factory=dict)
+    shared: KnownTotals = field(factory=KnownTotals)
+    surroundings: int = 0
+    _typical: dict[Expr, Expr] = field(init=False, factory=dict)
+    _sums: dict[tuple[Factors, LoopVar], _Sum] = field(init=False, factory=dict)
 
     def total(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
         """The sum of ``value`` over all iterations of ``loops``, outermost first."""
@@ -195,7 +220,9 @@ class Totals:
 
     def count(self, loops: Sequence[LoopVar]) -> Expr:
         """How often the body of the innermost of ``loops`` runs."""
-        return self.total(ONE, loops)
+        key = self.surroundings, None, tuple(loops)
+        known = self.shared.found.find(key)
+        return (known or self.shared.found.keep(key, self.total(ONE, loops))).value
 
     def typical(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
         """``value`` in an iteration that is neither the first nor at an edge; the largest of those
@@ -203,12 +230,20 @@ class Totals:
         """
         known = self._typical.get(value)
         if known is None:
-            known = value
-            for loop in reversed(loops):
-                if loop.var.name in known.names:
-                    known = self._typical_of(known, loop)
-            self._typical[value] = known
+            moves = any(loop.var.name in value.names for loop in loops)
+            known = self._typical[value] = self._shared_typical(value, loops) if moves else value
         return known
+
+    def _shared_typical(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
+        key = self.surroundings, value, tuple(loops)
+        known = self.shared.found.find(key)
+        if known is None:
+            typical = value
+            for loop in reversed(loops):
+                if loop.var.name in typical.names:
+                    typical = self._typical_of(typical, loop)
+            known = self.shared.found.keep(key, typical)
+        return known.value
 
     def _typical_of(self, value: Expr, loop: LoopVar) -> Expr:
         values = dict.fromkeys(self._period(_steady(value, loop), loop))

@@ -8,9 +8,8 @@ cache, so the loop around it moves each line that it touches once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import gcd
+from math import gcd, inf
 
-import numpy as np
 from attrs import define, evolve, field, frozen
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
@@ -24,6 +23,7 @@ from spaces.cost.features import (
     spans,
     volume,
 )
+from spaces.cost.quick import chosen, larger, negated, smaller
 from spaces.cost.recorded import is_everywhere, is_nowhere, limits_of
 
 STREAMS = 32
@@ -112,8 +112,8 @@ class Regions:
             for access in reader.work.accesses:
                 if access.buffer == func.name and all(i.is_known for i in access.indices):
                     read = read_extents(access, inner)
-                    extents = tuple(map(np.maximum, extents, read))
-        return tuple(map(np.minimum, extents, func.whole))
+                    extents = tuple(map(larger, extents, read))
+        return tuple(map(smaller, extents, func.whole))
 
     def extents(self, stage: StageFeatures, depth: int) -> Extents:
         """The number of values of each Var of ``stage`` in an iteration of ``depth`` loops."""
@@ -153,12 +153,12 @@ class Regions:
             each = along * (size / self.line_bytes) + 1
             rows = rows + count
             lines = lines + count * each
-            room = room + count * np.maximum(each, room_of_rows(extents, whole, apart))
-            length = np.maximum(length, along)
-            innermost = np.maximum(innermost, extents[0] if extents else 1)
-        kept = self._kept(buffer)
-        lines, room = np.minimum(lines, kept), np.minimum(room, kept)
-        return Footprint(lines, rows, length, innermost, room)
+            if apart:
+                room = room + count * larger(each, room_of_rows(extents, whole, apart))
+            length = larger(length, along)
+            innermost = larger(innermost, extents[0] if extents else 1)
+        lines = smaller(lines, self._kept(buffer))
+        return Footprint(lines, rows, length, innermost, room if apart else lines)
 
     def _lines_apart(self, buffer: str) -> tuple[int, ...]:
         """For each dimension of an image but the innermost in memory: how many lines the places
@@ -201,13 +201,16 @@ class Regions:
         that may change one of them touches another element; these lie apart in the outermost
         dimensions, as far as these go.
         """
-        found = list(spans(indices, extents))
+        known = spans(indices, extents)
         free = [d for d, index in enumerate(indices) if not index.is_known]
+        if not free:
+            return known
+        found = list(known)
         movers = frozenset[str]().union(*(indices[d].moved_by for d in free))
         left = volume(tuple(extents[name] for name in sorted(movers)))
         for d in reversed(free):
             own = volume(tuple(extents[name] for name in sorted(indices[d].moved_by)))
-            found[d] = np.maximum(1, np.minimum(self._limit(buffer, d), np.minimum(own, left)))
+            found[d] = larger(1, smaller(self._limit(buffer, d), smaller(own, left)))
             left = left / found[d]
         return tuple(found)
 
@@ -221,7 +224,7 @@ class Regions:
     def _kept(self, buffer: str) -> SymbolicNumber:
         """The lines of the storage of a buffer; infinitely many for images and outputs."""
         if self.features.is_image[buffer] or self.features.func(buffer).is_output:
-            return np.inf
+            return inf
         return self.features.func(buffer).allocation_bytes / self.line_bytes + 1
 
     def least(self, stage: StageFeatures, buffer: str, depth: int) -> tuple[Footprint, Footprint]:
@@ -233,15 +236,15 @@ class Regions:
         joined: list[SymbolicNumber] = [0, 0]
         for extents, whole in self._touched(stage, buffer, depth):
             rows, length = (volume(extents[1:]), extents[0]) if extents else (1, 1)
-            elements = rows * np.maximum(length, whole[0] if whole else 1)
+            elements = rows * larger(length, whole[0] if whole else 1)
             apart[0] = apart[0] + rows * (length * (size / self.line_bytes) + 1)
             apart[1] = apart[1] + rows
             joined[0] = joined[0] + elements * (size / self.line_bytes) + 1
             joined[1] = joined[1] + 1
         kept = self._kept(buffer)
         return (
-            Footprint(np.minimum(apart[0], kept), apart[1], 1, 1, apart[0]),
-            Footprint(np.minimum(joined[0], kept), joined[1], 1, 1, joined[0]),
+            Footprint(smaller(apart[0], kept), apart[1], 1, 1, apart[0]),
+            Footprint(smaller(joined[0], kept), joined[1], 1, 1, joined[0]),
         )
 
 
@@ -263,13 +266,13 @@ def rows_of(
     if not extents:
         return 1, 1
     rows, length = volume(extents[1:]), extents[0]
-    joins = np.greater_equal(extents[0], whole[0])
+    joins: SymbolicNumber = extents[0] >= whole[0]
     for extent, limit in zip(extents[1:], whole[1:], strict=True):
         if is_nowhere(joins):
             break
-        rows = np.where(joins, rows / np.maximum(extent, 1), rows)
-        length = np.where(joins, length * extent, length)
-        joins = joins & np.greater_equal(extent, limit)
+        rows = chosen(joins, rows / larger(extent, 1), rows)
+        length = chosen(joins, length * extent, length)
+        joins = joins & (extent >= limit)
     return rows, length
 
 
@@ -290,10 +293,10 @@ def room_of_rows(
     free: SymbolicNumber = True
     joins: SymbolicNumber = True
     for inner, extent, limit, lines in zip(extents, extents[1:], whole, apart, strict=False):
-        joins = joins & np.greater_equal(inner, limit)
-        steps = free & np.logical_not(joins) & np.greater(extent, 1)
-        room = np.where(steps, lines, room)
-        free = free & np.logical_not(steps)
+        joins = joins & (inner >= limit)
+        steps = free & negated(joins) & (extent > 1)
+        room = chosen(steps, lines, room)
+        free = free & negated(steps)
     return room
 
 
@@ -329,7 +332,7 @@ class Traffic:
                 for buffer in (*other.work.buffers, other.func):
                     found = self.regions.footprint(other, buffer, depth)
                     touched = found.lines if is_even else found.room
-                    lines[buffer] = np.maximum(lines.get(buffer, 0), touched)
+                    lines[buffer] = larger(lines.get(buffer, 0), touched)
             self._sets[key] = sum(lines.values()) * self.line_bytes
         return self._sets[key]
 
@@ -341,7 +344,7 @@ class Traffic:
         fits: SymbolicNumber = False
         for d in range(len(stage.loops) + 1):
             fits = fits | (self._taken(stage, d, cache.is_even) <= cache.bytes)
-            depth = depth + np.logical_not(fits)
+            depth = depth + negated(fits)
             if is_everywhere(fits):
                 break
         return depth
@@ -367,7 +370,7 @@ class Traffic:
             price: the cost to move a footprint once.
         """
         # The body around the loop that fits.
-        moving = np.maximum(fitting - 1, 0)
+        moving = larger(fitting - 1, 0)
         least, most = limits_of(moving, len(stage.loops))
         for depth in range(least, most + 1):
             here = (moving == depth) & (fitting > resident)
@@ -400,15 +403,15 @@ class Traffic:
             lines: SymbolicNumber = 0
             for one in known:
                 apart, joined = self.regions.least(stage, one, depth)
-                lines = lines + np.minimum(apart.lines, joined.lines)
+                lines = lines + smaller(apart.lines, joined.lines)
             fits = fits | (lines * self.line_bytes <= cache.bytes)
-            fitting = fitting + np.logical_not(fits)
-        least: SymbolicNumber = np.inf
+            fitting = fitting + negated(fits)
+        least: SymbolicNumber = inf
         for depth in range(ends + 1):
             runs = stage.loops[depth - 1].runs if depth else 1
-            body = np.minimum(*map(price, self.regions.least(stage, buffer, depth)))
-            least = np.minimum(least, np.where(depth >= fitting - 1, runs * body, np.inf))
-        return np.where(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
+            body = smaller(*map(price, self.regions.least(stage, buffer, depth)))
+            least = smaller(least, chosen(depth >= fitting - 1, runs * body, inf))
+        return chosen(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
 
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
         """The footprint at a depth; a row that the loops inside take up again and again counts as
@@ -417,10 +420,8 @@ class Traffic:
         """
         whole = self.regions.footprint(stage, buffer, depth)
         piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
-        pieces = np.where(
-            piece.rows > STREAMS, np.maximum(1, whole.length / np.maximum(piece.length, 1)), 1
-        )
-        return evolve(whole, rows=np.maximum(whole.rows * pieces, piece.rows))
+        pieces = chosen(piece.rows > STREAMS, larger(1, whole.length / larger(piece.length, 1)), 1)
+        return evolve(whole, rows=larger(whole.rows * pieces, piece.rows))
 
 
 def touched(stage: StageFeatures) -> tuple[str, ...]:

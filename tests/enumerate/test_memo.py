@@ -13,11 +13,14 @@ import pytest
 from apps.catalog import APPS
 from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.lattice import legal_mask
+from spaces.cost.batch import Batch
 from spaces.cost.counting import FeatureMemo, features
+from spaces.cost.totals import KnownTotals
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
@@ -65,6 +68,8 @@ def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Devic
                 )
             ),
             Memo(most),
+            Memo(most),
+            KnownTotals(Memo(most), Memo(most)),
         )
         for most in (4096, 5)
     )
@@ -256,3 +261,17 @@ def test_what_readers_demand_is_found_once_for_all_loops_of_a_func():
     names = [entry.value.function.name for entry in known.demanded.entries]
     assert names.count("gray") == len(changes)
     assert len(known.sites) == len(set(names))
+
+
+def test_a_memo_of_features_knows_the_sizes_of_images() -> None:
+    """The same output of an image of another size: a clamp at its edge reads less of a Func."""
+    image, f, out = ImageParam(UInt8, 2, "image"), Func("f"), Func("out")
+    x, y = Var("x"), Var("y")
+    f[x, y] = image[x, y] // 2
+    out[x, y] = f[fn.clamp(x * 2, 0, image.width() - 1), y]
+    pipe = pipeline(out, estimates={image: [100, 50], out: [200, 50]})
+    at_root, memo = parse_schedule("f.compute_root()", pipe), FeatureMemo()
+    for width in (100, 30):
+        sizes = {**pipe.sizes(), "image.extent.0": width}
+        found = Batch.of(pipe, at_root, sizes=sizes, memo=memo).features
+        assert found.func("f").required == (width, 50)

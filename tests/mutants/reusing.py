@@ -42,8 +42,8 @@ REUSING = (
     Mutant(
         "known-whatever-is-demanded",
         "Bounds._demanded",
-        "(self._surroundings, algorithm, _form(function), entry, site)",
-        "(self._surroundings, algorithm, _form(function), entry, site.path)",
+        "(self.surroundings, algorithm, _form(function), entry, site)",
+        "(self.surroundings, algorithm, _form(function), entry, site.path)",
         "A placement is taken for one whose readers demand another box.",
         _TESTS,
     ),

@@ -162,7 +162,7 @@ SEARCHING = (
     Mutant(
         "whole-rows-do-not-join",
         "traffic:rows_of",
-        "joins & np.greater_equal(extent, limit)",
+        "joins & (extent >= limit)",
         "False",
         "Only two dimensions of a buffer that is touched whole make one row.",
         _PRICES,
@@ -170,15 +170,15 @@ SEARCHING = (
     Mutant(
         "parts-of-rows-join",
         "traffic:rows_of",
-        "np.greater_equal(extents[0], whole[0])",
-        "np.greater_equal(2 * extents[0], whole[0])",
+        "extents[0] >= whole[0]",
+        "2 * extents[0] >= whole[0]",
         "Half a row and the next half of another one are one row.",
         _PRICES,
     ),
     Mutant(
         "the-outermost-rows-say-the-room",
         "traffic:room_of_rows",
-        "free & np.logical_not(steps)",
+        "free & negated(steps)",
         "free",
         "Rows take as many lines as planes are apart.",
         _TOUCHED,
@@ -202,7 +202,7 @@ SEARCHING = (
     Mutant(
         "values-touch-all-there-is",
         "Regions._spans",
-        "np.minimum(own, left)",
+        "smaller(own, left)",
         "np.inf",
         "A value as a coordinate touches the whole dimension in one iteration.",
         _TOUCHED,
@@ -226,7 +226,7 @@ SEARCHING = (
     Mutant(
         "long-loops-are-written-out",
         "registers:is_written_out",
-        "np.less_equal(loop.trips, _WRITTEN_OUT)",
+        "loop.trips <= _WRITTEN_OUT",
         "np.True_",
         "Sums of a loop of any length stay in registers.",
         _PRICES,
@@ -250,7 +250,7 @@ SEARCHING = (
     Mutant(
         "bounds-take-the-rows-of-a-visit",
         "Traffic.least",
-        "np.minimum(*map(price, self.regions.least(stage, buffer, depth)))",
+        "smaller(*map(price, self.regions.least(stage, buffer, depth)))",
         "price(self.regions.footprint(stage, buffer, depth))",
         "A lower bound does not know that rows which are touched whole join.",
         _BOUNDS,

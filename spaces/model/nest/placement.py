@@ -170,7 +170,7 @@ class Bounds:
         if self.memo is None:
             return self._read_box(image.name, image.dimensions, readers, 0)
         reading = self._reading(image.name)
-        context = (self._surroundings, self._algorithm(image.name), image, reading)
+        context = (self.surroundings, self._algorithm(image.name), image, reading)
         known = self.memo.images.find(context)
         if known is None:
             box = self._read_box(image.name, image.dimensions, readers, 0)
@@ -258,7 +258,7 @@ class Bounds:
         """The placement of a Func, from the memo if others demanded the same at its site."""
         site, entry = self._known_site(function, memo), self.schedule.of(function.name)
         algorithm = self._algorithm_of(function)
-        context = (self._surroundings, algorithm, _form(function), entry, site)
+        context = (self.surroundings, algorithm, _form(function), entry, site)
         known = memo.demanded.find(context)
         if known is None:
             return memo.demanded.keep(context, self._place(function, site))
@@ -279,7 +279,7 @@ class Bounds:
     def _site_context(self, name: str) -> Hashable:
         """All that the site of a Func depends on: its own loops do not count."""
         return (
-            self._surroundings,
+            self.surroundings,
             self._algorithm(name),
             name,
             name in self.pipeline.outputs,
@@ -296,7 +296,7 @@ class Bounds:
         )
 
     @cached_property
-    def _surroundings(self) -> Hashable:
+    def surroundings(self) -> Hashable:
         """What is known of sizes before any Func is placed."""
         sizes = (
             size_variable(name, "extent", d).name
@@ -304,7 +304,7 @@ class Bounds:
             for d in range(len(self.pipeline.function(name).args))
         )
         known = tuple((size, *self.simplify.known(size)) for size in sizes)
-        return self.pipeline.promises, self.assumptions, known
+        return self.pipeline.promises, self.assumptions, known, tuple(sorted(self.sizes.items()))
 
     def _algorithm(self, name: str) -> Pipeline | None:
         """The pipeline if values that its Funcs compute are coordinates at which a Func or an image

@@ -22,7 +22,7 @@ from spaces.model.nest.splits import (
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, Partition, Split, Tail
 
 
-@frozen
+@frozen(cache_hash=True)
 class LoopVar:
     """One loop: ``var`` runs from ``min`` to ``max``, which is ``extent`` iterations."""
 
