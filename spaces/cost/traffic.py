@@ -60,16 +60,21 @@ class Footprint:
         lines: cache lines.
         rows: separate runs of consecutive lines; a prefetcher must find each of them. Dimensions
             that are touched whole join those outside them to longer rows.
-        length: the elements of a row.
+        parts: the rows of each access, and the elements of one of them.
         innermost: the elements along the innermost dimension.
         room: the lines that it takes in a cache that does not spread them evenly.
     """
 
     lines: SymbolicNumber
     rows: SymbolicNumber
-    length: SymbolicNumber
+    parts: tuple[tuple[SymbolicNumber, SymbolicNumber], ...]
     innermost: SymbolicNumber
     room: SymbolicNumber
+
+    @property
+    def elements(self) -> SymbolicNumber:
+        """The elements of all rows."""
+        return sum(rows * length for rows, length in self.parts)
 
 
 @define
@@ -145,8 +150,8 @@ class Regions:
         lines: SymbolicNumber = 0
         rows: SymbolicNumber = 0
         room: SymbolicNumber = 0
-        length: SymbolicNumber = 1
         innermost: SymbolicNumber = 1
+        parts: list[tuple[SymbolicNumber, SymbolicNumber]] = []
         apart = self._lines_apart(buffer)
         for extents, whole in self._touched(stage, buffer, depth):
             count, along = rows_of(extents, whole)
@@ -155,10 +160,10 @@ class Regions:
             lines = lines + count * each
             if apart:
                 room = room + count * larger(each, room_of_rows(extents, whole, apart))
-            length = larger(length, along)
+            parts.append((count, along))
             innermost = larger(innermost, extents[0] if extents else 1)
         lines = smaller(lines, self._kept(buffer))
-        return Footprint(lines, rows, length, innermost, room if apart else lines)
+        return Footprint(lines, rows, tuple(parts), innermost, room if apart else lines)
 
     def _lines_apart(self, buffer: str) -> tuple[int, ...]:
         """For each dimension of an image but the innermost in memory: how many lines the places
@@ -243,8 +248,8 @@ class Regions:
             joined[1] = joined[1] + 1
         kept = self._kept(buffer)
         return (
-            Footprint(smaller(apart[0], kept), apart[1], 1, 1, apart[0]),
-            Footprint(smaller(joined[0], kept), joined[1], 1, 1, joined[0]),
+            Footprint(smaller(apart[0], kept), apart[1], (), 1, apart[0]),
+            Footprint(smaller(joined[0], kept), joined[1], (), 1, joined[0]),
         )
 
 
@@ -420,8 +425,12 @@ class Traffic:
         """
         whole = self.regions.footprint(stage, buffer, depth)
         piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
-        pieces = chosen(piece.rows > STREAMS, larger(1, whole.length / larger(piece.length, 1)), 1)
-        return evolve(whole, rows=larger(whole.rows * pieces, piece.rows))
+        taken = sum(
+            rows * larger(1, length / larger(inner, 1))
+            for (rows, length), (_, inner) in zip(whole.parts, piece.parts, strict=True)
+        )
+        rows = chosen(piece.rows > STREAMS, taken, whole.rows)
+        return evolve(whole, rows=larger(rows, piece.rows))
 
 
 def touched(stage: StageFeatures) -> tuple[str, ...]:

@@ -103,8 +103,8 @@ def test_values_as_coordinates_touch_as_much_as_there_is_at_most() -> None:
     out[X, Y] = table[cast(Int32, image[X, Y])]
     pipe = pipeline(out, estimates={image: [128, 64], table: [256], out: [128, 64]})
     features = _features(pipe)
-    lengths = [_footprint(features, "out", 0, "table", depth).length for depth in (0, 1, 2)]
-    assert lengths == [256, 128, 1]
+    elements = [_footprint(features, "out", 0, "table", depth).elements for depth in (0, 1, 2)]
+    assert elements == [256, 128, 1]
 
 
 def test_coordinates_that_are_values_share_the_loops_that_change_them() -> None:
@@ -128,9 +128,8 @@ def test_a_scan_touches_the_places_that_it_writes() -> None:
     out[X, Y] = f[X, Y]
     pipe = pipeline(out, estimates={out: [128, 64]})
     features = _features(pipe, "f.compute_root()\nf.update().reorder(x, r.x)")
-    assert _footprint(features, "f", 1, "f", 0).length == 128 * 63
-    one_line = _footprint(features, "f", 1, "f", 1)
-    assert (one_line.rows, one_line.length) == (1, 128)
+    assert _footprint(features, "f", 1, "f", 0).parts == ((1, 128 * 63),)
+    assert _footprint(features, "f", 1, "f", 1).parts == ((1, 128),)
 
 
 @pytest.mark.parametrize(

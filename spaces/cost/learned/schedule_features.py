@@ -219,7 +219,7 @@ class StageView:
             body.lines * places[name][0] for name, body in zip(buffers, task, strict=True)
         )
         needed = total(
-            body.length * body.rows * self.features.element_bytes(name) * places[name][0]
+            body.elements * self.features.element_bytes(name) * places[name][0]
             for name, body in zip(buffers, task, strict=True)
         )
         loaded = found["memory_loads_per_task"] * self.device.cache_line_bytes
@@ -244,12 +244,12 @@ class StageView:
             found[f"{place}_innermost_bytes_at_task"] = task.innermost * func.bytes * own[number]
         for within, depth in (("realization", func.store_depth), ("production", func.depth)):
             body = self._footprint(name, depth)
-            found[f"bytes_at_{within}"] = body.length * body.rows * func.bytes
+            found[f"bytes_at_{within}"] = body.elements * func.bytes
             found[f"innermost_bytes_at_{within}"] = body.innermost * func.bytes
         found["bytes_at_root"] = func.distinct * func.bytes
         found["memory_stores_per_task"] = task.lines * own[0]
         found["memory_store_efficiency"] = np.minimum(
-            1, task.length * task.rows * func.bytes / np.maximum(1, self._bytes(task))
+            1, task.elements * func.bytes / np.maximum(1, self._bytes(task))
         )
         return found
 
