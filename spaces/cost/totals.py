@@ -250,13 +250,25 @@ class Totals:
         return self.simplify(reduce(fn.max, values))
 
     def _period(self, value: Expr, loop: LoopVar) -> list[Expr]:
-        """``value`` in the iterations from the middle on, until it repeats."""
-        name, middle = loop.var.name, (loop.min + loop.max + 1) / 2
-        period = _period(value, name)
+        """``value`` in the iterations from the middle on, until it repeats; of a loop that is
+        shorter, in all iterations but the first.
+        """
+        period = _period(value, loop.var.name)
+        count = period if period <= LONGEST_PERIOD else 1
         return [
-            self.simplify(substitute(value, {name: middle + i}))
-            for i in range(period if period <= LONGEST_PERIOD else 1)
+            self.simplify(substitute(value, {loop.var.name: at})) for at in _around(loop, count)
         ]
+
+
+def _around(loop: LoopVar, count: int) -> list[Expr]:
+    """So many iterations of a loop from the middle on, none beyond its end."""
+    if isinstance(loop.extent, Const):
+        trips = int(loop.extent.value)
+        count = min(count, max(trips - 1, 1))
+        first = min(trips // 2, trips - count)
+        return [loop.min + i for i in range(first, first + count)]
+    middle = (loop.min + loop.max + 1) / 2
+    return [middle, *(fn.min(middle + i, loop.max) for i in range(1, count))]
 
 
 def _factors(value: Expr) -> Iterator[Expr]:

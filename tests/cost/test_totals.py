@@ -102,3 +102,24 @@ def test_products_of_sums_are_sums_of_products() -> None:
     formula = Totals(Simplifier()).count(loops)
     expected = sum(j + 3 for i in range(7) for j in range(5 if i == 0 else 2))
     assert evaluate(formula, {N.name: 7}) == expected
+
+
+@pytest.mark.parametrize("trips", [1, 2, 3, 12, 13])
+def test_a_period_ends_with_its_loop(trips: int) -> None:
+    """The division by 16 repeats after 16 iterations, and the clamp makes the last ones shorter:
+    beyond the end of the loop they would be negative.
+    """
+    last = (trips - 1) * 16 - 10
+    value = (fn.min(OUTER * 16, last) * 8 + 8) / 16 + 8 - OUTER * 8
+    loops = (_loop(OUTER, _number(0), _number(trips)),)
+    found = evaluate(Totals(Simplifier()).total(value, loops), {})
+    assert found == sum(evaluate(value, {OUTER.name: i}) for i in range(trips))
+    assert evaluate(Totals(Simplifier()).typical(value, loops), {}) >= 1
+
+
+def test_a_period_ends_with_a_loop_of_any_length() -> None:
+    """Every second value is 1; beyond the end they would be negative."""
+    value = (OUTER + 1) / 2 - OUTER / 2 + fn.min(N - 1 - OUTER, 0)
+    loops = (_loop(OUTER, _number(0), N),)
+    total = Totals(Simplifier()).total(value, loops)
+    assert [evaluate(total, {N.name: n}) for n in (1, 2, 7)] == [0, 1, 3]

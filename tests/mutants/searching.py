@@ -160,6 +160,22 @@ SEARCHING = (
         _TOTALS,
     ),
     Mutant(
+        "periods-outlast-their-loops",
+        "totals:_around",
+        "min(count, max(trips - 1, 1))",
+        "count",
+        "A short loop counts iterations beyond its end.",
+        _TOTALS,
+    ),
+    Mutant(
+        "periods-outlast-loops-of-any-length",
+        "totals:_around",
+        "fn.min(middle + i, loop.max)",
+        "middle + i",
+        "A loop of any length counts iterations beyond its end.",
+        _TOTALS,
+    ),
+    Mutant(
         "whole-rows-do-not-join",
         "traffic:rows_of",
         "joins & (extent >= limit)",
