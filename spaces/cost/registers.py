@@ -24,8 +24,10 @@ count, its bounds and the stack.
 ON_STACK = 16 << 10
 """The bytes of allocations that compilers take from the stack, at no cost."""
 
-_WRITTEN_OUT = 8
-"""Compilers write out a loop of up to so many iterations."""
+WRITTEN_OUT = 8
+"""Compilers write out a loop of up to so many iterations if they know their number; it costs less
+to enter one of so few.
+"""
 
 _WINDOW = 256
 """The instructions among which a core finds those that can begin."""
@@ -58,11 +60,11 @@ class Registers:
         """The share of evaluations that store their value, and load it first if they add to it;
         and the share of those that do so because registers are lacking.
 
-        A register keeps a sum in a loop over its terms, if each loop inside is unrolled, runs once,
-        or goes over terms, too. Of sums that need more registers than there are, the surplus moves
-        with each term. What a stage reads elsewhere in its own Func must be stored at once. So must
-        several lines of a Func whose storage lies outside the loops around it, or is too large for
-        the stack: compilers don't know how far apart the lines are, so they may overlap.
+        A register keeps a sum in a loop over its terms, if each loop inside is written out, runs
+        once, or goes over terms, too. Of sums that need more registers than there are, the surplus
+        moves with each term. What a stage reads elsewhere in its own Func must be stored at once.
+        So must several lines of a Func whose storage lies outside the loops around it, or is too
+        large for the stack: compilers don't know how far apart the lines are, so they may overlap.
         """
         work = stage.work
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
@@ -77,7 +79,7 @@ class Registers:
             if loop.kind is LoopKind.VECTORIZED:
                 continue
             if work.written.isdisjoint(loop.dimensions):
-                kept = kept * chosen(is_straight, loop.trips, 1)
+                kept = kept * chosen(is_straight, larger(loop.trips, 1), 1)
                 needed = chosen(is_straight, held, needed)
             else:
                 written_out = is_written_out(features, loop)
@@ -204,4 +206,4 @@ def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicNumber:
         return True
     if loop.kind is not LoopKind.SERIAL or loop.key not in features.constant_loops:
         return False
-    return loop.trips <= _WRITTEN_OUT
+    return loop.trips <= WRITTEN_OUT

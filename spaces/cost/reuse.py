@@ -32,13 +32,10 @@ from spaces.cost.features import (
 )
 from spaces.cost.price_fit import fitted_prices
 from spaces.cost.quick import chosen, larger, smaller
-from spaces.cost.registers import ON_STACK, Registers, copies_that_share
+from spaces.cost.registers import ON_STACK, WRITTEN_OUT, Registers, copies_that_share
 from spaces.cost.traffic import Cache, Footprint, Traffic, moving_loops, resident, touched
 from spaces.cost.training import PricedRun
 from spaces.model.schedules.domain_order import LoopKind
-
-_WRITTEN_OUT = 8
-"""A loop of up to this many iterations costs less to enter."""
 
 _LEAST_LANE = 2 / 3
 """From this share of the price of a load on, lanes that are apart cost at least as much as the
@@ -321,7 +318,7 @@ class Reuse:
         outside = stage.loops[: stage.loops.index(innermost)]
         entered = outside[-1].runs if outside else 1.0
         # Compilers unroll loops of a few iterations.
-        rolled = smaller(innermost.trips / _WRITTEN_OUT, 1.0)
+        rolled = smaller(innermost.trips / WRITTEN_OUT, 1.0)
         return innermost.runs * self.prices.iteration + entered * rolled * self.prices.visit
 
     def _memory(self, features: Features) -> SymbolicNumber:

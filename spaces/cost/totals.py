@@ -131,8 +131,9 @@ class KnownTotals:
     """What the totals of similar nests have in common.
 
     Attributes:
-        found: the typical values and the counts, by what is known of sizes and by the loops.
-        surroundings: what is known of sizes, by number.
+        found: typical values, and how often bodies run. The keys are the loops and the number of
+            what is known of sizes.
+        surroundings: gives a number to what is known of sizes.
     """
 
     found: Memo[Expr] = field(factory=lambda: Memo[Expr](8192))

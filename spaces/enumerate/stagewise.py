@@ -190,7 +190,7 @@ class Stagewise:
         places = self.sum_places if adds_up(function) else self.places
         if reads_sum:  # only the sum shows what the ways are worth
             kept = _Kept(max(width, self.before_sums), 1, _last)
-        elif not following and adds_up(function):  # a wrapper may change which one is the cheapest
+        elif not following and _may_wrap(task.space):  # then another one may be the cheapest
             kept = _Kept(max(width, self.before_sums), 1, _levels)
         if reads_sum or task.space.where:
             places = _ALL
@@ -229,6 +229,14 @@ class Stagewise:
         """Ways to decide the last of some Funcs, with costs."""
         ways = [way for state in states for way in task.ways(state, decided)]
         return priced_in_phases(ways, places, lambda way: task.scored(part, way))
+
+
+def _may_wrap(space: ScheduleSpace) -> bool:
+    """Whether there are images that a search tries to wrap."""
+    pipeline, device = space.pipeline, space.device
+    if not isinstance(device, CpuDevice) or len(pipeline.functions) > FEW:
+        return False
+    return any(True for _ in wrappers_for_sums(pipeline, device))
 
 
 def _levels(way: PricedWay) -> Hashable:

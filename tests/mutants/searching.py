@@ -15,7 +15,7 @@ _CLONES = ("test_cloning.py",)
 _SEARCHES = ("test_search.py",)
 _FREEZING = ("test_freezing.py",)
 _TOTALS = ("test_totals.py",)
-_PRICES = ("cost/test_reuse.py",)
+_PRICES = ("cost/test_reuse.py", "test_registers.py")
 _TOUCHED = ("test_traffic.py",)
 _ORDERS = ("test_storage_order.py",)
 _GPU_PATTERNS = ("test_gpu_patterns.py",)
@@ -242,7 +242,7 @@ SEARCHING = (
     Mutant(
         "long-loops-are-written-out",
         "registers:is_written_out",
-        "loop.trips <= _WRITTEN_OUT",
+        "loop.trips <= WRITTEN_OUT",
         "np.True_",
         "Sums of a loop of any length stay in registers.",
         _PRICES,
