@@ -46,10 +46,14 @@ def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> I
         with board.deadline.kept():
             inlined = _with_inlined(pipeline, schedule, name)
             cost = priced(space, model, board, inlined)
-            is_cheaper = least - cost >= _LEAST_GAIN * abs(least) and cost < least
-            if is_cheaper and space.verdict(inlined):
+            if is_clearly_cheaper(cost, least) and space.verdict(inlined):
                 schedule, least = inlined, cost
                 yield from board.offer(Found(cost, schedule))
+
+
+def is_clearly_cheaper(cost: float, least: float) -> bool:
+    """Whether a schedule costs so much less than the best one that it is worth a change."""
+    return least - cost >= _LEAST_GAIN * abs(least) and cost < least
 
 
 def _may_be_inlined(pipeline: Pipeline, schedule: Schedule, name: str) -> bool:

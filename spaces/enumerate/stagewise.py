@@ -28,6 +28,7 @@ from spaces.enumerate.menus import adds_up
 from spaces.enumerate.polishing import polished
 from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.recurring import RecurringDecisions
+from spaces.enumerate.slabs import in_slabs_after_all
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stage_decisions import StageDecisions, of_whole_schedules
 from spaces.enumerate.walk import Deciding, last_step, names_of, walked
@@ -52,7 +53,8 @@ class Stagewise:
     ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. In a
     pipeline of at most :data:`FEW` Funcs it then tries to change the best schedule: with clones of
     Funcs that it has at root, if the space has ``clone_in``; with wrappers of images that sums
-    read, if the space is for a CPU and has ``in_``; and with Funcs inlined that it stores.
+    read, if the space is for a CPU and has ``in_``; with nests in slabs, if these are in the space;
+    and with Funcs inlined that it stores.
 
     It skips what [S19] section 3 shows to be dominated: stores between the compute level and the
     outermost one, and compute levels inside vectors. Of the half-decided schedules it keeps the
@@ -135,6 +137,7 @@ class Stagewise:
                 if changed[:1] and changed[0].cost < legal[0].cost:
                     yield from self._polished(other, changed)
             if len(space.pipeline.functions) <= FEW:
+                yield from in_slabs_after_all(given, model, board)
                 yield from inlined_after_all(space, model, board)
         except OutOfTime:
             return False

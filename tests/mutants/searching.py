@@ -20,6 +20,7 @@ _TOUCHED = ("test_traffic.py",)
 _ORDERS = ("test_storage_order.py",)
 _GPU_PATTERNS = ("test_gpu_patterns.py",)
 _ANNEALING = ("test_annealing.py",)
+_SLABS = ("test_slabs.py",)
 _BOUNDS = ("test_lower_bound.py",)
 
 SEARCHING = (
@@ -342,5 +343,29 @@ SEARCHING = (
         "True",
         "An output that another one reads adds only the cost of the part that is read.",
         _FREEZING,
+    ),
+    Mutant(
+        "slabs-of-small-funcs",
+        "_read_by_one_nest",
+        "_bytes(pipeline, name) > least",
+        "True",
+        "A search runs nests in slabs for Funcs that a cache holds.",
+        _SLABS,
+    ),
+    Mutant(
+        "slabs-outside-the-space",
+        "in_slabs_after_all",
+        "found.schedule not in space",
+        "False",
+        "A search offers slabs in spaces that do not have them.",
+        _SLABS,
+    ),
+    Mutant(
+        "slabs-one-after-the-other",
+        "_slabs",
+        "OrderedLoop(slab, LoopKind.PARALLEL)",
+        "OrderedLoop(slab)",
+        "Slabs do not run in parallel.",
+        _SLABS,
     ),
 )

@@ -1,0 +1,143 @@
+"""Nests of a found schedule that run in slabs after all.
+
+A search decides the loops of a Func before its producers. So it can't see that one of them, at root
+in the end, is larger than all caches. A slab is a strip across the rows of the reader with all of
+its lines: if the reader runs slab after slab, and each computes its part of the producer, that part
+may still be in a cache when it is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from attrs import evolve
+
+from spaces.constraints.devices.device import CpuDevice
+from spaces.cost.model import CostModel
+from spaces.enumerate.board import Board
+from spaces.enumerate.events import Event
+from spaces.enumerate.exhaustive import cheapest
+from spaces.enumerate.inlining import is_clearly_cheaper
+from spaces.enumerate.ladder import priced
+from spaces.enumerate.menus import stage_patterns, stage_shapes
+from spaces.enumerate.options import Options
+from spaces.enumerate.patterns import INNER_PATTERNS
+from spaces.enumerate.process.sizes import sizes_of
+from spaces.enumerate.root_nests import nests_of_funcs, nests_of_readers
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.structure import Structure
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
+from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
+
+_BLOCKS = (2, 4, 8)
+"""How many iterations of the loop along rows a slab may have."""
+
+
+def in_slabs_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    """Offers the best schedule of a board with one nest after the other in slabs, where this is
+    cheaper and in the space: nests that alone read a Func at root which no cache holds.
+
+    Args:
+        space: the space of the search, which decides the loops of Funcs one by one.
+        model: the cost model.
+        board: the board.
+
+    Raises:
+        OutOfTime: the search is at its end.
+    """
+    if not (board.best and isinstance(space.device, CpuDevice)):
+        return
+    schedule = board.best[0].schedule
+    if any(entry.companions for entry in schedule.funcs):  # loops of others need its loops
+        return
+    pipeline = derived(space.pipeline, schedule)
+    large = _read_by_one_nest(pipeline, schedule, space.device.l3_bytes)
+    if not large:
+        return
+    with board.deadline.kept():  # the cost of a choice of a structure may be another one
+        least = priced(space, model, board, schedule)
+    for reader, names in large.items():
+        for structure in _in_slabs(space, pipeline, schedule, reader, names):
+            with board.deadline.kept():
+                found = cheapest(space, model, board, structure)
+                if found is None or not is_clearly_cheaper(found.cost, least):
+                    continue
+                if found.schedule not in space:
+                    continue
+            schedule, least = found.schedule, found.cost
+            yield from board.offer(found)
+
+
+def _read_by_one_nest(pipeline: Pipeline, schedule: Schedule, least: int) -> dict[str, list[str]]:
+    """The Funcs at root, of more than some bytes, that a single other nest reads, by the Func whose
+    nest this is; but those that have other Funcs in their loops.
+    """
+    entries = {entry.name: entry for entry in schedule.funcs}
+    nests = nests_of_funcs(pipeline, entries)
+    used = {level.func for entry in schedule.funcs for level in (entry.compute, entry.store)}
+    found: dict[str, list[str]] = {}
+    for name, entry in entries.items():
+        if not entry.compute.is_root or name in pipeline.outputs or name in used:
+            continue
+        readers = nests_of_readers(pipeline, nests, name)
+        if len(readers) == 1 and _bytes(pipeline, name) > least:
+            (reader,) = readers
+            found.setdefault(reader, []).append(name)
+    return found
+
+
+def _bytes(pipeline: Pipeline, name: str) -> float:
+    """The bytes of a Func at root at the estimates; 0 where its size is not known."""
+    function, sizes = pipeline.function(name), sizes_of(pipeline)
+    extents = (sizes.extent(name, arg) or 0 for arg in function.args)
+    return math.prod(extents) * sum(one.bytes for one in function.types)
+
+
+def _in_slabs(
+    space: ScheduleSpace, pipeline: Pipeline, schedule: Schedule, reader: str, names: list[str]
+) -> Iterator[Structure]:
+    """The schedule with a nest in slabs that compute their parts of some Funcs: of each iteration
+    of the serial outer loops, such as those over channels, or of all iterations together.
+    """
+    entry = schedule.of(reader)
+    shape = stage_shapes(pipeline, space.device, Options.medium(space.device))
+    row, *others = pipeline.function(reader).args
+    loops = {loop.name: loop.kind for loop in entry.stages[0].loops}
+    apart = tuple(one for one in others if loops.get(one) is LoopKind.SERIAL)
+    shared = [name for name, kind in loops.items() if kind is LoopKind.PARALLEL]
+    if len(entry.stages) > 1 or loops.get(row) is not LoopKind.SERIAL or len(shared) != 1:
+        return
+    slab = f"{row}s"
+    for fused in dict.fromkeys((apart, ())):
+        levels = [LoopLevel(reader, name) for name in fused]
+        if any(one.compute in levels or one.store in levels for one in schedule.funcs):
+            continue
+        order, menus = _slabs(entry.stages[0], row, slab, fused)
+        changed = [evolve(entry, stages=(order,))]
+        for name in names:
+            made, _ = stage_patterns("vectors", INNER_PATTERNS["vectors"], shape[name])
+            menus |= {key: menu for pattern in made for key, menu in pattern.menus}
+            level = LoopLevel(reader, slab)
+            stages = tuple(pattern.order for pattern in made)
+            changed.append(FuncSchedule(name, stages, level, level))
+        by_name = {one.name: one for one in changed}
+        funcs = tuple(by_name.get(one.name, one) for one in schedule.funcs)
+        yield Structure(schedule.with_funcs(funcs), menus)
+
+
+def _slabs(
+    order: DomainOrder, row: str, slab: str, fused: tuple[str, ...]
+) -> tuple[DomainOrder, dict[str, tuple[int, ...]]]:
+    """A domain order in slabs that run in parallel, and the menu of their width."""
+    splits: list[Split | Fuse] = [*order.splits, Split(row, slab, row, slab)]
+    splits += (Fuse(name, slab, slab) for name in fused)
+    inner = (
+        OrderedLoop(loop.name, LoopKind.SERIAL if loop.kind is LoopKind.PARALLEL else loop.kind)
+        for loop in order.loops
+        if loop.name not in fused
+    )
+    loops = (OrderedLoop(slab, LoopKind.PARALLEL), *inner)
+    return DomainOrder(tuple(splits), loops), {slab: _BLOCKS}

@@ -1,0 +1,103 @@
+"""Nests that a search runs in slabs in the schedule that it has found."""
+
+from __future__ import annotations
+
+import pytest
+
+import spaces
+from apps.catalog import APPS
+from spaces import Limits, Options, ScheduleSpace
+from spaces.cost.batch import Batch
+from spaces.cost.reuse import Reuse
+from spaces.enumerate.board import Board
+from spaces.enumerate.events import Found
+from spaces.enumerate.slabs import in_slabs_after_all
+from tests.cpus import FOUR_CORES
+
+MODEL = Reuse(FOUR_CORES)
+FOUND = """
+out.split(x, x, xb, 64).split(xb, xb, xr, 16).reorder(xb, x, c, y)
+out.unroll(xb).vectorize(xr).parallel(y)
+spread.compute_root().parallel(y).vectorize(x, 16)
+"""
+"""A nest over rows, and all of its producer before."""
+
+
+def far_reads(width: int = 16384, outputs: tuple[str, ...] = ("out",)) -> spaces.Pipeline:
+    """Sums of values all over a column, of a Func that no cache holds."""
+    height = 256
+    x, y, c, t = (spaces.Var(name) for name in "xyct")
+    image = spaces.ImageParam(spaces.Float32, 3, "image")
+    spread, readers = spaces.Func("spread"), [spaces.Func(name) for name in outputs]
+    spread[x, y, c, t] = image[x, y, c] * spaces.cast(spaces.Float32, t)
+    value, *others = (
+        spread[x, spaces.clamp(y * step, 0, height - 1), c, step] for step in range(8)
+    )
+    for other in others:
+        value = value + other
+    for reader in readers:
+        reader[x, y, c] = value
+    size = [width, height, 3]
+    return spaces.pipeline(readers, estimates=dict.fromkeys((*readers, image), size))
+
+
+def after_all(space: ScheduleSpace, text: str = FOUND) -> spaces.Schedule:
+    """The best schedule of a board that has one alone, and then tries slabs."""
+    pipe = space.pipeline
+    schedule = spaces.parse_schedule(text, pipe)
+    board = Board(Limits())
+    list(board.offer(Found(float(MODEL.cost(Batch.of(pipe, schedule)).flat[0]), schedule)))
+    list(in_slabs_after_all(space, MODEL, board))
+    (best,) = board.best
+    assert best.cost == float(MODEL.cost(Batch.of(pipe, best.schedule)))
+    return best.schedule
+
+
+def as_found(pipe: spaces.Pipeline) -> spaces.Schedule:
+    return spaces.parse_schedule(FOUND, pipe)
+
+
+def test_a_large_producer_is_computed_slab_after_slab() -> None:
+    """The channels, which the nest reads apart, have slabs of their own."""
+    pipe = far_reads()
+    space = ScheduleSpace(pipe, FOUR_CORES)
+    text = """
+    out.split(x, x, xb, 64).split(xb, xb, xr, 16).split(x, xs, x, 2).reorder(xr, xb, x, y, c, xs)
+    out.fuse(c, xs, xs).unroll(xb).vectorize(xr).parallel(xs)
+    spread.compute_at(out, xs).split(x, x, xv, 16).vectorize(xv)
+    """
+    found = after_all(space)
+    assert found == spaces.parse_schedule(text, pipe)
+    assert found in space
+    assert spaces.verify(pipe, found, FOUR_CORES)
+
+
+def test_what_a_cache_holds_stays_at_root() -> None:
+    pipe = far_reads(width=256)
+    assert after_all(ScheduleSpace(pipe, FOUR_CORES)) == as_found(pipe)
+
+
+def test_what_two_nests_read_stays_at_root() -> None:
+    """Slabs of one nest would not help the other."""
+    pipe = far_reads(outputs=("out", "other"))
+    assert after_all(ScheduleSpace(pipe, FOUR_CORES)) == as_found(pipe)
+
+
+@pytest.mark.parametrize("name", ["out", "spread"])
+def test_given_funcs_stay(name: str) -> None:
+    pipe = far_reads()
+    given = as_found(pipe)
+    fixed = given.with_funcs((given.of(name),))
+    assert after_all(ScheduleSpace(pipe, FOUR_CORES, fixed=fixed)) == given
+
+
+def test_spaces_of_patterns_have_no_slabs() -> None:
+    pipe = far_reads()
+    space = ScheduleSpace(pipe, FOUR_CORES, Options.medium(FOUR_CORES))
+    assert after_all(space) == as_found(pipe)
+
+
+def test_max_filter_doubles_its_columns_in_slabs() -> None:
+    space = ScheduleSpace(APPS["max_filter"].pipeline(), FOUR_CORES)
+    found = spaces.best(spaces.search(space, MODEL, "stagewise")).best[0].schedule
+    assert str(found.of("doubled").compute) == "output.xs", str(found)
