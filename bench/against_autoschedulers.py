@@ -274,11 +274,7 @@ def _fastest(app: str, schedules: list[Schedule]) -> Schedule:
     times: list[list[float]] = [[] for _ in makers]
     for _ in range(TRIES):
         for make, seconds in zip(makers, times, strict=True):
-            run = make()
-            warm_up(run)
-            start = time.perf_counter()
-            run()
-            seconds.append(time.perf_counter() - start)
+            seconds.append(_seconds(make()))
         release_scratch()
     return schedules[min(range(len(makers)), key=lambda i: statistics.median(times[i]))]
 
@@ -297,8 +293,12 @@ def _move() -> None:
 
 
 def _timed() -> float:
+    """Seconds of a run of the contender of this process."""
+    return _seconds(_here["run"])
+
+
+def _seconds(run: Callable[[], Outputs]) -> float:
     """Seconds of a run in warm caches; the mean of several short ones."""
-    run = _here["run"]
     warm_up(run)
     start = time.perf_counter()
     run()

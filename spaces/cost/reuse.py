@@ -85,9 +85,9 @@ class Prices:
     line_from_l2: float = 0.25
     line_from_l3: float = 1.2
     line_from_memory: float = 5.0
-    row_from_l3: float = 20.0
+    row_from_l3: float = 10.0
     """The prefetcher finds a new row in the third-level cache."""
-    row_from_memory: float = 100.0
+    row_from_memory: float = 25.0
     """The prefetcher finds a new row in memory."""
 
 

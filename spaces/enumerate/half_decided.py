@@ -52,14 +52,14 @@ class OpenWay:
     Attributes:
         state: the half-decided schedule with the Func.
         decided: the decided Funcs, consumers first.
-        free: the parameters to choose anew.
+        free: the parameters to choose anew, with their numbers.
         changed: the loop nests to price; None for all.
         others: the cost of all other nests.
     """
 
     state: HalfDecided
     decided: Sequence[str]
-    free: tuple[str, ...] = ()
+    free: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
     changed: Nests | None = None
     others: float = 0.0
 
@@ -72,7 +72,11 @@ class OpenWay:
     @cached_property
     def structure(self) -> Structure:
         """The decided Funcs; its parameters are those to choose anew."""
-        return _structure(self.state, self.decided, self.free, self.state.numbers)
+        whole, numbers = self.state.partial.state, self.state.numbers
+        schedule = Schedule(self.state.entries(self.decided), whole.pipeline.derivations)
+        bound = bind(schedule, {n: v for n, v in numbers.items() if n not in self.free})
+        menus = {**whole.menus, **self.free}
+        return Structure(bound, {name: menus[name] for name in parameters(bound)})
 
 
 @frozen
@@ -120,13 +124,3 @@ class PricedWay:
         state = self.way.state
         numbers = {**state.numbers, **self.structure.numbers(index)}
         return evolve(state, numbers=numbers, cost=float(self.costs.flat[index]))
-
-
-def _structure(
-    state: HalfDecided, decided: Collection[str], free: Collection[str], numbers: Mapping[str, int]
-) -> Structure:
-    """The structure of some Funcs that leaves only some parameters open."""
-    whole = state.partial.state
-    schedule = Schedule(state.entries(decided), whole.pipeline.derivations)
-    bound = bind(schedule, {n: v for n, v in numbers.items() if n not in free})
-    return Structure(bound, {name: whole.menus[name] for name in parameters(bound)})

@@ -14,8 +14,8 @@ from attrs import evolve
 from spaces.enumerate.changed_nests import Nests
 from spaces.enumerate.events import Event
 from spaces.enumerate.half_decided import HalfDecided, OpenWay
-from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.stage_decisions import StageDecisions
+from spaces.model.schedules.schedule import FuncSchedule
 
 Around: TypeAlias = Callable[[HalfDecided, str], Nests | None]
 """The nests of a state that are priced to choose the numbers of a Func; None for all."""
@@ -43,21 +43,22 @@ def _all_chosen_again(
     for _ in range(rounds):
         for entry in state.partial.state.entries:
             with task.deadline.kept():
-                state = _chosen_again(task, state, entry.name, entry_parameters(entry), around)
+                state = _chosen_again(task, state, entry, around)
     return state
 
 
 def _chosen_again(
-    task: StageDecisions, state: HalfDecided, name: str, free: tuple[str, ...], around: Around
+    task: StageDecisions, state: HalfDecided, entry: FuncSchedule, around: Around
 ) -> HalfDecided:
     """A complete state with the numbers of one Func chosen again, while others are fixed. Its cost
     is less by as much as that of the nests that are priced.
     """
+    free = task.menus(state, entry)
     if not free:
         return state
     pipeline = state.partial.state.pipeline
     names = [function.name for function in reversed(pipeline.functions)]
-    way = task.scored(pipeline, OpenWay(state, names, free, around(state, name)))
+    way = task.scored(pipeline, OpenWay(state, names, free, around(state, entry.name)))
     present = None if way is None else way.structure.index(state.numbers)
     if way is None or present is None:
         return state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 from attrs import evolve, frozen
@@ -20,10 +20,10 @@ from spaces.enumerate.frontier import ResidualPath, depth_of
 from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.ladder import RUNGS, filled, priced
 from spaces.enumerate.menus import entry_parameters
+from spaces.enumerate.overreach import fitting_menus, may_reach_far
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.process.placing import may_be_inlined
-from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
@@ -31,12 +31,9 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.derivations import Derivation
-from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split, of_constant_extent
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, of_constant_extent
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
-
-OVERREACH = 1.1
-"""Tiles that reach so far beyond a Func enlarge what it reads, and what that reads in turn."""
 
 COMPLETING = 0.125
 """The share of the time limit that is left to complete half-decided schedules."""
@@ -235,19 +232,27 @@ class StageDecisions:
 
     def _free(
         self, state: HalfDecided, names: Sequence[str], path: ResidualPath
-    ) -> tuple[str, ...]:
-        """The parameters to choose together: those of the entry of the last of some Funcs and, if
-        they are not too many, those of the loops around it.
+    ) -> dict[str, tuple[int, ...]]:
+        """The parameters to choose together, with their numbers: those of the entry of the last of
+        some Funcs and, if they are not too many, those of the loops around it.
         """
         entries = {one.name: one for one in state.entries(names)}
         entry = entries[names[-1]]
-        own = entry_parameters(entry)
         around = path[: depth_of(path, entry.compute)]
-        shared = entry_parameters(entries[around[0].func]) if around else ()
-        both = (*own, *shared)
         menus = state.partial.state.menus
         size = math.prod(len(menus[one]) for e in entries.values() for one in entry_parameters(e))
-        return both if size <= self.lattice else own
+        is_small = around and size <= self.lattice
+        shared = self.menus(state, entries[around[0].func]) if is_small else {}
+        return {**self.menus(state, entry), **shared}
+
+    def menus(self, state: HalfDecided, entry: FuncSchedule) -> dict[str, tuple[int, ...]]:
+        """The numbers to choose from for the parameters of an entry: those that fit the Func, or
+        all in a restricted space.
+        """
+        process = state.partial.state
+        if self.space.where:
+            return {name: process.menus[name] for name in entry_parameters(entry)}
+        return fitting_menus(process.pipeline, entry, process.menus)
 
     def scored(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
         """A way with its costs; None if it has no loop nest.
@@ -298,48 +303,6 @@ def _has_open_extents(order: DomainOrder) -> bool:
         loop.kind in (LoopKind.UNROLLED, LoopKind.GPU_THREAD) and loop.name not in constant
         for loop in order.loops
     )
-
-
-def may_reach_far(
-    pipeline: Pipeline, entry: FuncSchedule, menus: Mapping[str, Sequence[int]]
-) -> bool:
-    """Whether tiles of a Func, with some of the numbers to choose from, may reach far beyond it; or
-    nothing is known of its size. Tiles of a definition move inwards where they fit; those of an
-    update may reach beyond by less than a tile.
-
-    Args:
-        pipeline: the pipeline of the Func.
-        entry: its entry.
-        menus: the numbers to choose from for each factor that is a name.
-    """
-    sizes, args = sizes_of(pipeline), pipeline.function(entry.name).args
-    for index, order in enumerate(entry.stages):
-        for arg, tiles in _tiles(order, args, menus):
-            extent = sizes.extent(entry.name, arg)
-            if extent is None:
-                return True
-            for tile in tiles:
-                rounded = -(-extent // tile) * tile if index else max(extent, tile)
-                if rounded > OVERREACH * extent:
-                    return True
-    return False
-
-
-def _tiles(
-    order: DomainOrder, args: Sequence[str], menus: Mapping[str, Sequence[int]]
-) -> Iterator[tuple[str, set[int]]]:
-    """The lengths that tiles may have along each Var that is split."""
-    outer = {arg: arg for arg in args}
-    lengths: dict[str, set[int]] = {}
-    for record in order.splits:
-        if isinstance(record, Split) and record.old in outer:
-            arg = outer.pop(record.old)
-            outer[record.outer] = arg
-            factor = record.factor
-            numbers = menus[factor] if isinstance(factor, str) else (factor,)
-            known = lengths.get(arg, {1})
-            lengths[arg] = {length * number for length in known for number in numbers}
-    yield from lengths.items()
 
 
 def of_whole_schedules(model: CostModel) -> CostModel | None:

@@ -63,7 +63,9 @@ class Stagewise:
     It is for :meth:`Options.small` and :meth:`Options.medium`. By [S19] section 3 it skips stores
     between the compute level and the outermost one, but for the next one, and it skips compute
     levels around vectors (:func:`is_undominated`); it also skips all but the inlined entry where no
-    value is read twice ([S19] Algorithm 1). Restricted spaces keep all of these.
+    value is read twice ([S19] Algorithm 1), and tiles longer than the dimension that they split
+    (:func:`~spaces.enumerate.overreach.fitting_menus`), which made local_laplacian 13 % dearer.
+    Restricted spaces keep all of these.
 
     Attributes:
         width: the number of half-decided schedules that the search keeps after each Func; by

@@ -9,7 +9,7 @@ import spaces
 from spaces.enumerate import stagewise
 from spaces.enumerate.board import Board
 from spaces.enumerate.half_decided import HalfDecided
-from spaces.enumerate.stage_decisions import StageDecisions, may_reach_far
+from spaces.enumerate.stage_decisions import StageDecisions
 from tests.enumerate.pipelines import stencils
 
 CPU = spaces.device("cpu")
@@ -77,43 +77,6 @@ def test_all_nests_decide_if_some_mislead(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(StageDecisions, "exact", misled)
     assert best_after(task, bad) == pytest.approx(wanted, rel=0.005)
     assert len(seen) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "extents", "reaches"),
-    [
-        ("f.split(x, x, xi, 32)", (64,), False),
-        ("f.split(x, x, xi, 32)", (33,), False),  # the last tile moves inwards
-        ("f.split(x, x, xi, 32)", (20,), True),
-        ("f.split(x, x, xi, 8).split(x, x, xo, 4)", (40,), False),
-        ("f.split(x, x, xi, 8).split(x, x, xo, 8)", (40,), True),
-        ("f.split(x, x, xi, 32).split(xi, xi, xv, 16)", (33,), False),
-        ("f.update(0).split(x, x, xi, 32)", (64,), False),
-        ("f.update(0).split(x, x, xi, 32)", (33,), True),
-        ("f.update(0).split(x, x, xi, 32)", (1025,), False),
-    ],
-)
-def test_which_tiles_may_reach_far_beyond_a_func(text, extents, reaches) -> None:
-    x = spaces.Var("x")
-    f = spaces.Func("f")
-    f[x] = x
-    f[x] += 1
-    pipeline = spaces.pipeline(f, estimates={f: list(extents)})
-    schedule = spaces.parse_schedule(text, pipeline)
-    assert may_reach_far(pipeline, schedule.of("f"), {}) == reaches
-
-
-def test_of_a_menu_the_worst_number_counts() -> None:
-    x = spaces.Var("x")
-    f = spaces.Func("f")
-    f[x] = x
-    pipeline = spaces.pipeline(f, estimates={f: [100]})
-    (entry,) = spaces.parse_schedule("f.split(x, x, xi, 8)", pipeline).funcs
-    order = entry.stages[0]
-    split = evolve(order.splits[0], factor="f_xi")
-    open_entry = evolve(entry, stages=(evolve(order, splits=(split,)),))
-    assert not may_reach_far(pipeline, open_entry, {"f_xi": (8, 64, 100)})
-    assert may_reach_far(pipeline, open_entry, {"f_xi": (8, 128)})
 
 
 def test_the_nests_around_are_those_of_all_that_a_nest_reads(monkeypatch) -> None:

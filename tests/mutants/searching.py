@@ -21,6 +21,7 @@ _ORDERS = ("test_storage_order.py",)
 _GPU_PATTERNS = ("test_gpu_patterns.py",)
 _ANNEALING = ("test_annealing.py",)
 _SLABS = ("test_slabs.py",)
+_OVERREACH = ("test_overreach.py",)
 _BOUNDS = ("test_lower_bound.py",)
 
 SEARCHING = (
@@ -326,7 +327,7 @@ SEARCHING = (
         "rounded > OVERREACH * extent",
         "False",
         "Tiles larger than a Func are chosen without a look at what it reads.",
-        _POLISHING,
+        _OVERREACH,
     ),
     Mutant(
         "updates-move-inwards",
@@ -334,7 +335,7 @@ SEARCHING = (
         "-(-extent // tile) * tile if index else max(extent, tile)",
         "max(extent, tile)",
         "The last tile of an update counts as if it did not reach beyond.",
-        _POLISHING,
+        _OVERREACH,
     ),
     Mutant(
         "outputs-add-what-is-read-of-them",
@@ -367,5 +368,21 @@ SEARCHING = (
         "OrderedLoop(slab)",
         "Slabs do not run in parallel.",
         _SLABS,
+    ),
+    Mutant(
+        "tiles-longer-than-funcs",
+        "fitting_menus",
+        "n <= max(extent, least)",
+        "True",
+        "A search tries tiles that are longer than the dimension that they split.",
+        _OVERREACH,
+    ),
+    Mutant(
+        "restricted-spaces-lose-tiles",
+        "StageDecisions.menus",
+        "self.space.where",
+        "False",
+        "A search leaves out tiles that a restriction may ask for.",
+        _OVERREACH,
     ),
 )
