@@ -17,9 +17,6 @@ from spaces.model.schedules.schedule import FuncSchedule
 OVERREACH = 1.1
 """Tiles that reach so far beyond a Func enlarge what it reads, and what that reads in turn."""
 
-Menus = Mapping[str, Sequence[int]]
-"""The numbers to choose from for each factor that is a name."""
-
 
 def fitting_menus(
     pipeline: Pipeline, entry: FuncSchedule, menus: Mapping[str, tuple[int, ...]]
@@ -49,7 +46,9 @@ def fitting_menus(
     return found
 
 
-def may_reach_far(pipeline: Pipeline, entry: FuncSchedule, menus: Menus) -> bool:
+def may_reach_far(
+    pipeline: Pipeline, entry: FuncSchedule, menus: Mapping[str, Sequence[int]]
+) -> bool:
     """Whether tiles of a Func, with some of the numbers to choose from, may reach far beyond it; or
     nothing is known of its size. Tiles of a definition move inwards where they fit; those of an
     update may reach beyond by less than a tile.
@@ -72,7 +71,9 @@ def may_reach_far(pipeline: Pipeline, entry: FuncSchedule, menus: Menus) -> bool
     return False
 
 
-def _tiles(order: DomainOrder, args: Sequence[str], menus: Menus) -> Iterator[tuple[str, set[int]]]:
+def _tiles(
+    order: DomainOrder, args: Sequence[str], menus: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[str, set[int]]]:
     """The lengths that tiles may have along each Var that is split."""
     outer = {arg: arg for arg in args}
     lengths: dict[str, set[int]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 import spaces
 from apps.catalog import APPS
@@ -98,6 +99,7 @@ def test_spaces_of_patterns_have_no_slabs() -> None:
 
 
 def test_max_filter_doubles_its_columns_in_slabs() -> None:
-    space = ScheduleSpace(APPS["max_filter"].pipeline(), FOUR_CORES)
-    found = spaces.best(spaces.search(space, MODEL, "stagewise")).best[0].schedule
+    cpu = evolve(FOUR_CORES, l3_bytes=64 << 20)
+    space = ScheduleSpace(APPS["max_filter"].pipeline(), cpu)
+    found = spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].schedule
     assert str(found.of("doubled").compute) == "output.xs", str(found)
