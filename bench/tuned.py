@@ -19,17 +19,23 @@ from bench.against_autoschedulers import chosen_apps
 from bench.contenders import inputs_of, pipeline_of
 from bench.machine import processor
 from spaces.constraints.devices.device import Device, device
+from spaces.enumerate.board import Limits
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import FEW
+from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
+from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study
 
 TUNING = 600.0
 """Seconds for an app, searches and measurements together."""
+
+SEARCHING = 30.0
+"""Seconds in which a search finds a schedule to begin with."""
 
 STORES = Path("build/tuned")
 """Where the studies are kept; without them tuning begins with the fastest schedule alone."""
@@ -70,16 +76,26 @@ def _options(pipeline: Pipeline, target: Device) -> Options:
     return evolve(medium, directives=(*medium.directives, "clone_in", "in_"))
 
 
+def _first(pipeline: Pipeline, target: Device, known: Mapping[str, Any]) -> list[Schedule]:
+    """The schedules with which tuning begins: the one that is known, and the one that a search
+    finds; it may be outside the space of tuning.
+    """
+    found = best(search(ScheduleSpace(pipeline, target), limits=Limits(seconds=SEARCHING))).best
+    first = [parse_schedule(known["schedule"], pipeline)] if "schedule" in known else []
+    return [*first, *(one.schedule for one in found)]
+
+
 def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """The results of an app after more tuning, which begins with the schedule that is known."""
     pipeline, target = pipeline_of(app), device("cpu")
-    deadline = Deadline.after(seconds)
+    deadline, file = Deadline.after(seconds), STORES / f"{app}.db"
+    start = [] if file.exists() else _first(pipeline, target, known)
     with (
-        TuningStore.open(STORES / f"{app}.db") as store,
+        TuningStore.open(file) as store,
         Study.open(
             store,
             ScheduleSpace(pipeline, target, _options(pipeline, target)),
-            start=[parse_schedule(known["schedule"], pipeline)] if "schedule" in known else [],
+            start=start,
         ) as study,
         LocalMeasurer(
             reference=study.reference,
@@ -95,9 +111,9 @@ def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]
         "seconds": round(float(known.get("seconds", 0.0)) + seconds - deadline.left, 1),
         "trials": len(study.trials),
     }
-    best = study.best
-    if best is not None and best.result is not None:
-        found["ms"] = round(statistics.median(best.result.seconds) * 1e3, 3)
-        found["schedule"] = format_schedule(best.schedule, pipeline)
+    fastest = study.best
+    if fastest is not None and fastest.result is not None:
+        found["ms"] = round(statistics.median(fastest.result.seconds) * 1e3, 3)
+        found["schedule"] = format_schedule(fastest.schedule, pipeline)
         found["processor"] = processor()
     return found
