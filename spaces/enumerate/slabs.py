@@ -110,12 +110,17 @@ def _in_slabs(
     shared = [name for name, kind in loops.items() if kind is LoopKind.PARALLEL]
     if len(entry.stages) > 1 or loops.get(row) is not LoopKind.SERIAL or len(shared) != 1:
         return
+    taken = {*others, *loops, *(name for one in entry.stages[0].splits for name in one.made)}
     slab = f"{row}s"
+    while slab in taken:
+        slab += "s"
     for fused in dict.fromkeys((apart, ())):
         levels = [LoopLevel(reader, name) for name in fused]
         if any(one.compute in levels or one.store in levels for one in schedule.funcs):
             continue
-        order, menus = _slabs(entry.stages[0], row, slab, fused)
+        width = f"{reader}_{slab}"
+        order = _slabs(entry.stages[0], Split(row, slab, row, width), fused)
+        menus: dict[str, tuple[int, ...]] = {width: _BLOCKS}
         changed = [evolve(entry, stages=(order,))]
         for name in names:
             made, _ = stage_patterns("vectors", INNER_PATTERNS["vectors"], shape[name])
@@ -128,16 +133,19 @@ def _in_slabs(
         yield Structure(schedule.with_funcs(funcs), menus)
 
 
-def _slabs(
-    order: DomainOrder, row: str, slab: str, fused: tuple[str, ...]
-) -> tuple[DomainOrder, dict[str, tuple[int, ...]]]:
-    """A domain order in slabs that run in parallel, and the menu of their width."""
-    splits: list[Split | Fuse] = [*order.splits, Split(row, slab, row, slab)]
-    splits += (Fuse(name, slab, slab) for name in fused)
+def _slabs(order: DomainOrder, cut: Split, fused: tuple[str, ...]) -> DomainOrder:
+    """A domain order in slabs that run in parallel.
+
+    Args:
+        order: the domain order without them.
+        cut: the split into slabs.
+        fused: the loops that run together with the one over slabs.
+    """
+    slab = cut.outer
     inner = (
         OrderedLoop(loop.name, LoopKind.SERIAL if loop.kind is LoopKind.PARALLEL else loop.kind)
         for loop in order.loops
         if loop.name not in fused
     )
-    loops = (OrderedLoop(slab, LoopKind.PARALLEL), *inner)
-    return DomainOrder(tuple(splits), loops), {slab: _BLOCKS}
+    splits = (*order.splits, cut, *(Fuse(name, slab, slab) for name in fused))
+    return DomainOrder(splits, (OrderedLoop(slab, LoopKind.PARALLEL), *inner))

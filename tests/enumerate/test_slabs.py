@@ -24,10 +24,12 @@ spread.compute_root().parallel(y).vectorize(x, 16)
 """A nest over rows, and all of its producer before."""
 
 
-def far_reads(width: int = 16384, outputs: tuple[str, ...] = ("out",)) -> spaces.Pipeline:
+def far_reads(
+    width: int = 16384, outputs: tuple[str, ...] = ("out",), channel: str = "c"
+) -> spaces.Pipeline:
     """Sums of values all over a column, of a Func that no cache holds."""
     height = 256
-    x, y, c, t = (spaces.Var(name) for name in "xyct")
+    x, y, c, t = (spaces.Var(name) for name in ("x", "y", channel, "t"))
     image = spaces.ImageParam(spaces.Float32, 3, "image")
     spread, readers = spaces.Func("spread"), [spaces.Func(name) for name in outputs]
     spread[x, y, c, t] = image[x, y, c] * spaces.cast(spaces.Float32, t)
@@ -82,6 +84,12 @@ def test_what_two_nests_read_stays_at_root() -> None:
     """Slabs of one nest would not help the other."""
     pipe = far_reads(outputs=("out", "other"))
     assert after_all(ScheduleSpace(pipe, FOUR_CORES)) == as_found(pipe)
+
+
+def test_the_loop_over_slabs_has_a_name_of_its_own() -> None:
+    space = ScheduleSpace(far_reads(channel="xs"), FOUR_CORES)
+    found = after_all(space, FOUND.replace("c,", "xs,"))
+    assert str(found.of("spread").compute) == "out.xss"
 
 
 @pytest.mark.parametrize("name", ["out", "spread"])
