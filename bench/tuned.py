@@ -35,10 +35,12 @@ TUNING = 600.0
 """Seconds for an app, searches and measurements together."""
 
 SEARCHING = 30.0
-"""Seconds in which a search finds a schedule to begin with."""
+"""The most seconds in which a search finds a schedule to begin with, an eighth of all at most."""
 
 STORES = Path("build/tuned")
-"""Where the studies are kept; without them tuning begins with the fastest schedule alone."""
+"""Where the studies are kept; without them tuning begins with the fastest schedule and that of a
+search.
+"""
 
 
 def measure(
@@ -76,11 +78,13 @@ def _options(pipeline: Pipeline, target: Device) -> Options:
     return evolve(medium, directives=(*medium.directives, "clone_in", "in_"))
 
 
-def _first(pipeline: Pipeline, target: Device, known: Mapping[str, Any]) -> list[Schedule]:
+def _first(
+    pipeline: Pipeline, target: Device, known: Mapping[str, Any], seconds: float
+) -> list[Schedule]:
     """The schedules with which tuning begins: the one that is known, and the one that a search
     finds; it may be outside the space of tuning.
     """
-    found = best(search(ScheduleSpace(pipeline, target), limits=Limits(seconds=SEARCHING))).best
+    found = best(search(ScheduleSpace(pipeline, target), limits=Limits(seconds=seconds))).best
     first = [parse_schedule(known["schedule"], pipeline)] if "schedule" in known else []
     return [*first, *(one.schedule for one in found)]
 
@@ -88,14 +92,16 @@ def _first(pipeline: Pipeline, target: Device, known: Mapping[str, Any]) -> list
 def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """The results of an app after more tuning, which begins with the schedule that is known."""
     pipeline, target = pipeline_of(app), device("cpu")
-    deadline, file = Deadline.after(seconds), STORES / f"{app}.db"
-    start = [] if file.exists() else _first(pipeline, target, known)
+    deadline = Deadline.after(seconds)
+    searching = min(SEARCHING, seconds / 8)
+    start = _first(pipeline, target, known, searching)
     with (
-        TuningStore.open(file) as store,
+        TuningStore.open(STORES / f"{app}.db") as store,
         Study.open(
             store,
             ScheduleSpace(pipeline, target, _options(pipeline, target)),
             start=start,
+            searching=searching,
         ) as study,
         LocalMeasurer(
             reference=study.reference,

@@ -12,16 +12,12 @@ from collections.abc import Iterator
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.events import Event, Found
+from spaces.enumerate.judging import is_clearly_cheaper
 from spaces.enumerate.ladder import priced
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
-
-_LEAST_GAIN = 0.01
-"""By which share of its cost a schedule must become cheaper: models are not exact enough to tell
-smaller differences.
-"""
 
 
 def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
@@ -49,11 +45,6 @@ def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> I
             if is_clearly_cheaper(cost, least) and space.verdict(inlined):
                 schedule, least = inlined, cost
                 yield from board.offer(Found(cost, schedule))
-
-
-def is_clearly_cheaper(cost: float, least: float) -> bool:
-    """Whether a schedule costs so much less than the best one that it is worth a change."""
-    return least - cost >= _LEAST_GAIN * abs(least) and cost < least
 
 
 def _may_be_inlined(pipeline: Pipeline, schedule: Schedule, name: str) -> bool:

@@ -21,6 +21,12 @@ FINDING = 20.0
 """The most seconds to look for a first schedule where no simple one is legal."""
 
 
+_LEAST_GAIN = 0.01
+"""By which share of its cost a schedule must become cheaper: models are not exact enough to tell
+smaller differences.
+"""
+
+
 def opened(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
     """Offers the schedules of the ladder, and a random one if none of them is legal."""
     yield from incumbents(space, model, board)
@@ -66,3 +72,8 @@ def concluded(space: ScheduleSpace, board: Board, events: Iterator[Event]) -> It
         complete = False
     yield board.scored
     yield board.done(space, complete)
+
+
+def is_clearly_cheaper(cost: float, least: float) -> bool:
+    """Whether a schedule costs so much less than the best one that it is worth a change."""
+    return least - cost >= _LEAST_GAIN * abs(least) and cost < least

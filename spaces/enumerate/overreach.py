@@ -22,8 +22,8 @@ def fitting_menus(
     pipeline: Pipeline, entry: FuncSchedule, menus: Mapping[str, tuple[int, ...]]
 ) -> dict[str, tuple[int, ...]]:
     """The menus of the factors of a Func, without those that are longer than the dimension that
-    they split; of these the smallest, if there are no others. Blocks of threads keep all: threads
-    leave out what is not needed.
+    they split first; of these the smallest, if there are no others. Blocks of threads keep all:
+    threads leave out what is not needed.
 
     Args:
         pipeline: the pipeline of the Func.
@@ -37,11 +37,11 @@ def fitting_menus(
             continue
         whole = set(args)
         for record in order.splits:
-            if isinstance(record, Split) and record.old in whole and record.factor in found:
-                extent, name = sizes.extent(entry.name, record.old), str(record.factor)
-                if extent is not None:
-                    least = min(found[name])
-                    found[name] = tuple(n for n in found[name] if n <= max(extent, least))
+            if isinstance(record, Split) and record.old in whole:
+                extent, factor = sizes.extent(entry.name, record.old), record.factor
+                if isinstance(factor, str) and extent is not None:
+                    least = min(found[factor])
+                    found[factor] = tuple(n for n in found[factor] if n <= max(extent, least))
             whole -= {*record.taken}
     return found
 

@@ -9,7 +9,7 @@ may still be in a cache when it is read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from attrs import evolve
 
@@ -18,7 +18,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.events import Event
 from spaces.enumerate.exhaustive import cheapest
-from spaces.enumerate.inlining import is_clearly_cheaper
+from spaces.enumerate.judging import is_clearly_cheaper
 from spaces.enumerate.ladder import priced
 from spaces.enumerate.menus import stage_patterns, stage_shapes
 from spaces.enumerate.options import Options
@@ -30,7 +30,7 @@ from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
-from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
+from spaces.model.schedules.schedule import LoopLevel, Schedule
 
 _BLOCKS = (2, 4, 8)
 """How many iterations of the loop along rows a slab may have."""
@@ -48,39 +48,54 @@ def in_slabs_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> 
     Raises:
         OutOfTime: the search is at its end.
     """
-    if not (board.best and isinstance(space.device, CpuDevice)):
+    device = space.device
+    if not (board.best and space.decides_loops and isinstance(device, CpuDevice)):
         return
     schedule = board.best[0].schedule
     if any(entry.companions for entry in schedule.funcs):  # loops of others need its loops
         return
-    pipeline = derived(space.pipeline, schedule)
-    large = _read_by_one_nest(pipeline, schedule, space.device.l3_bytes)
-    if not large:
-        return
-    with board.deadline.kept():  # the cost of a choice of a structure may be another one
-        least = priced(space, model, board, schedule)
-    for reader, names in large.items():
-        for structure in _in_slabs(space, pipeline, schedule, reader, names):
+    pipeline, cached = derived(space.pipeline, schedule), _cached_bytes(device)
+    least, tried = math.inf, set(space.kept_names)
+    while True:
+        large = _read_by_one_nest(pipeline, schedule, cached, space.kept_names)
+        reader = next((one for one in large if one not in tried), None)
+        if reader is None:
+            return
+        tried.add(reader)
+        if least == math.inf:
+            with board.deadline.kept():  # the cost of a choice of a structure may be another one
+                least = priced(space, model, board, schedule)
+        for structure in _in_slabs(space, pipeline, schedule, reader, large[reader]):
+            board.considered += 1
             with board.deadline.kept():
                 found = cheapest(space, model, board, structure)
-                if found is None or not is_clearly_cheaper(found.cost, least):
+                if found is None:
                     continue
-                if found.schedule not in space:
+                board.legal += 1
+                if not is_clearly_cheaper(found.cost, least) or found.schedule not in space:
                     continue
             schedule, least = found.schedule, found.cost
             yield from board.offer(found)
 
 
-def _read_by_one_nest(pipeline: Pipeline, schedule: Schedule, least: int) -> dict[str, list[str]]:
-    """The Funcs at root, of more than some bytes, that a single other nest reads, by the Func whose
-    nest this is; but those that have other Funcs in their loops.
+def _cached_bytes(cpu: CpuDevice) -> int:
+    """What the largest cache holds."""
+    return max(cpu.l1_bytes, cpu.l2_bytes, cpu.l3_bytes)
+
+
+def _read_by_one_nest(
+    pipeline: Pipeline, schedule: Schedule, least: int, kept: Collection[str]
+) -> dict[str, list[str]]:
+    """The Funcs at root, of more than so many bytes, that a single other nest reads, by the Func
+    whose nest this is, consumers first. Without those that have other Funcs in their loops, and
+    those to keep.
     """
     entries = {entry.name: entry for entry in schedule.funcs}
     nests = nests_of_funcs(pipeline, entries)
     used = {level.func for entry in schedule.funcs for level in (entry.compute, entry.store)}
     found: dict[str, list[str]] = {}
-    for name, entry in entries.items():
-        if not entry.compute.is_root or name in pipeline.outputs or name in used:
+    for name in nests:
+        if not entries[name].compute.is_root or {name} & {*pipeline.outputs, *used, *kept}:
             continue
         readers = nests_of_readers(pipeline, nests, name)
         if len(readers) == 1 and _bytes(pipeline, name) > least:
@@ -100,16 +115,18 @@ def _in_slabs(
     space: ScheduleSpace, pipeline: Pipeline, schedule: Schedule, reader: str, names: list[str]
 ) -> Iterator[Structure]:
     """The schedule with a nest in slabs that compute their parts of some Funcs: of each iteration
-    of the serial outer loops, such as those over channels, or of all iterations together.
+    of the other serial loops, such as those over channels, or of all iterations together.
     """
-    entry = schedule.of(reader)
-    shape = stage_shapes(pipeline, space.device, Options.medium(space.device))
-    row, *others = pipeline.function(reader).args
+    entry, args = schedule.of(reader), pipeline.function(reader).args
+    if not args or len(entry.stages) > 1:
+        return
+    row, *others = args
     loops = {loop.name: loop.kind for loop in entry.stages[0].loops}
     apart = tuple(one for one in others if loops.get(one) is LoopKind.SERIAL)
     shared = [name for name, kind in loops.items() if kind is LoopKind.PARALLEL]
-    if len(entry.stages) > 1 or loops.get(row) is not LoopKind.SERIAL or len(shared) != 1:
+    if loops.get(row) is not LoopKind.SERIAL or len(shared) != 1:
         return
+    shapes = stage_shapes(pipeline, space.device, Options.medium(space.device))
     taken = {*others, *loops, *(name for one in entry.stages[0].splits for name in one.made)}
     slab = f"{row}s"
     while slab in taken:
@@ -123,11 +140,12 @@ def _in_slabs(
         menus: dict[str, tuple[int, ...]] = {width: _BLOCKS}
         changed = [evolve(entry, stages=(order,))]
         for name in names:
-            made, _ = stage_patterns("vectors", INNER_PATTERNS["vectors"], shape[name])
+            made, _ = stage_patterns("vectors", INNER_PATTERNS["vectors"], shapes[name])
             menus |= {key: menu for pattern in made for key, menu in pattern.menus}
             level = LoopLevel(reader, slab)
             stages = tuple(pattern.order for pattern in made)
-            changed.append(FuncSchedule(name, stages, level, level))
+            whole = schedule.of(name)  # bounds may hold for it at root alone
+            changed.append(evolve(whole, stages=stages, compute=level, store=level, bounds=()))
         by_name = {one.name: one for one in changed}
         funcs = tuple(by_name.get(one.name, one) for one in schedule.funcs)
         yield Structure(schedule.with_funcs(funcs), menus)
@@ -148,4 +166,5 @@ def _slabs(order: DomainOrder, cut: Split, fused: tuple[str, ...]) -> DomainOrde
         if loop.name not in fused
     )
     splits = (*order.splits, cut, *(Fuse(name, slab, slab) for name in fused))
-    return DomainOrder(splits, (OrderedLoop(slab, LoopKind.PARALLEL), *inner))
+    loops = (OrderedLoop(slab, LoopKind.PARALLEL), *inner)
+    return evolve(order, splits=splits, loops=loops)

@@ -192,7 +192,7 @@ class StageDecisions:
         """
         process = state.partial.state
         entry = next(one for one in process.entries if one.name == name)
-        reaches_far = may_reach_far(process.pipeline, entry, process.menus)
+        reaches_far = may_reach_far(process.pipeline, entry, self.menus(state, entry))
         if reaches_far or not isinstance(self.model, AdditiveModel):
             return None
         own = nests_of(process.pipeline, process.entries, [name])

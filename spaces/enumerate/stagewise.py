@@ -56,11 +56,7 @@ class Stagewise:
     read, if the space is for a CPU and has ``in_``; with nests in slabs, if these are in the space;
     and with Funcs inlined that it stores.
 
-    It skips what [S19] section 3 shows to be dominated: stores between the compute level and the
-    outermost one, and compute levels inside vectors. Of the half-decided schedules it keeps the
-    cheapest.
-
-    It is for :meth:`Options.small` and :meth:`Options.medium`. By [S19] section 3 it skips stores
+    Of the half-decided schedules it keeps the cheapest. By [S19] section 3 it skips stores
     between the compute level and the outermost one, but for the next one, and it skips compute
     levels around vectors (:func:`is_undominated`); it also skips all but the inlined entry where no
     value is read twice ([S19] Algorithm 1), and tiles longer than the dimension that they split

@@ -92,6 +92,42 @@ def test_the_loop_over_slabs_has_a_name_of_its_own() -> None:
     assert str(found.of("spread").compute) == "out.xss"
 
 
+def test_nests_without_dimensions_have_no_slabs() -> None:
+    x, y = spaces.Var("x"), spaces.Var("y")
+    image = spaces.ImageParam(spaces.Float32, 2, "image")
+    spread, out = spaces.Func("spread"), spaces.Func("out")
+    spread[x, y] = image[x, y] * 2.0
+    r = spaces.RDom([(0, 4096), (0, 4096)], name="r")
+    out[()] = spaces.cast(spaces.Float32, 0)
+    out[()] += spread[r.x, r.y] * spread[r.y, r.x]
+    pipe = spaces.pipeline(out, estimates={image: [4096, 4096], out: []})
+    text = "spread.compute_root()"
+    space = ScheduleSpace(pipe, FOUR_CORES)
+    assert after_all(space, text) == spaces.parse_schedule(text, pipe)
+
+
+def test_the_nests_of_a_chain_are_cut_one_after_the_other() -> None:
+    """The last one takes nothing in here; the one before it takes in what it reads."""
+    x, y, t = spaces.Var("x"), spaces.Var("y"), spaces.Var("t")
+    image = spaces.ImageParam(spaces.Float32, 2, "image")
+    first, second, out = spaces.Func("first"), spaces.Func("second"), spaces.Func("out")
+    first[x, y, t] = image[x, 255 - y] * spaces.cast(spaces.Float32, t)
+    second[x, y, t] = first[x, 255 - y, t] + first[x, y, 7 - t]
+    out[x, y] = second[x, 255 - y, 0] + second[x, y, 7]
+    size = [65536, 256]
+    pipe = spaces.pipeline(out, estimates={image: size, out: size})
+    text = """
+    out.split(x, x, xb, 64).split(xb, xb, xr, 16).reorder(xb, x, y)
+    out.unroll(xb).vectorize(xr).parallel(y)
+    second.compute_root().parallel(y).vectorize(x, 16)
+    first.compute_root().parallel(y).vectorize(x, 16)
+    """
+    found = after_all(ScheduleSpace(pipe, FOUR_CORES), text)
+    assert str(found.of("first").compute) == "second.xs"
+    assert found.of("out") == spaces.parse_schedule(text, pipe).of("out")
+    assert spaces.verify(pipe, found, FOUR_CORES)
+
+
 @pytest.mark.parametrize("name", ["out", "spread"])
 def test_given_funcs_stay(name: str) -> None:
     pipe = far_reads()
