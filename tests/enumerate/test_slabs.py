@@ -142,6 +142,13 @@ def test_spaces_of_patterns_have_no_slabs() -> None:
     assert after_all(space) == as_found(pipe)
 
 
+def test_spaces_that_lack_the_schedule_have_no_slabs() -> None:
+    """Rows are split three times."""
+    pipe = far_reads()
+    options = evolve(Options.expert(FOUR_CORES), splits=1)
+    assert after_all(ScheduleSpace(pipe, FOUR_CORES, options)) == as_found(pipe)
+
+
 def test_max_filter_doubles_its_columns_in_slabs() -> None:
     cpu = evolve(FOUR_CORES, l3_bytes=64 << 20)
     space = ScheduleSpace(APPS["max_filter"].pipeline(), cpu)
