@@ -62,6 +62,5 @@ def nests_of(
     around = nests_of_funcs(pipeline, {entry.name: entry for entry in entries})
     roots = frozenset[str]().union(*(around[name] for name in names))
     funcs = frozenset(name for name, found in around.items() if found & roots)
-    boxes = sizes_of(pipeline).boxes
-    known = all(set(pipeline.function(one).args) <= set(boxes.get(one, {})) for one in roots)
+    known = all(sizes_of(pipeline).knows(pipeline.function(one)) for one in roots)
     return Nests(pipeline, roots, funcs) if known and len(funcs) < len(around) else None

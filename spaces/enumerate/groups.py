@@ -116,7 +116,9 @@ class GroupPrices:
         return self.of(group).cost
 
     def _cheapest(self, group: StageGroup) -> PricedGroup:
-        best = PricedGroup(math.inf)
+        best, pipeline = PricedGroup(math.inf), self.space.pipeline
+        if not sizes_of(pipeline).knows(pipeline.function(group.output)):
+            return best  # a Param without a value decides about its size
         part = _part_of(self.space.pipeline, group)
         for entries in self._structures(group):
             ask_clock()

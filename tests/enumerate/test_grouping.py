@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import spaces
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.enumerate.board import Board, Limits
@@ -174,3 +175,15 @@ def shared_bytes(batch: Batch) -> np.ndarray:
     """A cost model: memory of blocks, and much more for each kernel."""
     kernels = batch.features.kernels
     return batch.full(sum(kernel.shared_bytes + 1e9 for kernel in kernels) + 0.0)
+
+
+def test_funcs_whose_sizes_depend_on_params_have_no_group() -> None:
+    """A Param without a default has no value before the pipeline runs."""
+    step = spaces.Param(spaces.Int32, "step")
+    first, second = Func("first"), Func("second")
+    first[X, Y] = X + Y
+    second[X, Y] = first[X, 2 - Y * step] + 1
+    pipe = pipeline(second, estimates={second: [64, 64]})
+    space = ScheduleSpace(pipe, FOUR_CORES, Options.small(FOUR_CORES))
+    prices = GroupPrices(space, _Operations(), Board(Limits()))
+    assert prices.of(StageGroup("first")).cost == np.inf

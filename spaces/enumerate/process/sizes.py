@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from attrs import evolve, field, frozen
 
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.placement import Bounds
@@ -29,6 +29,10 @@ class EstimatedBoxes:
         """The extent of one dimension of a Func; None if it is unknown."""
         box = self.boxes.get(func, {}).get(dimension)
         return None if box is None else box[1]
+
+    def knows(self, function: Function) -> bool:
+        """Whether the extents of all dimensions of a Func are known."""
+        return set(function.args) <= set(self.boxes.get(function.name, {}))
 
 
 @lru_cache(maxsize=64)
