@@ -164,8 +164,8 @@ class MeasuringSession:
         return self._asked(request, seconds)()
 
     def _asked(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
-        """Sends a request to the worker; starts the worker first if there is none. The function
-        that this returns waits for the answer.
+        """Sends a request to the worker, which it starts if there is none. Returns a function that
+        waits for the answer of the worker.
         """
         try:
             if self._worker is None:

@@ -21,7 +21,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.frontier import Frontier, ResidualPath, open_depths
 from spaces.enumerate.menus import FuncMenu, Orders, entry_parameters, fits
-from spaces.enumerate.process.decided_part import part_alone
+from spaces.enumerate.process.decided_part import may_stand_alone, part_alone
 from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
@@ -116,8 +116,8 @@ class GroupPrices:
         return self.of(group).cost
 
     def _cheapest(self, group: StageGroup) -> PricedGroup:
-        best, pipeline = PricedGroup(math.inf), self.space.pipeline
-        if not sizes_of(pipeline).knows(pipeline.function(group.output)):
+        best = PricedGroup(math.inf)
+        if not may_stand_alone(self.space.pipeline, group.output):
             return best  # a Param without a value decides about its size
         part = _part_of(self.space.pipeline, group)
         for entries in self._structures(group):

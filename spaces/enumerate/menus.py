@@ -19,6 +19,7 @@ from spaces.enumerate.pattern_builder import Maker, Pattern, Shape
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, made_by
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import FormulaError
+from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
@@ -337,10 +338,9 @@ def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
     everything = default.with_funcs(
         FuncSchedule(f.name, f.stages, ROOT, ROOT) if f.name in used else f for f in default.funcs
     )
-    formulas = features(pipeline, everything)
     try:
-        found = formulas.read_ints(pipeline.sizes())
-    except FormulaError:
+        found = features(pipeline, everything).read_ints(pipeline.sizes())
+    except (FormulaError, UnboundedError):
         return {function.name: {} for function in pipeline.functions}
     return {f.name: dict(zip(f.args, f.required, strict=True)) for f in found.funcs}
 

@@ -187,3 +187,15 @@ def test_funcs_whose_sizes_depend_on_params_have_no_group() -> None:
     space = ScheduleSpace(pipe, FOUR_CORES, Options.small(FOUR_CORES))
     prices = GroupPrices(space, _Operations(), Board(Limits()))
     assert prices.of(StageGroup("first")).cost == np.inf
+
+
+def test_an_output_has_a_group_though_nothing_is_known_of_what_it_reads() -> None:
+    """At root, no bounds of ``first`` are known; inlined it needs none."""
+    image = spaces.ImageParam(spaces.Int32, 2, "image")
+    first, second = Func("first"), Func("second")
+    first[X, Y] = X * X + Y
+    second[X, Y] = first[image[X, Y], Y] + 1
+    pipe = pipeline(second, estimates={second: [64, 64], image: [64, 64]})
+    space = ScheduleSpace(pipe, FOUR_CORES, Options.small(FOUR_CORES))
+    prices = GroupPrices(space, _Operations(), Board(Limits()))
+    assert np.isfinite(prices.of(StageGroup("second", inlined=frozenset({"first"}))).cost)

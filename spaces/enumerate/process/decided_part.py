@@ -30,6 +30,14 @@ def decided_part(pipeline: Pipeline, decided: frozenset[str]) -> Pipeline:
     return evolve(pipeline, functions=functions, images=(*used, *images), outputs=outputs)
 
 
+def may_stand_alone(pipeline: Pipeline, output: str) -> bool:
+    """Whether :func:`part_alone` knows how large a Func is: by its estimate, or by what is read of
+    it at the estimates of others.
+    """
+    is_estimated = any(one.buffer == output for one in pipeline.estimates)
+    return is_estimated or sizes_of(pipeline).knows(pipeline.function(output))
+
+
 @lru_cache(maxsize=256)
 def part_alone(pipeline: Pipeline, names: frozenset[str], outputs: frozenset[str]) -> Pipeline:
     """The pipeline of some Funcs with outputs of its own, as large as they are in the whole
