@@ -271,6 +271,15 @@ class StageDecisions:
         costs = way.others + self.board.score(self.model, batch)
         return PricedWay(way, costs, is_legal=not self._is_doubtful(way))
 
+    def glanced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
+        """A way with its cost for usual numbers, or for all if it has none for these; None if it
+        has no loop nest.
+        """
+        found = self.scored(part, way.usual)
+        if found is None or np.isfinite(found.cost) or found.way.whole is None:
+            return found
+        return self.scored(part, way)
+
     def _is_doubtful(self, way: OpenWay) -> bool:
         """Whether a way needs a verdict before the search goes on with it. Complete schedules get
         one in any case; most that are illegal unroll loops whose extents are not constant, or run

@@ -37,9 +37,6 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Derivation
 
-WIDTH = 2
-"""How many half-decided schedules a search of a small pipeline keeps."""
-
 FEW = 12
 """A small pipeline has at most so many Funcs."""
 
@@ -64,9 +61,8 @@ class Stagewise:
     Restricted spaces keep all of these.
 
     Attributes:
-        width: the number of half-decided schedules that the search keeps after each Func; by
-            default :data:`WIDTH` for pipelines of at most :data:`FEW` Funcs, and 1 for larger ones,
-            where wider beams found nothing better on the apps but took twice as long.
+        width: the number of half-decided schedules that the search keeps after each Func. Wider
+            beams found hardly anything better on the apps.
         before_sums: the number that it keeps if the next Func adds up terms, each with other loops
             of the Func decided last: only the sum shows what the loops of its reader are worth.
         lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
@@ -84,7 +80,7 @@ class Stagewise:
         wrapped: for how many images that sums read it tries a wrapper, one after the other.
     """
 
-    width: int | None = None
+    width: int = 1
     before_sums: int = 4
     lattice: int = 4096
     polished: int = 1
@@ -185,8 +181,7 @@ class Stagewise:
         function = pipeline.function(decided[-1])
         following = names[len(decided) : len(decided) + 1]
         reads_sum = any(adds_up(pipeline.function(one)) for one in following)
-        narrow = WIDTH if len(names) <= FEW else 1
-        width = max(self.width or narrow, task.board.limits.top)
+        width = max(self.width, task.board.limits.top)
         kept = _Kept(width, self.alike, _levels)
         places = self.sum_places if adds_up(function) else self.places
         if reads_sum:  # only the sum shows what the ways are worth
@@ -206,7 +201,7 @@ class Stagewise:
                 for way in task.opened(state, [one], decided)
             )
             others = [state for state, one in both if one is None]
-            ways = [one for one in (task.scored(part, way) for way in known) if one is not None]
+            ways = [one for one in (task.glanced(part, way) for way in known) if one is not None]
             ways += self._priced(task, part, others, decided, places)
             found = kept.of(task, part, ways)
         if not found:
@@ -227,9 +222,9 @@ class Stagewise:
         decided: Sequence[str],
         places: int,
     ) -> list[PricedWay]:
-        """Ways to decide the last of some Funcs, with costs."""
+        """Ways to decide the last of some Funcs, with what they cost by usual numbers."""
         ways = [way for state in states for way in task.ways(state, decided)]
-        return priced_in_phases(ways, places, lambda way: task.scored(part, way))
+        return priced_in_phases(ways, places, lambda way: task.glanced(part, way))
 
 
 def _may_wrap(space: ScheduleSpace) -> bool:
@@ -279,7 +274,7 @@ class _Kept:
     def of(self, task: StageDecisions, part: Pipeline, ways: list[PricedWay]) -> list[HalfDecided]:
         """The states of the cheapest ways that have a legal choice.
 
-        Checks the legality only of the ways that may be among them.
+        Chooses the numbers, and checks the legality, only of the ways that may be among them.
         """
         queue = [(way.cost, i) for i, way in enumerate(ways)]
         heapq.heapify(queue)
@@ -292,10 +287,13 @@ class _Kept:
             trait = self.trait(ways[i])
             if alike[trait] >= self.alike:
                 continue
-            if ways[i].is_legal:
+            whole = ways[i].way.whole
+            if whole is None and ways[i].is_legal:
                 alike[trait] += 1
                 states.append(ways[i].chosen)
-            else:
-                ways[i] = task.legal(part, ways[i])
-                heapq.heappush(queue, (ways[i].cost, i))
+                continue
+            again = task.legal(part, ways[i]) if whole is None else task.scored(part, whole)
+            if again is not None:
+                ways[i] = again
+                heapq.heappush(queue, (again.cost, i))
         return states
