@@ -137,6 +137,17 @@ class FuncFeatures:
         """Its formulas, each once."""
         return tuple(dict.fromkeys(_leaves(tuple(getattr(self, n) for n in _FIELDS[type(self)]))))
 
+    @cached_property
+    def constants(self) -> FuncFeatures | None:
+        """The same record with numbers if no formula names anything, as those of a structure
+        without parameters at given sizes; else None.
+        """
+        if any(formula.names for formula in self.formulas):
+            return None
+        numbers = read_all(self.formulas, {}, INTEGERS)
+        constants: FuncFeatures = _replaced(self, dict(zip(self.formulas, numbers, strict=True)))
+        return constants
+
     @property
     def bytes(self) -> int:
         """Bytes of one element, all components together."""
@@ -251,12 +262,13 @@ class Features:
         self, numbers_of: Callable[[tuple[Expr, ...]], Iterable[SymbolicNumber]]
     ) -> Features:
         """The same record with the numbers that ``numbers_of`` gives for its formulas."""
-        of_funcs = (formula for func in self.funcs for formula in func.formulas)
+        varying = (func for func in self.funcs if func.constants is None)
+        of_funcs = (formula for func in varying for formula in func.formulas)
         leaves = tuple(dict.fromkeys((*of_funcs, *_leaves(self.kernels))))
         numbers = dict(zip(leaves, numbers_of(leaves), strict=True))
         return attrs.evolve(
             self,
-            funcs=_replaced(self.funcs, numbers),
+            funcs=tuple(func.constants or _replaced(func, numbers) for func in self.funcs),
             kernels=_replaced(self.kernels, numbers),
         )
 

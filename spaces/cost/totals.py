@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
@@ -92,7 +92,7 @@ class _Sum:
         whole = _Sum.added(parts)
         return evolve(whole, divisor=whole.divisor * self.divisor)
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """The variables in it."""
         return frozenset().union(*(f.names for factors in self.terms for f in factors))
@@ -164,7 +164,8 @@ class Totals:
         groups = [_Sum.of(factor) for factor in _factors(value)]
         for loop in reversed(loops):
             moving = [group for group in groups if loop.var.name in group.names]
-            groups = [group for group in groups if loop.var.name not in group.names]
+            if moving:
+                groups = [group for group in groups if loop.var.name not in group.names]
             groups.append(self._over(moving, loop) if moving else _Sum.of(loop.extent))
         whole = product([group.multiple for group in groups])
         divisor = math.prod(group.divisor for group in groups)  # once, so that it is rounded once

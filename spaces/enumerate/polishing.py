@@ -65,6 +65,7 @@ def _chosen_again(
     before = float(way.costs.flat[present])
     if way.cost >= before:
         return state
-    chosen = task.legal(pipeline, way).chosen
+    # The last step judges numbers that a part of the nests decides.
+    chosen = way.chosen if way.way.changed is not None else task.legal(pipeline, way).chosen
     gain = before - chosen.cost
     return evolve(chosen, cost=state.cost - gain) if gain > 0 else state

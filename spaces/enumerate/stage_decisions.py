@@ -285,9 +285,12 @@ class StageDecisions:
         one in any case; most that are illegal unroll loops whose extents are not constant, or run
         them on threads.
         """
-        if way.changed is None or self.space.where:
+        is_gpu = isinstance(self.space.device, GpuDevice)
+        if self.space.where or is_gpu and way.changed is None or not isinstance(self.model, AdditiveModel):
             return True
-        return any(map(_has_open_extents, way.entry.stages))
+        entry, sizes = way.entry, way.state.partial.state.sizes
+        constant = sizes.constant.get(entry.name, frozenset())
+        return any(_has_open_extents(order, constant) for order in entry.stages)
 
     def legal(self, part: Pipeline, way: PricedWay) -> PricedWay:
         """The way with an infinite cost for each choice that is illegal, or that the restrictions
@@ -305,9 +308,14 @@ class StageDecisions:
         return evolve(way, costs=costs, is_legal=True)
 
 
-def _has_open_extents(order: DomainOrder) -> bool:
-    """Whether an unrolled loop or a thread loop may have an extent that is no constant."""
-    constant = of_constant_extent((), order.splits)
+def _has_open_extents(order: DomainOrder, dimensions: Collection[str]) -> bool:
+    """Whether an unrolled loop or a thread loop may have an extent that is no constant.
+
+    Args:
+        order: the loops of a stage.
+        dimensions: those of its Func that have a constant extent.
+    """
+    constant = of_constant_extent(dimensions, order.splits)
     return any(
         loop.kind in (LoopKind.UNROLLED, LoopKind.GPU_THREAD) and loop.name not in constant
         for loop in order.loops

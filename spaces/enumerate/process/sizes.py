@@ -8,6 +8,7 @@ from functools import lru_cache
 from attrs import evolve, field, frozen
 
 from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.expressions.expr import Const
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.placement import Bounds
@@ -21,9 +22,11 @@ class EstimatedBoxes:
     Attributes:
         boxes: for each Func, by dimension, its (min, extent) when all Funcs are computed at root.
             Empty without estimates.
+        constant: for each Func the dimensions whose extents are then the same for all sizes.
     """
 
     boxes: Mapping[str, Mapping[str, tuple[int, int]]] = field(eq=False)
+    constant: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
 
     def extent(self, func: str, dimension: str) -> int | None:
         """The extent of one dimension of a Func; None if it is unknown."""
@@ -49,6 +52,7 @@ def sizes_of(pipeline: Pipeline) -> EstimatedBoxes:
     except UnboundedError:
         return EstimatedBoxes({})
     boxes: dict[str, dict[str, tuple[int, int]]] = {}
+    constant: dict[str, frozenset[str]] = {}
     for name, placed in bounds.placements.items():
         ends = {
             dimension: (interval.min, bounds.simplify(interval.max - interval.min + 1))
@@ -57,6 +61,7 @@ def sizes_of(pipeline: Pipeline) -> EstimatedBoxes:
         }
         for stage in placed.function.stages:
             ends |= {r.name: (r.min, r.extent) for r in stage.rvars}
+        constant[name] = frozenset(d for d, (_, extent) in ends.items() if isinstance(extent, Const))
         boxes[name] = {}
         for dimension, (low, extent) in ends.items():
             try:
@@ -64,4 +69,4 @@ def sizes_of(pipeline: Pipeline) -> EstimatedBoxes:
             except FormulaError:
                 continue
             boxes[name][dimension] = (int(box[0]), int(box[1]))
-    return EstimatedBoxes(boxes)
+    return EstimatedBoxes(boxes, constant)
