@@ -19,9 +19,9 @@ from attrs import field, frozen
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Index, ReadGroup, Work, loads_of_funcs
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Type
-from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
+from spaces.model.formulas.algebra import ARRAYS, INTEGERS, FormulaError, Reading, read, read_all
 from spaces.model.nest.allocation import memory_order
 from spaces.model.schedules.domain_order import LoopKind, of_constant_extent
 from spaces.model.schedules.schedule import Schedule
@@ -142,10 +142,10 @@ class FuncFeatures:
         """The same record with numbers if no formula names anything, as those of a structure
         without parameters at given sizes; else None.
         """
-        if any(formula.names for formula in self.formulas):
+        try:
+            constants: FuncFeatures = _replaced(self, _constant)
+        except FormulaError:
             return None
-        numbers = read_all(self.formulas, {}, INTEGERS)
-        constants: FuncFeatures = _replaced(self, dict(zip(self.formulas, numbers, strict=True)))
         return constants
 
     @property
@@ -265,11 +265,11 @@ class Features:
         varying = (func for func in self.funcs if func.constants is None)
         of_funcs = (formula for func in varying for formula in func.formulas)
         leaves = tuple(dict.fromkeys((*of_funcs, *_leaves(self.kernels))))
-        numbers = dict(zip(leaves, numbers_of(leaves), strict=True))
+        number = dict(zip(leaves, numbers_of(leaves), strict=True)).__getitem__
         return attrs.evolve(
             self,
-            funcs=tuple(func.constants or _replaced(func, numbers) for func in self.funcs),
-            kernels=_replaced(self.kernels, numbers),
+            funcs=tuple(func.constants or _replaced(func, number) for func in self.funcs),
+            kernels=_replaced(self.kernels, number),
         )
 
     def read_ints(self, values: Mapping[str, int]) -> Features:
@@ -505,13 +505,22 @@ def _leaves(record: Any) -> Iterator[Expr]:
             yield from _leaves(getattr(record, name))
 
 
-def _replaced(record: Any, numbers: Mapping[Expr, Any]) -> Any:
+def _replaced(record: Any, number: Callable[[Expr], Any]) -> Any:
     """The same record with numbers in place of formulas."""
     if isinstance(record, Expr):
-        return numbers[record]
+        return number(record)
     if isinstance(record, tuple):
-        return tuple(_replaced(part, numbers) for part in record)
+        return tuple([_replaced(part, number) for part in record])
     kind = type(record)
     if kind in _FIELDS:
-        return kind(*[_replaced(getattr(record, name), numbers) for name in _FIELDS[kind]])
+        return kind(*[_replaced(getattr(record, name), number) for name in _FIELDS[kind]])
     return record
+
+
+def _constant(formula: Expr) -> int:
+    """The number of a formula that names nothing.
+
+    Raises:
+        FormulaError: it names something.
+    """
+    return formula.value if isinstance(formula, Const) else read(formula, {}, INTEGERS)

@@ -161,6 +161,10 @@ class Totals:
 
     def total(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
         """The sum of ``value`` over all iterations of ``loops``, outermost first."""
+        extents = [loop.extent for loop in loops]
+        factors = [factor for factor in (value, *extents) if isinstance(factor, Const)]
+        if len(factors) > len(extents):
+            return _number(math.prod(int(factor.value) for factor in factors))
         groups = [_Sum.of(factor) for factor in _factors(value)]
         for loop in reversed(loops):
             moving = [group for group in groups if loop.var.name in group.names]

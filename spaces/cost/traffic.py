@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import gcd, inf
+from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
@@ -36,6 +37,9 @@ size of a way of most first-level caches, and of the pages that make up larger c
 
 Extents = Mapping[str, SymbolicNumber]
 """The number of values of each Var and RVar of a stage."""
+
+_Place: TypeAlias = tuple[tuple[Index, ...], tuple[SymbolicNumber, ...]]
+"""The coordinates of an access, and the extents of its buffer, the innermost first."""
 
 
 @frozen
@@ -91,6 +95,8 @@ class Regions:
     _extents: dict[tuple[str, int, int], Extents] = field(init=False, factory=dict)
     _footprints: dict[tuple[str, int, str, int], Footprint] = field(init=False, factory=dict)
     _readers: dict[str, list[StageFeatures]] = field(init=False, factory=dict)
+    _places: dict[tuple[str, int, str], list[_Place]] = field(init=False, factory=dict)
+    _apart: dict[str, tuple[int, ...]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         for stage in self.features.stages:
@@ -152,7 +158,9 @@ class Regions:
         room: SymbolicNumber = 0
         innermost: SymbolicNumber = 1
         parts: list[tuple[SymbolicNumber, SymbolicNumber]] = []
-        apart = self._lines_apart(buffer)
+        if buffer not in self._apart:
+            self._apart[buffer] = self._lines_apart(buffer)
+        apart = self._apart[buffer]
         for extents, whole in self._touched(stage, buffer, depth):
             count, along = rows_of(extents, whole)
             each = along * (size / self.line_bytes) + 1
@@ -184,8 +192,17 @@ class Regions:
         those that ``stage`` computes of it; with the extents of the buffer. Of images and outputs
         the buffer is what the whole program touches. The innermost dimension in memory comes first.
         """
-        extents, most = self.extents(stage, depth), self.extents(stage, 0)
+        extents, order = self.extents(stage, depth), self.features.order(buffer)
+        key = (stage.func, stage.index, buffer)
+        if key not in self._places:
+            self._places[key] = list(self._places_of(stage, buffer))
+        for indices, whole in self._places[key]:
+            yield _sorted(self._spans(buffer, indices, extents), order), whole
+
+    def _places_of(self, stage: StageFeatures, buffer: str) -> Iterator[_Place]:
+        """Where a stage reads a buffer or computes it, with the extents of the buffer."""
         features, order = self.features, self.features.order(buffer)
+        most = self.extents(stage, 0)
         is_outside = features.is_image[buffer] or features.func(buffer).is_output
         if buffer == stage.func:
             groups = [stage.work.place]
@@ -197,7 +214,7 @@ class Regions:
                 if is_outside
                 else features.func(buffer).allocated
             )
-            yield _sorted(self._spans(buffer, indices, extents), order), _sorted(whole, order)
+            yield indices, _sorted(whole, order)
 
     def _spans(
         self, buffer: str, indices: Sequence[Index], extents: Extents
