@@ -20,7 +20,8 @@ class CostModel(Protocol):
 
     def cost(self, batch: Batch) -> NDArray[np.float64]:
         """One number for each choice, in a shape that broadcasts to the shape of the batch. Lower
-        is better; infinity or NaN marks a useless choice.
+        is better; infinity or NaN marks a useless choice. A batch may have numbers in place of all
+        parameters: searches first price one choice of each structure.
         """
         ...
 

@@ -6,7 +6,7 @@ be better.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from attrs import evolve
@@ -21,20 +21,17 @@ Around: TypeAlias = Callable[[HalfDecided, str], Nests | None]
 """The nests of a state that are priced to choose the numbers of a Func; None for all."""
 
 
-def polished(task: StageDecisions, states: Sequence[HalfDecided], rounds: int) -> Iterator[Event]:
-    """Offers complete, legal states, as they are, and then with the numbers of each Func chosen
-    again: by the nests that they change or, if the whole schedule costs more in the end, by all.
+def polished(task: StageDecisions, state: HalfDecided, rounds: int) -> Iterator[Event]:
+    """Offers a complete, legal state with the numbers of each Func chosen again: by the nests that
+    they change or, if the whole schedule costs more in the end, by all.
 
     Raises:
         OutOfTime: the search is at its end.
     """
-    for state in states:
-        yield from task.offered(state)
-    for state in states:
-        again = task.exact(_all_chosen_again(task, state, rounds, task.nests_around))
-        if again.cost > state.cost:
-            again = task.exact(_all_chosen_again(task, state, rounds, lambda *_: None))
-        yield from task.offered(again)
+    again = task.exact(_all_chosen_again(task, state, rounds, task.nests_around))
+    if again.cost > state.cost:
+        again = task.exact(_all_chosen_again(task, state, rounds, lambda *_: None))
+    yield from task.offered([again])
 
 
 def _all_chosen_again(

@@ -2,9 +2,9 @@
 run, depend on each other little enough to be looked at one after another.
 
 Of each compute level one way is priced first, with the widest store level, for windows that slide;
-of a sum also the last one, which keeps its terms in registers. The cheapest levels are priced with
-all their store levels, and of these levels and stores the cheapest with all their loops. [S20] and
-[A21] 4.3 decide levels and loops in two phases, too.
+of a sum also the last ones with and without explicit bounds, which keep its terms in registers. The
+cheapest levels are priced with all their store levels, and of these levels and stores the cheapest
+with all their loops. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
 """
 
 from __future__ import annotations
@@ -64,8 +64,10 @@ def _stored(way: OpenWay) -> Hashable:
 
 def _typical(ways: Sequence[OpenWay], store: Sequence[int]) -> tuple[int, ...]:
     """The ways of a compute and a store level that stand for all of them."""
-    is_sum = len(ways[store[0]].entry.stages) > 1
-    return (store[0], store[-1]) if is_sum else (store[0],)
+    if len(ways[store[0]].entry.stages) == 1:
+        return (store[0],)
+    unbounded = [index for index in store if not ways[index].entry.bounds]
+    return tuple(dict.fromkeys((store[0], *unbounded[-1:], store[-1])))
 
 
 def _grouped(items: Iterable[T], trait: Callable[[T], Hashable]) -> list[list[T]]:

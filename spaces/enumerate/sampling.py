@@ -85,8 +85,7 @@ class HierarchicalSampling:
             states = yield from walked(task, start, one.decided, share, number, len(passes))
             if states is None:
                 return False
-            for state in states:
-                yield from task.offered(state)
+            yield from task.offered(states)
             found += states
         strict = of_whole_schedules(model)
         if strict is not None and not found:
@@ -94,7 +93,8 @@ class HierarchicalSampling:
         yield last_step(start, len(passes))
         found.sort(key=lambda state: state.cost)
         try:
-            yield from polished(task, found[: max(self.polished, board.limits.top)], rounds=1)
+            for state in found[: max(self.polished, board.limits.top)]:
+                yield from polished(task, state, rounds=1)
         except OutOfTime:
             return False
         yield board.scored

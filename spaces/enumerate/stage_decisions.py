@@ -144,10 +144,11 @@ class StageDecisions:
                     return
                 yield from board.offer(Found(cost, schedule))
 
-    def offered(self, state: HalfDecided) -> Iterator[Event]:
-        """Offers a schedule in which every Func is decided."""
-        schedule = bind(state.partial.schedule, state.numbers)
-        yield from self.board.offer(Found(state.cost, schedule))
+    def offered(self, states: Iterable[HalfDecided]) -> Iterator[Event]:
+        """Offers schedules in which every Func is decided."""
+        for state in states:
+            schedule = bind(state.partial.schedule, state.numbers)
+            yield from self.board.offer(Found(state.cost, schedule))
 
     def ways(self, state: HalfDecided, names: Sequence[str]) -> Iterator[OpenWay]:
         """Every undominated way to decide the last of some Funcs."""
@@ -285,8 +286,9 @@ class StageDecisions:
         one in any case; most that are illegal unroll loops whose extents are not constant, or run
         them on threads.
         """
-        is_gpu = isinstance(self.space.device, GpuDevice)
-        if self.space.where or is_gpu and way.changed is None or not isinstance(self.model, AdditiveModel):
+        if self.space.where or not isinstance(self.model, AdditiveModel):
+            return True
+        if isinstance(self.space.device, GpuDevice) and way.changed is None:
             return True
         entry, sizes = way.entry, way.state.partial.state.sizes
         constant = sizes.constant.get(entry.name, frozenset())

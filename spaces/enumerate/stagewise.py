@@ -119,7 +119,8 @@ class Stagewise:
             return (yield from self.refined(given, strict, board, share))
         yield last_step(start)
         try:
-            yield from self._polished(task, legal)
+            found = [(task, state) for state in legal]
+            yield from task.offered(legal)
             for other, steps, states in self._derived(given, task, legal):
                 until = {name for step in steps for name in (step.func, step.name)}
                 starts = [task.repeated(one, other.start(steps), until) for one in states]
@@ -129,7 +130,11 @@ class Stagewise:
                 if changed is None:
                     return False
                 if changed[:1] and changed[0].cost < legal[0].cost:
-                    yield from self._polished(other, changed)
+                    yield from other.offered(changed)
+                    found += [(other, state) for state in changed]
+            found.sort(key=lambda one: one[1].cost)
+            for one, state in found[: max(self.polished, board.limits.top)]:
+                yield from polished(one, state, self.rounds)
             if len(space.pipeline.functions) <= FEW:
                 yield from in_slabs_after_all(given, model, board)
                 yield from inlined_after_all(space, model, board)
@@ -137,10 +142,6 @@ class Stagewise:
             return False
         yield board.scored
         return True
-
-    def _polished(self, task: StageDecisions, legal: Sequence[HalfDecided]) -> Iterator[Event]:
-        best = legal[: max(self.polished, task.board.limits.top)]
-        yield from polished(task, best, self.rounds)
 
     def _derived(
         self, given: ScheduleSpace, task: StageDecisions, found: Sequence[HalfDecided]
@@ -201,7 +202,7 @@ class Stagewise:
                 for way in task.opened(state, [one], decided)
             )
             others = [state for state, one in both if one is None]
-            ways = [one for one in (task.glanced(part, way) for way in known) if one is not None]
+            ways = [one for one in (task.scored(part, way) for way in known) if one is not None]
             ways += self._priced(task, part, others, decided, places)
             found = kept.of(task, part, ways)
         if not found:

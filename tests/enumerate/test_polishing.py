@@ -29,9 +29,9 @@ def complete(monkeypatch: pytest.MonkeyPatch, count: int) -> tuple[StageDecision
     seen: list[tuple[StageDecisions, HalfDecided]] = []
     polished = stagewise.polished
 
-    def recorded(task, states, rounds):
-        seen.append((task, states[0]))
-        return polished(task, states, rounds)
+    def recorded(task, state, rounds):
+        seen.append((task, state))
+        return polished(task, state, rounds)
 
     monkeypatch.setattr(stagewise, "polished", recorded)
     spaces.best(spaces.search(at_root(count), "reuse", "stagewise"))
@@ -47,7 +47,7 @@ def with_least_numbers(task: StageDecisions, state: HalfDecided) -> HalfDecided:
 def best_after(task: StageDecisions, state: HalfDecided) -> float:
     """The cost of the best of what polishing offers."""
     board = Board(spaces.Limits())
-    for _ in stagewise.polished(evolve(task, board=board), [state], 1):
+    for _ in stagewise.polished(evolve(task, board=board), state, 1):
         pass
     return board.best[0].cost
 

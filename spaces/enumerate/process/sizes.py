@@ -61,7 +61,9 @@ def sizes_of(pipeline: Pipeline) -> EstimatedBoxes:
         }
         for stage in placed.function.stages:
             ends |= {r.name: (r.min, r.extent) for r in stage.rvars}
-        constant[name] = frozenset(d for d, (_, extent) in ends.items() if isinstance(extent, Const))
+        constant[name] = frozenset(
+            d for d, (_, extent) in ends.items() if isinstance(extent, Const)
+        )
         boxes[name] = {}
         for dimension, (low, extent) in ends.items():
             try:
