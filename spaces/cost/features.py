@@ -517,7 +517,7 @@ def _replaced(record: Any, number: Callable[[Expr], Any]) -> Any:
     return record
 
 
-def _constant(formula: Expr) -> int:
+def _constant(formula: Expr) -> int | float:
     """The number of a formula that names nothing.
 
     Raises:
