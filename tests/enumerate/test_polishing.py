@@ -11,6 +11,7 @@ from spaces.enumerate.board import Board
 from spaces.enumerate.half_decided import HalfDecided
 from spaces.enumerate.stage_decisions import StageDecisions
 from tests.enumerate.pipelines import stencils
+from tests.enumerate.test_wrapping import product
 
 CPU = spaces.device("cpu")
 
@@ -85,3 +86,21 @@ def test_the_nests_around_are_those_of_all_that_a_nest_reads(monkeypatch) -> Non
     nests = task.nests_around(state, "stage3")
     assert nests is not None
     assert nests.funcs == {"stage3", "stage2"}
+
+
+@pytest.mark.parametrize("top", [1, 3])
+def test_only_what_is_returned_is_polished(monkeypatch: pytest.MonkeyPatch, top: int) -> None:
+    """Not also the best schedule without a wrapper, when one with it is cheaper."""
+    polished = stagewise.polished
+    costs: list[float] = []
+
+    def recorded(task, state, rounds):
+        costs.append(state.cost)
+        return polished(task, state, rounds)
+
+    monkeypatch.setattr(stagewise, "polished", recorded)
+    space = spaces.ScheduleSpace(product(1024), CPU)
+    found = spaces.best(spaces.search(space, "reuse", "stagewise", spaces.Limits(top=top)))
+    assert "right_in" in str(found.best[0].schedule)
+    assert len(costs) == top
+    assert costs == sorted(costs)

@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _BEST_FIRST = ("test_best_first.py",)
 _POLISHING = ("test_polishing.py",)
+_GLANCES = ("test_glances.py",)
 _GENETIC = ("test_genetic.py",)
 _BASELINES = ("test_baselines.py",)
 _NESTS = ("test_changed_nests.py",)
@@ -116,10 +117,66 @@ SEARCHING = (
     Mutant(
         "sums-are-judged-by-their-first-loops",
         "promising:_typical",
-        "(store[0], store[-1]) if is_sum else (store[0],)",
+        "(store[0], *unbounded[-1:], store[-1])",
         "(store[0],)",
         "The levels of a sum are judged without its terms in registers.",
         _PHASES,
+    ),
+    Mutant(
+        "sums-are-judged-by-their-bounds",
+        "promising:_typical",
+        "(store[0], *unbounded[-1:], store[-1])",
+        "(store[0], store[-1])",
+        "The levels of a sum are judged with explicit bounds, which may make its blocks too large.",
+        ("test_slabs.py",),
+    ),
+    Mutant(
+        "the-first-numbers-are-usual",
+        "OpenWay.usual",
+        "menu[len(menu) // 2]",
+        "menu[0]",
+        "Ways are ranked by their smallest numbers.",
+        _GLANCES,
+    ),
+    Mutant(
+        "numbers-of-readers-stay-usual",
+        "OpenWay.usual",
+        "{**self.state.numbers, **middle}",
+        "{**middle, **self.state.numbers}",
+        "Ways are ranked by numbers that a reader had before what it reads.",
+        _GLANCES,
+    ),
+    Mutant(
+        "glances-are-kept",
+        "_Kept.of",
+        "whole is None and ways[i].is_legal",
+        "ways[i].is_legal",
+        "Half-decided schedules keep usual numbers, though others are cheaper.",
+        _GLANCES,
+    ),
+    Mutant(
+        "glances-without-a-cost-count",
+        "StageDecisions.glanced",
+        "found is None or np.isfinite(found.cost) or found.way.whole is None",
+        "True",
+        "A way is dropped if the cost model has no cost for its usual numbers.",
+        _GLANCES,
+    ),
+    Mutant(
+        "no-extent-is-constant",
+        "sizes:sizes_of",
+        "isinstance(extent, Const)",
+        "False",
+        "Half-decided schedules with unrolled channels are judged one by one.",
+        _GLANCES,
+    ),
+    Mutant(
+        "everything-is-polished",
+        "Stagewise.refined",
+        "found[: max(self.polished, board.limits.top)]",
+        "found",
+        "Numbers of schedules are chosen again that are not returned.",
+        _POLISHING,
     ),
     Mutant(
         "last-nests-are-cloned-for",

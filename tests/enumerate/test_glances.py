@@ -1,0 +1,163 @@
+"""Ways to decide a Func are ranked by usual numbers; all numbers count only for those kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from attrs import evolve
+from numpy.typing import NDArray
+
+import spaces
+from spaces.cost.model import CostModel, FunctionModel
+from spaces.cost.reuse import Reuse
+from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
+from spaces.enumerate.process.sizes import sizes_of
+from spaces.enumerate.stage_decisions import StageDecisions
+from spaces.enumerate.stagewise import Stagewise
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur
+from tests.small_space import small_space
+
+REUSE = Reuse.of(FOUR_CORES)
+
+
+def decisions(
+    pipeline: spaces.Pipeline, model: CostModel = REUSE
+) -> tuple[StageDecisions, list[OpenWay]]:
+    """A search with the ways to decide its first Func."""
+    space = spaces.ScheduleSpace(pipeline, FOUR_CORES).of_patterns
+    board = Board(Limits())
+    task = StageDecisions(space, model, board, 4096, board.deadline)
+    name = pipeline.functions[-1].name
+    return task, list(task.ways(task.start(), [name]))
+
+
+def test_usual_numbers_are_in_the_middle() -> None:
+    _, ways = decisions(blur())
+    with_choice = [way for way in ways if way.free]
+    assert with_choice
+    for way in with_choice:
+        usual = way.usual
+        assert usual.whole is way
+        assert usual.structure.size == 1
+        for name, menu in way.free.items():
+            assert usual.state.numbers[name] == menu[len(menu) // 2]
+        assert usual.usual is usual
+
+
+def test_numbers_chosen_before_give_way_to_the_middle() -> None:
+    """Those of a reader were chosen without what it reads."""
+    _, ways = decisions(blur())
+    way = next(way for way in ways if way.free)
+    name, menu = next(iter(way.free.items()))
+    known = {name: menu[0], "other": 7}
+    again = evolve(way, state=evolve(way.state, numbers=known))
+    assert again.usual.state.numbers[name] == menu[len(menu) // 2]
+    assert again.usual.state.numbers["other"] == 7
+
+
+def test_a_glance_is_one_of_the_prices() -> None:
+    task, ways = decisions(blur())
+    for way in ways:
+        part = task.part([way.state], way.decided)
+        glance, whole = task.glanced(part, way), task.scored(part, way)
+        assert glance is not None
+        assert whole is not None
+        assert glance.cost == pytest.approx(_price_at(whole, glance.way.state.numbers))
+
+
+def _price_at(priced: PricedWay, numbers: dict[str, int]) -> float:
+    index = priced.structure.index(numbers)
+    assert index is not None
+    return float(priced.costs.flat[index])
+
+
+def test_all_numbers_count_where_the_usual_ones_have_no_cost() -> None:
+    def only_small(batch: spaces.Batch) -> NDArray[np.float64]:
+        trips = [
+            np.asarray(loop.trips, float)
+            for func in batch.features.funcs
+            for loop in func.stages[0].own
+            if loop.loop == "yi"
+        ]
+        return sum((np.where(trip <= 8, trip, np.inf) for trip in trips), np.array(1.0))
+
+    task, ways = decisions(blur(2048, 2048), FunctionModel(only_small))
+    tiled = [way for way in ways if any(name.endswith("_yi") for name in way.free)]
+    assert tiled
+    for way in tiled:
+        part = task.part([way.state], way.decided)
+        usual = task.scored(part, way.usual)
+        glance = task.glanced(part, way)
+        assert usual is not None
+        assert usual.cost == np.inf
+        assert glance is not None
+        assert glance.way is way
+        assert np.isfinite(glance.cost)
+
+
+def test_what_is_kept_has_the_cheapest_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    decided = Stagewise._decided
+    compared: list[float] = []
+
+    def checked(self, task, states, names, recurring):
+        found: list[HalfDecided] = decided(self, task, states, names, recurring)
+        part = task.part(states, names)
+        ways = [way for one in states for way in task.ways(one, names)]
+        for way in ways:
+            for state in found:
+                if way.state.partial.taken == state.partial.taken:
+                    whole = task.scored(part, way)
+                    assert whole is not None
+                    compared.append(state.cost / whole.cost)
+        return found
+
+    monkeypatch.setattr(Stagewise, "_decided", checked)
+    spaces.best(spaces.search(small_space(blur(), FOUR_CORES), "reuse", "stagewise"))
+    assert len(compared) >= 2
+    assert compared == pytest.approx([1.0] * len(compared))
+
+
+def test_dimensions_of_constant_extent_are_known() -> None:
+    x, y, c = spaces.Var("x"), spaces.Var("y"), spaces.Var("c")
+    image = spaces.ImageParam("uint8", 2, "image")
+    low, sums, out = spaces.Func("low"), spaces.Func("sums"), spaces.Func("out")
+    r = spaces.RDom([(0, 3)], "r")
+    low[x, y, c] = image[x, y] + c
+    sums[x, y] = 0
+    sums[x, y] += low[x, y, r.x]
+    out[x, y] = sums[x, y]
+    known = sizes_of(spaces.pipeline(out, estimates={out: [64, 48], image: [64, 48]}))
+    assert known.constant == {"low": {"c"}, "sums": {"r.x"}, "out": frozenset()}
+
+
+def test_channels_of_constant_extent_need_no_verdict_before_the_end() -> None:
+    x, y, c = spaces.Var("x"), spaces.Var("y"), spaces.Var("c")
+    image = spaces.ImageParam("uint8", 2, "image")
+    low, out = spaces.Func("low"), spaces.Func("out")
+    low[x, y, c] = image[x, y] + c
+    out[x, y, c] = low[x, y, 0] + low[x, y, 2] + c
+    sizes = {out: [2048, 1024, 3], image: [2048, 1024]}
+    pipeline = spaces.pipeline(out, estimates=sizes)
+    task, ways = decisions(pipeline)
+    assert {judged_before(task, way) for way in ways} == {False, True}
+    state = next(way.usual.state for way in ways if not judged_before(task, way))
+    further = list(task.ways(evolve(state, cost=1.0), ["out", "low"]))
+    assert any(unrolls(way, "c") for way in further)
+    assert not any(judged_before(task, way) for way in further)
+
+
+def judged_before(task: StageDecisions, way: OpenWay) -> bool:
+    """Whether a way needs a verdict, as it does if it may unroll a loop without a constant
+    extent.
+    """
+    priced = task.scored(task.part([way.state], way.decided), way)
+    assert priced is not None
+    return not priced.is_legal
+
+
+def unrolls(way: OpenWay, loop: str) -> bool:
+    """Whether a loop of the Func decided last is unrolled."""
+    loops = (one for order in way.entry.stages for one in order.loops)
+    return any(one.name == loop and one.kind is spaces.LoopKind.UNROLLED for one in loops)
