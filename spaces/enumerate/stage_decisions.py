@@ -274,8 +274,11 @@ class StageDecisions:
 
     def glanced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
         """A way with its cost for usual numbers, or for all if it has none for these; None if it
-        has no loop nest.
+        has no loop nest. For GPUs all numbers count: the middle ones of threads and of the values
+        of a thread often do not go together.
         """
+        if isinstance(self.space.device, GpuDevice):
+            return self.scored(part, way)
         found = self.scored(part, way.usual)
         if found is None or np.isfinite(found.cost) or found.way.whole is None:
             return found

@@ -16,7 +16,7 @@ from itertools import islice
 import numpy as np
 from attrs import evolve, frozen
 
-from spaces.constraints.devices.device import CpuDevice
+from spaces.constraints.devices.device import CpuDevice, GpuDevice
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.cloning import clones_for_nests
@@ -40,6 +40,9 @@ from spaces.model.schedules.derivations import Derivation
 FEW = 12
 """A small pipeline has at most so many Funcs."""
 
+GPU_WIDTH = 2
+"""How many half-decided schedules a search of a small pipeline keeps for a GPU."""
+
 _ALL = 1 << 30
 """All compute levels of a Func."""
 
@@ -61,8 +64,9 @@ class Stagewise:
     Restricted spaces keep all of these.
 
     Attributes:
-        width: the number of half-decided schedules that the search keeps after each Func. Wider
-            beams found hardly anything better on the apps.
+        width: the number of half-decided schedules that the search keeps after each Func; by
+            default :data:`GPU_WIDTH` for GPUs and pipelines of at most :data:`FEW` Funcs, and else
+            1, where wider beams found hardly anything better on the apps.
         before_sums: the number that it keeps if the next Func adds up terms, each with other loops
             of the Func decided last: only the sum shows what the loops of its reader are worth.
         lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
@@ -80,7 +84,7 @@ class Stagewise:
         wrapped: for how many images that sums read it tries a wrapper, one after the other.
     """
 
-    width: int = 1
+    width: int | None = None
     before_sums: int = 4
     lattice: int = 4096
     polished: int = 1
@@ -182,7 +186,9 @@ class Stagewise:
         function = pipeline.function(decided[-1])
         following = names[len(decided) : len(decided) + 1]
         reads_sum = any(adds_up(pipeline.function(one)) for one in following)
-        width = max(self.width, task.board.limits.top)
+        is_gpu = isinstance(task.space.device, GpuDevice)
+        narrow = GPU_WIDTH if is_gpu and len(names) <= FEW else 1
+        width = max(self.width or narrow, task.board.limits.top)
         kept = _Kept(width, self.alike, _levels)
         places = self.sum_places if adds_up(function) else self.places
         if reads_sum:  # only the sum shows what the ways are worth

@@ -23,10 +23,10 @@ REUSE = Reuse.of(FOUR_CORES)
 
 
 def decisions(
-    pipeline: spaces.Pipeline, model: CostModel = REUSE
+    pipeline: spaces.Pipeline, model: CostModel = REUSE, device: spaces.Device = FOUR_CORES
 ) -> tuple[StageDecisions, list[OpenWay]]:
     """A search with the ways to decide its first Func."""
-    space = spaces.ScheduleSpace(pipeline, FOUR_CORES).of_patterns
+    space = spaces.ScheduleSpace(pipeline, device).of_patterns
     board = Board(Limits())
     task = StageDecisions(space, model, board, 4096, board.deadline)
     name = pipeline.functions[-1].name
@@ -95,6 +95,16 @@ def test_all_numbers_count_where_the_usual_ones_have_no_cost() -> None:
         assert glance is not None
         assert glance.way is way
         assert np.isfinite(glance.cost)
+
+
+def test_for_gpus_all_numbers_count() -> None:
+    gpu = spaces.device("sm_80")
+    task, ways = decisions(blur(), spaces.cost_model("occupancy", gpu), gpu)
+    assert any(way.free for way in ways)
+    for way in ways:
+        glance = task.glanced(task.part([way.state], way.decided), way)
+        assert glance is not None
+        assert glance.way is way
 
 
 def test_what_is_kept_has_the_cheapest_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
