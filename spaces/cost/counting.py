@@ -9,7 +9,8 @@ from attrs import define, evolve, field, frozen
 from spaces.constraints.sizes.kernels import kernels, largest
 from spaces.cost.accesses import stage_work
 from spaces.cost.coverage import Wheels, covered
-from spaces.cost.features import Features, FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
+from spaces.cost.feature_records import FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
+from spaces.cost.features import Features
 from spaces.cost.totals import ONE, KnownTotals, Totals, product, times
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions.expr import Expr

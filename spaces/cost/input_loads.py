@@ -6,7 +6,8 @@ import numpy as np
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import ReadGroup
-from spaces.cost.features import Features, StageFeatures, read_extents, volume
+from spaces.cost.feature_records import StageFeatures, volume
+from spaces.cost.features import Features, read_extents
 from spaces.model.expressions.expr import Const, Expr
 
 

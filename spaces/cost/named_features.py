@@ -20,12 +20,8 @@ from typing import Literal, ParamSpec, TypeAlias
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
-from spaces.cost.features import (
-    FuncFeatures,
-    KernelFeatures,
-    StageFeatures,
-    reads_of,
-)
+from spaces.cost.feature_records import FuncFeatures, KernelFeatures, StageFeatures
+from spaces.cost.features import reads_of
 from spaces.cost.structure_features import StructureFeatures, occupancy_of, parallel_iterations
 from spaces.cost.trend import Trend
 from spaces.model.expressions import functions as fn

@@ -19,7 +19,8 @@ from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import SymbolicNumber, occupancy_fractions
 from spaces.cost.accesses import ReadGroup
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features, KernelFeatures, StageFeatures, volume
+from spaces.cost.feature_records import KernelFeatures, StageFeatures, volume
+from spaces.cost.features import Features
 from spaces.cost.registers import copies_that_share
 from spaces.model.schedules.domain_order import LoopKind
 

@@ -9,7 +9,8 @@ from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.devices.occupancy import SymbolicNumber
-from spaces.cost.features import Features, FuncFeatures, LoopFeatures, StageFeatures, volume
+from spaces.cost.feature_records import FuncFeatures, LoopFeatures, StageFeatures, volume
+from spaces.cost.features import Features
 from spaces.cost.quick import chosen, larger, rounded_up, smaller
 from spaces.model.schedules.domain_order import LoopKind
 

@@ -22,14 +22,8 @@ from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Course, Operations, ReadGroup
 from spaces.cost.batch import Batch
-from spaces.cost.features import (
-    Features,
-    FuncFeatures,
-    LoopFeatures,
-    LoopKey,
-    StageFeatures,
-    volume,
-)
+from spaces.cost.feature_records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures, volume
+from spaces.cost.features import Features
 from spaces.cost.price_fit import fitted_prices
 from spaces.cost.quick import chosen, larger, smaller
 from spaces.cost.registers import ON_STACK, WRITTEN_OUT, Registers, copies_that_share

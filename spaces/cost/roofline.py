@@ -16,7 +16,8 @@ from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.constraints.devices.peaks import Peaks, peaks_of
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features, FuncFeatures, LoopFeatures, StageFeatures, volume
+from spaces.cost.feature_records import FuncFeatures, LoopFeatures, StageFeatures, volume
+from spaces.cost.features import Features
 from spaces.cost.occupancy import kinds_around_storage, stage_threads
 from spaces.cost.traffic import Cache, Footprint, Traffic, resident, touched
 from spaces.model.schedules.domain_order import LoopKind

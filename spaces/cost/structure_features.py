@@ -9,7 +9,8 @@ from attrs import define, evolve
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import Extremes, blocks_per_sm, warps_per_block
 from spaces.cost.counting import features
-from spaces.cost.features import Features, FuncFeatures, KernelFeatures, StageFeatures, volume
+from spaces.cost.feature_records import FuncFeatures, KernelFeatures, StageFeatures, volume
+from spaces.cost.features import Features
 from spaces.cost.occupancy import ASSUMED_REGISTERS, kernel_of
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions import functions as fn

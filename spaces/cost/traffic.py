@@ -15,15 +15,8 @@ from attrs import define, evolve, field, frozen
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Index
-from spaces.cost.features import (
-    Features,
-    FuncFeatures,
-    LoopKey,
-    StageFeatures,
-    read_extents,
-    spans,
-    volume,
-)
+from spaces.cost.feature_records import FuncFeatures, LoopKey, StageFeatures, volume
+from spaces.cost.features import Features, read_extents, spans
 from spaces.cost.quick import chosen, larger, negated, smaller
 from spaces.cost.recorded import is_everywhere, is_nowhere, limits_of
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features, total
+from spaces.cost.feature_records import total
+from spaces.cost.features import Features
 
 
 @frozen

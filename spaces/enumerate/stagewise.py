@@ -56,7 +56,8 @@ class Stagewise:
     read, if the space is for a CPU and has ``in_``; with nests in slabs, if these are in the space;
     and with Funcs inlined that it stores.
 
-    Of the half-decided schedules it keeps the cheapest. By [S19] section 3 it skips stores
+    Of the half-decided schedules it keeps the cheapest. For a CPU it compares them with the middle
+    number of each menu, and chooses among all numbers only for those that it keeps. By [S19] section 3 it skips stores
     between the compute level and the outermost one, but for the next one, and it skips compute
     levels around vectors (:func:`is_undominated`); it also skips all but the inlined entry where no
     value is read twice ([S19] Algorithm 1), and tiles longer than the dimension that they split

@@ -6,7 +6,7 @@ import pytest
 
 from spaces.cost.batch import Batch
 from spaces.cost.counting import features
-from spaces.cost.features import LoopFeatures
+from spaces.cost.feature_records import LoopFeatures
 from spaces.cost.reuse import Reuse
 from spaces.cost.traffic import Regions
 from spaces.model.algorithm.freeze import pipeline

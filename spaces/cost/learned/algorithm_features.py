@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spaces.cost.accesses import ReadGroup
-from spaces.cost.features import Features, StageFeatures
+from spaces.cost.feature_records import StageFeatures
+from spaces.cost.features import Features
 from spaces.cost.histogram import OPERATIONS, WIDTHS
 
 SHAPES = ("pointwise", "transposed", "broadcast", "slice", "lookup")

@@ -22,7 +22,8 @@ from attrs import define
 from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Course, ReadGroup
-from spaces.cost.features import Features, FuncFeatures, LoopFeatures, StageFeatures, total, volume
+from spaces.cost.feature_records import FuncFeatures, LoopFeatures, StageFeatures, total, volume
+from spaces.cost.features import Features
 from spaces.cost.traffic import Footprint, Traffic
 from spaces.model.schedules.domain_order import LoopKind
 

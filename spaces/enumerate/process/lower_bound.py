@@ -28,7 +28,8 @@ import numpy as np
 from attrs import evolve
 
 from spaces.cost.counting import features
-from spaces.cost.features import Features, FuncFeatures
+from spaces.cost.feature_records import FuncFeatures
+from spaces.cost.features import Features
 from spaces.cost.model import BoundedModel, CostModel
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.settled import settled
