@@ -1,4 +1,4 @@
-"""The records of which features are made: one loop, one stage, one Func, one GPU kernel.
+"""The records that make up features: one loop, one stage, one Func, one GPU kernel.
 
 Their numbers are formulas, or ints or arrays that these were read as.
 """

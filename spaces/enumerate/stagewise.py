@@ -57,11 +57,12 @@ class Stagewise:
     and with Funcs inlined that it stores.
 
     Of the half-decided schedules it keeps the cheapest. For a CPU it compares them with the middle
-    number of each menu, and chooses among all numbers only for those that it keeps. By [S19] section 3 it skips stores
-    between the compute level and the outermost one, but for the next one, and it skips compute
-    levels around vectors (:func:`is_undominated`); it also skips all but the inlined entry where no
-    value is read twice ([S19] Algorithm 1), and tiles longer than the dimension that they split
-    (:func:`~spaces.enumerate.overreach.fitting_menus`), which made local_laplacian 13 % dearer.
+    number of each menu, and chooses among all numbers only for those that it keeps. By [S19]
+    section 3 it skips stores between the compute level and the outermost one, but for the next one,
+    and it skips compute levels around vectors (:func:`is_undominated`); it also skips all but the
+    inlined entry where no value is read twice ([S19] Algorithm 1), and tiles longer than the
+    dimension that they split (:func:`~spaces.enumerate.overreach.fitting_menus`), which made
+    local_laplacian 13 % dearer.
     Restricted spaces keep all of these.
 
     Attributes:
