@@ -134,6 +134,18 @@ class Board:
         self.choices += costs.size
         return costs
 
+    def rescore(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
+        """The costs of a batch whose structure has a cost for other choices already; counts its
+        choices.
+
+        Raises:
+            BatchError: the model does not give a number for each choice.
+        """
+        costs = self.price(model, batch)
+        self._is_priced |= bool(np.isfinite(costs).any())
+        self.choices += costs.size
+        return costs
+
     def price(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
         """The costs of a batch outside the funnel of the search.
 

@@ -143,7 +143,8 @@ def offered(
     numbers: Mapping[str, int] = NO_NUMBERS,
 ) -> Iterator[Event]:
     """Offers a legal schedule, a choice of a structure, with a cost if there is time to price it.
-    So it costs what a search that scores all choices says, and the two compare.
+    With numbers beside the structure it costs what a search says that scores all choices; with
+    numbers in place of the parameters it may cost a little less or more.
     """
     schedule = bind(structure, numbers)
     try:

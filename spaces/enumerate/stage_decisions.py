@@ -262,6 +262,21 @@ class StageDecisions:
             part: the pipeline of all decided Funcs.
             way: the way.
         """
+        return self._priced(part, way, self.board.score)
+
+    def with_all_numbers(self, part: Pipeline, glance: PricedWay) -> PricedWay | None:
+        """A way that was priced with usual numbers, with its costs for all numbers. The funnel of
+        the search counts its structure once.
+        """
+        whole = glance.way.whole
+        return glance if whole is None else self._priced(part, whole, self.board.rescore)
+
+    def _priced(
+        self,
+        part: Pipeline,
+        way: OpenWay,
+        price: Callable[[CostModel, Batch], NDArray[np.float64]],
+    ) -> PricedWay | None:
         schedule = way.structure.schedule
         if way.changed is not None:
             part, schedule = way.changed.pipeline, way.changed.of(schedule)
@@ -269,7 +284,7 @@ class StageDecisions:
             batch = Batch.of(part, schedule, way.structure.columns, memo=self.space.memo)
         except UnboundedError:
             return None
-        costs = way.others + self.board.score(self.model, batch)
+        costs = way.others + price(self.model, batch)
         return PricedWay(way, costs, is_legal=not self._is_doubtful(way))
 
     def glanced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
@@ -280,18 +295,23 @@ class StageDecisions:
         if isinstance(self.space.device, GpuDevice):
             return self.scored(part, way)
         found = self.scored(part, way.usual)
-        if found is None or np.isfinite(found.cost) or found.way.whole is None:
-            return found
-        return self.scored(part, way)
+        has_cost = found is None or np.isfinite(found.cost)
+        return found if found is None or has_cost else self.with_all_numbers(part, found)
 
     def _is_doubtful(self, way: OpenWay) -> bool:
         """Whether a way needs a verdict before the search goes on with it. Complete schedules get
         one in any case; most that are illegal unroll loops whose extents are not constant, or run
         them on threads.
         """
-        if self.space.where or not isinstance(self.model, AdditiveModel):
+        space, is_last_output = (
+            self.space,
+            way.decided[-1] in way.state.partial.state.pipeline.outputs,
+        )
+        if space.where or space.sizes or is_last_output:
             return True
-        if isinstance(self.space.device, GpuDevice) and way.changed is None:
+        if isinstance(space.device, GpuDevice) and way.changed is None:
+            return True
+        if not isinstance(self.model, AdditiveModel):
             return True
         entry, sizes = way.entry, way.state.partial.state.sizes
         constant = sizes.constant.get(entry.name, frozenset())

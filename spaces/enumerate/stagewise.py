@@ -283,9 +283,14 @@ class _Kept:
     def of(self, task: StageDecisions, part: Pipeline, ways: list[PricedWay]) -> list[HalfDecided]:
         """The states of the cheapest ways that have a legal choice.
 
-        Chooses the numbers, and checks the legality, only of the ways that may be among them.
+        Chooses the numbers, and checks the legality, only of the ways that may be among them; the
+        numbers of one more than it keeps.
         """
-        queue = [(way.cost, i) for i, way in enumerate(ways)]
+        cheapest = sorted(ways, key=lambda way: way.cost)
+        first, rest = cheapest[: self.width + 1], cheapest[self.width + 1 :]
+        again = (task.with_all_numbers(part, way) for way in first)
+        found = [*(way for way in again if way is not None), *rest]
+        queue = [(way.cost, i) for i, way in enumerate(found)]
         heapq.heapify(queue)
         states: list[HalfDecided] = []
         alike: Counter[Hashable] = Counter()
@@ -293,16 +298,17 @@ class _Kept:
             cost, i = heapq.heappop(queue)
             if not np.isfinite(cost):
                 break
-            trait = self.trait(ways[i])
+            trait = self.trait(found[i])
             if alike[trait] >= self.alike:
                 continue
-            whole = ways[i].way.whole
-            if whole is None and ways[i].is_legal:
+            is_glance = found[i].way.whole is not None
+            if not is_glance and found[i].is_legal:
                 alike[trait] += 1
-                states.append(ways[i].chosen)
+                states.append(found[i].chosen)
                 continue
-            again = task.legal(part, ways[i]) if whole is None else task.scored(part, whole)
-            if again is not None:
-                ways[i] = again
-                heapq.heappush(queue, (again.cost, i))
+            next_step = task.with_all_numbers if is_glance else task.legal
+            judged = next_step(part, found[i])
+            if judged is not None:
+                found[i] = judged
+                heapq.heappush(queue, (judged.cost, i))
         return states

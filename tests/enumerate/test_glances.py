@@ -16,7 +16,7 @@ from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.stage_decisions import StageDecisions
 from spaces.enumerate.stagewise import Stagewise
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur
+from tests.enumerate.pipelines import blur, long_chain
 from tests.small_space import small_space
 
 REUSE = Reuse.of(FOUR_CORES)
@@ -133,10 +133,13 @@ def test_dimensions_of_constant_extent_are_known() -> None:
     x, y, c = spaces.Var("x"), spaces.Var("y"), spaces.Var("c")
     image = spaces.ImageParam("uint8", 2, "image")
     low, sums, out = spaces.Func("low"), spaces.Func("sums"), spaces.Func("out")
-    r = spaces.RDom([(0, 3)], "r")
+    r, wide = spaces.RDom([(0, 3)], "r"), spaces.RDom([(0, image.width())], "q")
+    again = spaces.RDom([(0, 3)], "q")
     low[x, y, c] = image[x, y] + c
     sums[x, y] = 0
     sums[x, y] += low[x, y, r.x]
+    sums[x, y] += image[wide.x, y]
+    sums[x, y] += image[again.x, y]
     out[x, y] = sums[x, y]
     known = sizes_of(spaces.pipeline(out, estimates={out: [64, 48], image: [64, 48]}))
     assert known.constant == {"low": {"c"}, "sums": {"r.x"}, "out": frozenset()}
@@ -151,8 +154,8 @@ def test_channels_of_constant_extent_need_no_verdict_before_the_end() -> None:
     sizes = {out: [2048, 1024, 3], image: [2048, 1024]}
     pipeline = spaces.pipeline(out, estimates=sizes)
     task, ways = decisions(pipeline)
-    assert {judged_before(task, way) for way in ways} == {False, True}
-    state = next(way.usual.state for way in ways if not judged_before(task, way))
+    assert all(judged_before(task, way) for way in ways), "Tiles may be longer than an output."
+    state = ways[0].usual.state
     further = list(task.ways(evolve(state, cost=1.0), ["out", "low"]))
     assert any(unrolls(way, "c") for way in further)
     assert not any(judged_before(task, way) for way in further)
@@ -171,3 +174,37 @@ def unrolls(way: OpenWay, loop: str) -> bool:
     """Whether a loop of the Func decided last is unrolled."""
     loops = (one for order in way.entry.stages for one in order.loops)
     return any(one.name == loop and one.kind is spaces.LoopKind.UNROLLED for one in loops)
+
+
+def test_a_structure_counts_once() -> None:
+    """Though it may be priced with usual numbers first, and then with all."""
+    task, ways = decisions(blur())
+    for number, way in enumerate(ways, start=1):
+        part = task.part([way.state], way.decided)
+        glance = task.glanced(part, way)
+        assert glance is not None
+        again = task.with_all_numbers(part, glance)
+        assert again is not None
+        assert again.way is way
+        assert task.board.structures == number
+
+
+@pytest.mark.parametrize("stages", [10, 12, 14])
+def test_chains_cost_no_more_than_with_all_numbers(
+    monkeypatch: pytest.MonkeyPatch, stages: int
+) -> None:
+    """The cheapest way at its best numbers may be the second one at usual numbers."""
+    medium = spaces.Options.medium(FOUR_CORES)
+    space = spaces.ScheduleSpace(long_chain(stages), FOUR_CORES, medium)
+    found = spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].cost
+    monkeypatch.setattr(StageDecisions, "glanced", StageDecisions.scored)
+    assert found <= 1.01 * spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].cost
+
+
+def test_further_sizes_are_judged_early() -> None:
+    """Else what is illegal there shows in the end only, and all is searched again."""
+    sizes = [{"f13": [200, 100]}]
+    space = spaces.ScheduleSpace(long_chain(14), FOUR_CORES, sizes=sizes)
+    with_sizes = spaces.best(spaces.search(space, "reuse", "stagewise")).structures
+    without = spaces.best(spaces.search(evolve(space, sizes=()), "reuse", "stagewise")).structures
+    assert with_sizes <= 1.3 * without

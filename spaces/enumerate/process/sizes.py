@@ -59,11 +59,12 @@ def sizes_of(pipeline: Pipeline) -> EstimatedBoxes:
             for dimension, interval in zip(placed.function.args, placed.required, strict=True)
             if interval.min is not None and interval.max is not None
         }
-        for stage in placed.function.stages:
-            ends |= {r.name: (r.min, r.extent) for r in stage.rvars}
-        constant[name] = frozenset(
-            d for d, (_, extent) in ends.items() if isinstance(extent, Const)
-        )
+        rvars = [rvar for stage in placed.function.stages for rvar in stage.rvars]
+        extents = [(dimension, extent) for dimension, (_, extent) in ends.items()]
+        extents += ((rvar.name, rvar.extent) for rvar in rvars)
+        varying = {one for one, extent in extents if not isinstance(extent, Const)}
+        constant[name] = frozenset(dict(extents)) - varying
+        ends |= {rvar.name: (rvar.min, rvar.extent) for rvar in rvars}
         boxes[name] = {}
         for dimension, (low, extent) in ends.items():
             try:
