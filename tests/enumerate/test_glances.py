@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from attrs import evolve
@@ -17,7 +19,7 @@ from spaces.enumerate.stage_decisions import StageDecisions
 from spaces.enumerate.stagewise import Stagewise
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, long_chain
-from tests.small_space import small_space
+from tests.enumerate.test_wrapping import product
 
 REUSE = Reuse.of(FOUR_CORES)
 
@@ -107,7 +109,11 @@ def test_for_gpus_all_numbers_count() -> None:
         assert glance.way is way
 
 
-def test_what_is_kept_has_the_cheapest_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("make", [blur, lambda: product(256)], ids=["blur", "product"])
+def test_what_is_kept_has_the_cheapest_numbers(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[], spaces.Pipeline]
+) -> None:
+    """Also if the ways that look cheapest are alike, and others are kept."""
     decided = Stagewise._decided
     compared: list[float] = []
 
@@ -124,7 +130,9 @@ def test_what_is_kept_has_the_cheapest_numbers(monkeypatch: pytest.MonkeyPatch) 
         return found
 
     monkeypatch.setattr(Stagewise, "_decided", checked)
-    spaces.best(spaces.search(small_space(blur(), FOUR_CORES), "reuse", "stagewise"))
+    medium = spaces.Options.medium(FOUR_CORES)
+    space = spaces.ScheduleSpace(make(), FOUR_CORES, medium)
+    spaces.best(spaces.search(space, "reuse", "stagewise"))
     assert len(compared) >= 2
     assert compared == pytest.approx([1.0] * len(compared))
 

@@ -155,6 +155,14 @@ SEARCHING = (
         _GLANCES,
     ),
     Mutant(
+        "only-what-is-kept-has-all-numbers",
+        "_Kept.of",
+        "cheapest[: self.width + 1]",
+        "cheapest[: self.width]",
+        "A way that is the second one at usual numbers is lost, though it is the best.",
+        _GLANCES,
+    ),
+    Mutant(
         "glances-without-a-cost-count",
         "StageDecisions.glanced",
         "found is None or np.isfinite(found.cost)",
