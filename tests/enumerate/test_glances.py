@@ -19,7 +19,6 @@ from spaces.enumerate.stage_decisions import StageDecisions
 from spaces.enumerate.stagewise import Stagewise
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, long_chain
-from tests.enumerate.test_wrapping import product
 
 REUSE = Reuse.of(FOUR_CORES)
 
@@ -109,7 +108,19 @@ def test_for_gpus_all_numbers_count() -> None:
         assert glance.way is way
 
 
-@pytest.mark.parametrize("make", [blur, lambda: product(256)], ids=["blur", "product"])
+def scaled_sums() -> spaces.Pipeline:
+    """Neighbors of sums: a stage that reads sums, and may be computed in many places."""
+    x, y, r = spaces.Var("x"), spaces.Var("y"), spaces.RDom([(0, 64)], "r")
+    image = spaces.ImageParam("float32", 2, "image")
+    sums, scaled, out = spaces.Func("sums"), spaces.Func("scaled"), spaces.Func("out")
+    sums[x, y] = 0.0
+    sums[x, y] += image[x + r.x, y]
+    scaled[x, y] = sums[x, y] * 2.0
+    out[x, y] = scaled[x, y] + scaled[x + 1, y] + scaled[x, y + 1]
+    return spaces.pipeline(out, estimates={out: [1024, 1024], image: [1088, 1025]})
+
+
+@pytest.mark.parametrize("make", [blur, scaled_sums])
 def test_what_is_kept_has_the_cheapest_numbers(
     monkeypatch: pytest.MonkeyPatch, make: Callable[[], spaces.Pipeline]
 ) -> None:
