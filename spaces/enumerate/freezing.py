@@ -13,6 +13,7 @@ from spaces.cost.model import AdditiveModel, CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.changed_nests import nests_of
 from spaces.enumerate.events import Event
+from spaces.enumerate.judging import drawn_if_none
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.options import PlacementOption
 from spaces.enumerate.process.decided_part import decided_part
@@ -83,6 +84,7 @@ class Freezing:
                 complete = False
             else:
                 complete = yield from self.second.refined(rest, model, board)
+        yield from drawn_if_none(space, model, board)
         yield board.done(space, complete)
 
 

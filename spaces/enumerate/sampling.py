@@ -20,6 +20,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event
 from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
+from spaces.enumerate.judging import drawn_if_none
 from spaces.enumerate.ladder import incumbents
 from spaces.enumerate.polishing import polished
 from spaces.enumerate.space import ScheduleSpace
@@ -69,6 +70,7 @@ class HierarchicalSampling:
         board = Board(limits)
         yield from incumbents(space, model, board)
         complete = yield from self.refined(space, model, board)
+        yield from drawn_if_none(space, model, board)
         yield board.done(space, complete)
 
     def refined(

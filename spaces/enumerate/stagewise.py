@@ -23,6 +23,7 @@ from spaces.enumerate.cloning import clones_for_nests
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.half_decided import HalfDecided, PricedWay
 from spaces.enumerate.inlining import inlined_after_all
+from spaces.enumerate.judging import drawn_if_none
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.menus import adds_up
 from spaces.enumerate.polishing import polished
@@ -101,6 +102,7 @@ class Stagewise:
         board = Board(limits)
         yield from first_incumbent(space, model, board)
         complete = yield from self.refined(space, model, board)
+        yield from drawn_if_none(space, model, board)
         yield board.done(space, complete)
 
     def refined(

@@ -108,8 +108,10 @@ def test_for_gpus_all_numbers_count() -> None:
         assert glance.way is way
 
 
-def scaled_sums() -> spaces.Pipeline:
-    """Neighbors of sums: a stage that reads sums, and may be computed in many places."""
+def scaled_sums(beyond: int = 64) -> spaces.Pipeline:
+    """Neighbors of sums: a stage that reads sums, and may be computed in many places. The image is
+    ``beyond`` pixels larger than what is read.
+    """
     x, y, r = spaces.Var("x"), spaces.Var("y"), spaces.RDom([(0, 64)], "r")
     image = spaces.ImageParam("float32", 2, "image")
     sums, scaled, out = spaces.Func("sums"), spaces.Func("scaled"), spaces.Func("out")
@@ -117,7 +119,8 @@ def scaled_sums() -> spaces.Pipeline:
     sums[x, y] += image[x + r.x, y]
     scaled[x, y] = sums[x, y] * 2.0
     out[x, y] = scaled[x, y] + scaled[x + 1, y] + scaled[x, y + 1]
-    return spaces.pipeline(out, estimates={out: [1024, 1024], image: [1088, 1025]})
+    sizes = {out: [1024, 1024], image: [1088 + beyond, 1025 + beyond]}
+    return spaces.pipeline(out, estimates=sizes)
 
 
 @pytest.mark.parametrize("make", [blur, scaled_sums])
@@ -227,3 +230,12 @@ def test_further_sizes_are_judged_early() -> None:
     with_sizes = spaces.best(spaces.search(space, "reuse", "stagewise")).structures
     without = spaces.best(spaces.search(evolve(space, sizes=()), "reuse", "stagewise")).structures
     assert with_sizes <= 1.3 * without
+
+
+@pytest.mark.parametrize("strategy", ["stagewise", "freezing", "sampling", "frozen-sampling"])
+def test_where_nearly_all_is_illegal_a_random_schedule_is_better_than_none(strategy: str) -> None:
+    """Most tiles read beyond the image; so do all completions of what the search keeps."""
+    pipeline = scaled_sums(beyond=0)
+    space = spaces.ScheduleSpace(pipeline, FOUR_CORES, spaces.Options.medium(FOUR_CORES))
+    found = spaces.best(spaces.search(space, "reuse", strategy)).best[0].schedule
+    assert spaces.verify(pipeline, found, FOUR_CORES)

@@ -155,6 +155,14 @@ SEARCHING = (
         _GLANCES,
     ),
     Mutant(
+        "nothing-is-drawn",
+        "Stagewise.__call__",
+        "drawn_if_none(space, model, board)",
+        "()",
+        "A search fails where all that it keeps leads to illegal schedules.",
+        _GLANCES,
+    ),
+    Mutant(
         "only-what-is-kept-has-all-numbers",
         "_Kept.of",
         "cheapest[: self.width + 1]",
