@@ -63,7 +63,9 @@ def lower_bound(state: ProcessState, model: CostModel) -> float:
 
 
 def _cheapest(state: ProcessState, model: BoundedModel, part: Features) -> float:
-    """The least cost of a Func over all choices of its parameters; 0 if there are too many."""
+    """The least cost of a Func over all choices of its parameters; 0 if there are too many, or if a
+    scalar without a default decides on it.
+    """
     named = part.names
     chosen = {name: (number,) for name, number in state.numbers.items()}
     menus = {n: m for n, m in {**state.menus, **chosen}.items() if n in named}
@@ -71,7 +73,12 @@ def _cheapest(state: ProcessState, model: BoundedModel, part: Features) -> float
         return 0.0
     axes = np.ix_(*menus.values()) if menus else ()
     columns = {n: a.astype(np.int64) for n, a in zip(menus, axes, strict=True)}
-    return float(np.min(model.least(part.read({**state.pipeline.sizes(), **columns}))))
+    pipeline = state.pipeline
+    scalars = {one.name: one.default for one in pipeline.scalars if one.default is not None}
+    known = {**scalars, **pipeline.sizes(), **columns}
+    if not named <= known.keys():
+        return 0.0
+    return float(np.min(model.least(part.read(known))))
 
 
 def _settled_parts(state: ProcessState) -> Iterator[Features]:

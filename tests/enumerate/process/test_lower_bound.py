@@ -245,3 +245,15 @@ def test_lines_of_an_image_with_several_readers_may_move_once() -> None:
         )
     )
     assert unknown <= shared < alone
+
+
+def test_a_scalar_without_a_default_bounds_nothing() -> None:
+    """The size of a Func depends on it, so nobody knows what the Func costs."""
+    x, shift = spaces.Var("x"), spaces.Param("int32", "shift")
+    low, out = spaces.Func("low"), spaces.Func("out")
+    low[x] = x * 2
+    out[x] = low[x] + low[x + spaces.clamp(shift, 0, 8)]
+    space = spaces.ScheduleSpace(spaces.pipeline(out, estimates={out: [4096]}), FOUR_CORES)
+    model = spaces.cost_model("reuse", FOUR_CORES)
+    partial = space.start().completed(lambda decision: decision.options[0])
+    assert 0.0 <= partial.bound(model) < float("inf")
