@@ -94,19 +94,15 @@ class Batch:
             BatchError: an output has no size, or a scalar that matters has no default.
         """
         try:
-            return self.formulas.read({**self._scalars, **self.sizes, **self.columns})
+            return self.formulas.read(
+                {**self.pipeline.scalar_defaults(), **self.sizes, **self.columns}
+            )
         except FormulaError as error:
             raise BatchError(
                 f"{error} Pipeline {self.pipeline.name} needs a size for every output and image: "
                 "give estimates where it is defined, and a default for each scalar on which the "
                 "sizes of Funcs depend."
             ) from None
-
-    @property
-    def _scalars(self) -> dict[str, int | float]:
-        """The defaults of scalar parameters, on which the sizes of Funcs may depend."""
-        scalars = self.pipeline.scalars
-        return {one.name: one.default for one in scalars if one.default is not None}
 
     def full(self, value: object) -> NDArray[np.float64]:
         """``value`` in the shape of the batch.

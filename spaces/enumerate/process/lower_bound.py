@@ -74,8 +74,7 @@ def _cheapest(state: ProcessState, model: BoundedModel, part: Features) -> float
     axes = np.ix_(*menus.values()) if menus else ()
     columns = {n: a.astype(np.int64) for n, a in zip(menus, axes, strict=True)}
     pipeline = state.pipeline
-    scalars = {one.name: one.default for one in pipeline.scalars if one.default is not None}
-    known = {**scalars, **pipeline.sizes(), **columns}
+    known = {**pipeline.scalar_defaults(), **pipeline.sizes(), **columns}
     if not named <= known.keys():
         return 0.0
     return float(np.min(model.least(part.read(known))))

@@ -283,6 +283,10 @@ class Pipeline:
             for part, value in (("min", low), ("extent", extent))
         }
 
+    def scalar_defaults(self) -> dict[str, int | float]:
+        """The defaults of scalar parameters, on which the sizes of Funcs may depend."""
+        return {one.name: one.default for one in self.scalars if one.default is not None}
+
     def promised_sizes(self) -> dict[str, int]:
         """The size variables with a fixed value in every call, as by ``set_bounds``."""
         ends: dict[str, dict[str, set[int]]] = {}
