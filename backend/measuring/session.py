@@ -164,8 +164,8 @@ class MeasuringSession:
         return self._asked(request, seconds)()
 
     def _asked(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
-        """Sends a request to the worker, which it starts if there is none. Returns a function that
-        waits for the answer of the worker.
+        """Starts a worker if the session has none, and sends a request to the worker. Returns a
+        function; whoever calls it waits for the answer of the worker.
         """
         try:
             if self._worker is None:

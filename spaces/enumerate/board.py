@@ -128,10 +128,8 @@ class Board:
         """
         if self.limits.structures is not None and self.structures >= self.limits.structures:
             raise OutOfTime
-        costs = self.price(model, batch)
-        self._is_priced |= bool(np.isfinite(costs).any())
+        costs = self.rescore(model, batch)
         self.structures += 1
-        self.choices += costs.size
         return costs
 
     def rescore(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:

@@ -295,23 +295,21 @@ class StageDecisions:
         if isinstance(self.space.device, GpuDevice):
             return self.scored(part, way)
         found = self.scored(part, way.usual)
-        has_cost = found is None or np.isfinite(found.cost)
-        return found if found is None or has_cost else self.with_all_numbers(part, found)
+        if found is None or np.isfinite(found.cost):
+            return found
+        return self.with_all_numbers(part, found)
 
     def _is_doubtful(self, way: OpenWay) -> bool:
         """Whether a way needs a verdict before the search goes on with it. Complete schedules get
         one in any case; most that are illegal unroll loops whose extents are not constant, or run
         them on threads.
         """
-        space, is_last_output = (
-            self.space,
-            way.decided[-1] in way.state.partial.state.pipeline.outputs,
-        )
-        if space.where or space.sizes or is_last_output:
+        space, pipeline = self.space, way.state.partial.state.pipeline
+        if space.where or space.sizes or not isinstance(self.model, AdditiveModel):
+            return True
+        if way.decided[-1] in pipeline.outputs:  # tiles may be longer than an output
             return True
         if isinstance(space.device, GpuDevice) and way.changed is None:
-            return True
-        if not isinstance(self.model, AdditiveModel):
             return True
         entry, sizes = way.entry, way.state.partial.state.sizes
         constant = sizes.constant.get(entry.name, frozenset())

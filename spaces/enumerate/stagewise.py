@@ -58,13 +58,13 @@ class Stagewise:
     and with Funcs inlined that it stores.
 
     Of the half-decided schedules it keeps the cheapest. For a CPU it compares them with the middle
-    number of each menu, and chooses among all numbers only for those that it keeps. By [S19]
-    section 3 it skips stores between the compute level and the outermost one, but for the next one,
-    and it skips compute levels around vectors (:func:`is_undominated`); it also skips all but the
-    inlined entry where no value is read twice ([S19] Algorithm 1), and tiles longer than the
-    dimension that they split (:func:`~spaces.enumerate.overreach.fitting_menus`), which made
-    local_laplacian 13 % dearer.
-    Restricted spaces keep all of these.
+    number of each menu, and chooses among all numbers only for those that it keeps and one more.
+
+    By [S19] section 3 it skips stores between the compute level and the outermost one, but for the
+    next one, and it skips compute levels around vectors (:func:`is_undominated`); it also skips all
+    but the inlined entry where no value is read twice ([S19] Algorithm 1), and tiles longer than
+    the dimension that they split (:func:`~spaces.enumerate.overreach.fitting_menus`), which made
+    local_laplacian 13 % dearer. Restricted spaces keep all of these.
 
     Attributes:
         width: the number of half-decided schedules that the search keeps after each Func; by
@@ -127,7 +127,7 @@ class Stagewise:
             return (yield from self.refined(given, strict, board, share))
         yield last_step(start)
         try:
-            found = [(task, state) for state in legal]
+            found, complete = [(task, state) for state in legal], True
             yield from task.offered(legal)
             for other, steps, states in self._derived(given, task, legal):
                 until = {name for step in steps for name in (step.func, step.name)}
@@ -136,20 +136,21 @@ class Stagewise:
                 again = walked(other, start, deciding(other, RecurringDecisions()), share)
                 changed = yield from _without_steps(again)
                 if changed is None:
-                    return False
+                    complete = False
+                    break
                 if changed[:1] and changed[0].cost < legal[0].cost:
                     yield from other.offered(changed)
                     found += [(other, state) for state in changed]
             found.sort(key=lambda one: one[1].cost)
             for one, state in found[: max(self.polished, board.limits.top)]:
                 yield from polished(one, state, self.rounds)
-            if len(space.pipeline.functions) <= FEW:
+            if complete and len(space.pipeline.functions) <= FEW:
                 yield from in_slabs_after_all(given, model, board)
                 yield from inlined_after_all(space, model, board)
         except OutOfTime:
             return False
         yield board.scored
-        return True
+        return complete
 
     def _derived(
         self, given: ScheduleSpace, task: StageDecisions, found: Sequence[HalfDecided]

@@ -104,3 +104,30 @@ def test_only_what_is_returned_is_polished(monkeypatch: pytest.MonkeyPatch, top:
     assert "right_in" in str(found.best[0].schedule)
     assert len(costs) == top
     assert costs == sorted(costs)
+
+
+def test_what_was_found_is_polished_if_the_time_ends_at_a_wrapper(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    walked, polished = stagewise.walked, stagewise.polished
+    walks: list[str] = []
+    costs: list[float] = []
+
+    def ended(*given):
+        walks.append("walk")
+        if len(walks) == 1:
+            return (yield from walked(*given))
+        return None
+
+    def recorded(task, state, rounds):
+        costs.append(state.cost)
+        return polished(task, state, rounds)
+
+    monkeypatch.setattr(stagewise, "walked", ended)
+    monkeypatch.setattr(stagewise, "polished", recorded)
+    done = spaces.best(
+        spaces.search(spaces.ScheduleSpace(product(1024), CPU), "reuse", "stagewise")
+    )
+    assert len(walks) == 2
+    assert len(costs) == 1
+    assert not done.complete

@@ -31,8 +31,8 @@ def decided_part(pipeline: Pipeline, decided: frozenset[str]) -> Pipeline:
 
 
 def may_stand_alone(pipeline: Pipeline, output: str) -> bool:
-    """Whether :func:`part_alone` knows how large a Func is: by its estimate, or by what is read of
-    it at the estimates of others.
+    """Whether :func:`part_alone` can size a Func. The Func has an estimate, or the estimates of
+    other Funcs say what they read of the Func.
     """
     is_estimated = any(one.buffer == output for one in pipeline.estimates)
     return is_estimated or sizes_of(pipeline).knows(pipeline.function(output))
