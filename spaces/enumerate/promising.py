@@ -1,14 +1,16 @@
 """Which ways to decide a Func a search prices: where it is computed and stored, and how its loops
 run, depend on each other little enough to be looked at one after another.
 
-Of each compute level one way is priced first, with the widest store level, for windows that slide;
-of a sum also the last ones with and without explicit bounds, which keep its terms in registers. The
-cheapest levels are priced with all their store levels, and of these levels and stores the cheapest
-with all their loops. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
+Of each compute level one way is priced first, with the widest store level, for windows that slide:
+of a sum the last one without explicit bounds, which keeps its terms in registers. The levels of a
+sum that are cheapest so are compared by two more ways, the first one and the last one with explicit
+bounds. The cheapest levels are priced with all their store levels, and of these levels and stores
+the cheapest with all their loops. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -20,7 +22,9 @@ Price: TypeAlias = Callable[[OpenWay], PricedWay | None]
 """Prices a way; None if it has no loop nest."""
 
 
-def priced_in_phases(ways: Iterable[OpenWay], kept: int, price: Price) -> list[PricedWay]:
+def priced_in_phases(
+    ways: Iterable[OpenWay], kept: int, price: Price, compared: float = 1.0
+) -> list[PricedWay]:
     """The ways that look cheap, with their costs, in the order of the ways.
 
     Args:
@@ -28,6 +32,7 @@ def priced_in_phases(ways: Iterable[OpenWay], kept: int, price: Price) -> list[P
         kept: how many compute levels are priced with all store levels, and how many levels and
             stores with all loops.
         price: prices a way.
+        compared: the share of the compute levels that are compared by more than one way.
     """
     ways = list(ways)
     costs: dict[int, PricedWay | None] = {}
@@ -40,6 +45,8 @@ def priced_in_phases(ways: Iterable[OpenWay], kept: int, price: Price) -> list[P
 
     stores = _grouped(range(len(ways)), lambda index: _stored(ways[index]))
     levels = _grouped(stores, lambda store: _computed(ways[store[0]]))
+    levels.sort(key=lambda level: cost(_typical(ways, level[-1])[0]))
+    levels = levels[: max(kept, math.ceil(len(levels) * compared))]
     levels.sort(key=lambda level: min(map(cost, _typical(ways, level[-1]))))
     for level in levels[:kept]:
         for store in level:
@@ -63,11 +70,13 @@ def _stored(way: OpenWay) -> Hashable:
 
 
 def _typical(ways: Sequence[OpenWay], store: Sequence[int]) -> tuple[int, ...]:
-    """The ways of a compute and a store level that stand for all of them."""
+    """The ways of a compute and a store level that stand for all of them, the most telling one
+    first.
+    """
     if len(ways[store[0]].entry.stages) == 1:
         return (store[0],)
     unbounded = [index for index in store if not ways[index].entry.bounds]
-    return tuple(dict.fromkeys((store[0], *unbounded[-1:], store[-1])))
+    return tuple(dict.fromkeys((*unbounded[-1:], store[-1], store[0])))
 
 
 def _grouped(items: Iterable[T], trait: Callable[[T], Hashable]) -> list[list[T]]:

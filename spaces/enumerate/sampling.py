@@ -84,11 +84,11 @@ class HierarchicalSampling:
         passes = list(self._all_passes(task, board.limits))
         start = task.start()
         for number, one in enumerate(passes, start=1):
-            states = yield from walked(task, start, one.decided, share, number, len(passes))
-            if states is None:
+            complete = yield from walked(task, start, one.decided, share, number, len(passes))
+            if complete is None:
                 return False
-            yield from task.offered(states)
-            found += states
+            yield from task.offered(complete.legal)
+            found += complete.legal
         strict = of_whole_schedules(model)
         if strict is not None and not found:
             return (yield from self.refined(space, strict, board, share))

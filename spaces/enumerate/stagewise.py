@@ -32,7 +32,7 @@ from spaces.enumerate.recurring import RecurringDecisions
 from spaces.enumerate.slabs import in_slabs_after_all
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stage_decisions import StageDecisions, of_whole_schedules
-from spaces.enumerate.walk import Deciding, last_step, names_of, walked
+from spaces.enumerate.walk import Complete, last_step, names_of, walked
 from spaces.enumerate.wrapping import with_wrappers, wrappers_for_sums
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
@@ -43,6 +43,10 @@ FEW = 12
 
 GPU_WIDTH = 2
 """How many half-decided schedules a search of a small pipeline keeps for a GPU."""
+
+COMPARED = 1 / 3
+"""The share of the compute levels of a sum that a search for a CPU compares by several loop orders.
+"""
 
 _ALL = 1 << 30
 """All compute levels of a Func."""
@@ -82,6 +86,7 @@ class Stagewise:
         places: how many compute levels of a Func it looks at with all store levels, and how many of
             these with all loops (:func:`~spaces.enumerate.promising.priced_in_phases`).
         sum_places: the same for Funcs that add up terms, whose loops matter more.
+        places_before_sums: the same for Funcs decided just before such a Func.
         cloned: for how many Funcs at root that several nests read it tries a clone for each nest,
             one Func after the other, if the space has ``clone_in`` and the pipeline is small.
         wrapped: for how many images that sums read it tries a wrapper, one after the other.
@@ -95,6 +100,7 @@ class Stagewise:
     alike: int = 1
     places: int = 3
     sum_places: int = 6
+    places_before_sums: int = 14
     cloned: int = 2
     wrapped: int = 2
 
@@ -113,15 +119,23 @@ class Stagewise:
         """
         given, space = space, space.of_patterns
         task = StageDecisions(space, model, board, self.lattice, board.until(share))
-        recurring = RecurringDecisions()
+        wanted = max(self.polished, board.limits.top)
 
-        def deciding(task: StageDecisions, recurring: RecurringDecisions) -> Deciding:
-            return lambda states, decided: self._decided(task, states, decided, recurring)
+        def walk(
+            task: StageDecisions, start: HalfDecided
+        ) -> Generator[Event, None, Complete | None]:
+            recurring = RecurringDecisions()
+
+            def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
+                return self._decided(task, states, decided, recurring)
+
+            return walked(task, start, deciding, share, wanted=wanted)
 
         start = task.start()
-        legal = yield from walked(task, start, deciding(task, recurring), share)
-        if legal is None:
+        states = yield from walk(task, start)
+        if states is None:
             return False
+        legal = states.legal
         strict = of_whole_schedules(model)
         if strict is not None and not legal:
             return (yield from self.refined(given, strict, board, share))
@@ -129,20 +143,19 @@ class Stagewise:
         try:
             found, complete = [(task, state) for state in legal], True
             yield from task.offered(legal)
-            for other, steps, states in self._derived(given, task, legal):
+            for other, steps, known in self._derived(given, task, [*legal, *states.unjudged]):
                 until = {name for step in steps for name in (step.func, step.name)}
-                starts = [task.repeated(one, other.start(steps), until) for one in states]
+                starts = [task.repeated(one, other.start(steps), until) for one in known]
                 start = min(starts, key=other.cost_so_far) if len(starts) > 1 else starts[0]
-                again = walked(other, start, deciding(other, RecurringDecisions()), share)
-                changed = yield from _without_steps(again)
+                changed = yield from _without_steps(walk(other, start))
                 if changed is None:
                     complete = False
                     break
-                if changed[:1] and changed[0].cost < legal[0].cost:
-                    yield from other.offered(changed)
-                    found += [(other, state) for state in changed]
+                if changed.legal and changed.legal[0].cost < legal[0].cost:
+                    yield from other.offered(changed.legal)
+                    found += [(other, state) for state in changed.legal]
             found.sort(key=lambda one: one[1].cost)
-            for one, state in found[: max(self.polished, board.limits.top)]:
+            for one, state in found[:wanted]:
                 yield from polished(one, state, self.rounds)
             if complete and len(space.pipeline.functions) <= FEW:
                 yield from in_slabs_after_all(given, model, board)
@@ -198,9 +211,10 @@ class Stagewise:
         places = self.sum_places if adds_up(function) else self.places
         if reads_sum:  # only the sum shows what the ways are worth
             kept = _Kept(max(width, self.before_sums), 1, _last)
+            places = self.places_before_sums
         elif not following and _may_wrap(task.space):  # then another one may be the cheapest
             kept = _Kept(max(width, self.before_sums), 1, _levels)
-        if reads_sum or task.space.where:
+        if task.space.where:
             places = _ALL
         again = [recurring.again(state, decided[-1]) for state in states]
         found: list[HalfDecided] = []
@@ -236,7 +250,8 @@ class Stagewise:
     ) -> list[PricedWay]:
         """Ways to decide the last of some Funcs, with what they cost by usual numbers."""
         ways = [way for state in states for way in task.ways(state, decided)]
-        return priced_in_phases(ways, places, lambda way: task.glanced(part, way))
+        share = 1.0 if isinstance(task.space.device, GpuDevice) else COMPARED
+        return priced_in_phases(ways, places, lambda way: task.glanced(part, way), share)
 
 
 def _may_wrap(space: ScheduleSpace) -> bool:
@@ -256,14 +271,14 @@ def _last(way: PricedWay) -> Hashable:
 
 
 def _without_steps(
-    events: Generator[Event, None, list[HalfDecided] | None],
-) -> Generator[Event, None, list[HalfDecided] | None]:
+    events: Generator[Event, None, Complete | None],
+) -> Generator[Event, None, Complete | None]:
     """The events but those of steps, for a search whose steps were counted before."""
     while True:
         try:
             event = next(events)
         except StopIteration as end:
-            found: list[HalfDecided] | None = end.value
+            found: Complete | None = end.value
             return found
         if not isinstance(event, Expanded):
             yield event

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias
 
+from attrs import frozen
+
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.half_decided import HalfDecided
 from spaces.enumerate.stage_decisions import COMPLETING, StageDecisions
@@ -14,6 +16,19 @@ Deciding: TypeAlias = Callable[[list[HalfDecided], Sequence[str]], list[HalfDeci
 """From some states and the names of the Funcs decided then, consumers first, the states in which
 the last of these Funcs is decided, too.
 """
+
+
+@frozen
+class Complete:
+    """States in which every Func is decided.
+
+    Attributes:
+        legal: those with a legal schedule and the cost of their whole pipeline, cheapest first.
+        unjudged: others, which may be illegal.
+    """
+
+    legal: list[HalfDecided]
+    unjudged: list[HalfDecided]
 
 
 def names_of(start: HalfDecided) -> list[str]:
@@ -28,9 +43,10 @@ def walked(
     share: float,
     number: int = 1,
     numbers: int = 1,
-) -> Generator[Event, None, list[HalfDecided] | None]:
-    """The legal states in which every Func is decided, cheapest first. None if the time is over;
-    then what was decided is completed and offered.
+    wanted: int | None = None,
+) -> Generator[Event, None, Complete | None]:
+    """The states in which every Func is decided. None if the time is over; then what was decided is
+    completed and offered.
 
     Args:
         task: what the steps share.
@@ -39,6 +55,7 @@ def walked(
         share: the share of the time limit at which it ends.
         number: the number of this walk, from 1.
         numbers: how many walks the search makes before its last step, the choice of numbers.
+        wanted: how many legal states are wanted, the cheapest ones; all if not given.
     """
     names, states = names_of(start), [start]
     try:
@@ -47,11 +64,16 @@ def walked(
             with task.board.until(share * (1 - COMPLETING)).kept():
                 states = deciding(states, names[:step])
             yield task.board.scored
-        legal = [state for state in map(task.exact, states) if state.is_priced]
+        legal: list[HalfDecided] = []
+        unjudged = sorted(states, key=lambda state: state.cost)
+        while unjudged and len(legal) != wanted:
+            state = task.exact(unjudged.pop(0))
+            if state.is_priced:
+                legal.append(state)
     except OutOfTime:
         yield from task.completions(states)
         return None
-    return sorted(legal, key=lambda state: state.cost)
+    return Complete(sorted(legal, key=lambda state: state.cost), unjudged)
 
 
 def last_step(start: HalfDecided, numbers: int = 1) -> Expanded:

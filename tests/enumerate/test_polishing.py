@@ -113,10 +113,10 @@ def test_what_was_found_is_polished_if_the_time_ends_at_a_wrapper(
     walks: list[str] = []
     costs: list[float] = []
 
-    def ended(*given):
+    def ended(*given, **named):
         walks.append("walk")
         if len(walks) == 1:
-            return (yield from walked(*given))
+            return (yield from walked(*given, **named))
         return None
 
     def recorded(task, state, rounds):

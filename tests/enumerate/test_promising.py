@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, inf
+
 import pytest
 
 import spaces
@@ -66,27 +68,51 @@ def test_only_the_cheapest_levels_are_priced_with_all_loops() -> None:
 
 def test_sums_are_also_priced_with_their_terms_in_registers() -> None:
     """Of each level the last loops, too: at levels of blocks only these are good."""
+    asked, levels = _asked_for_a_product(compared=1.0)
+    assert {id(way) for way, _ in asked} == {
+        id(way) for level in levels for way in (level[0], level[-1])
+    }
+    assert any(len(level) > 1 for level in levels)
+
+
+def test_only_some_levels_of_sums_are_compared_by_their_first_loops() -> None:
+    """Those that are cheapest by their last loops."""
+    asked, levels = _asked_for_a_product(compared=0.8)
+    lasts = [id(level[-1]) for level in levels]
+    assert sorted(id(way) for way, _ in asked[: len(levels)]) == sorted(lasts)
+    cost = {id(way): cost for way, cost in asked}
+    levels.sort(key=lambda level: cost[id(level[-1])])
+    count = ceil(len(levels) * 0.8)
+    compared, others = levels[:count], levels[count:]
+    assert {*cost} == {*lasts, *(id(level[0]) for level in compared)}
+    for some in (compared, others):
+        assert any(len(level) > 1 for level in some)
+
+
+def _asked_for_a_product(
+    compared: float,
+) -> tuple[list[tuple[OpenWay, float]], list[list[OpenWay]]]:
+    """The ways to decide a product that are priced first, with their costs, and those of each
+    compute level with the widest store level.
+    """
     task, states, names = _decisions(lambda: product(64))
     part = task.part(states, names)
     ways = [way for state in states for way in task.ways(state, names)]
-    asked: list[OpenWay] = []
+    asked: list[tuple[OpenWay, float]] = []
 
     def price(way: OpenWay) -> PricedWay | None:
-        asked.append(way)
-        return task.scored(part, way)
+        found = task.scored(part, way)
+        asked.append((way, inf if found is None else found.cost))
+        return found
 
-    priced_in_phases(ways, 0, price)
+    priced_in_phases(ways, 0, price, compared)
     levels: dict[object, list[OpenWay]] = {}
     for way in ways:
         levels.setdefault((id(way.state.before), way.entry.compute), []).append(way)
-    stores = [
+    return asked, [
         [one for one in level if one.entry.store == level[-1].entry.store]
         for level in levels.values()
     ]
-    assert {id(one) for one in asked} == {
-        id(one) for level in stores for one in (level[0], level[-1])
-    }
-    assert any(len(level) > 1 for level in stores)
 
 
 def test_ways_without_a_loop_nest_are_left_out() -> None:

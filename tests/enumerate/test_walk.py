@@ -1,0 +1,66 @@
+"""A walk judges no more complete schedules than are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from spaces.cost.reuse import Reuse
+from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.events import Event
+from spaces.enumerate.half_decided import HalfDecided
+from spaces.enumerate.stage_decisions import StageDecisions
+from spaces.enumerate.walk import Complete, walked
+from tests.cpus import FOUR_CORES
+from tests.enumerate.test_wrapping import product
+from tests.small_space import small_space
+
+KEPT = 3
+
+
+def _walk(wanted: int | None) -> Complete:
+    board = Board(Limits())
+    space = small_space(product(64), FOUR_CORES).of_patterns
+    task = StageDecisions(space, Reuse.of(FOUR_CORES), board, 4096, board.deadline)
+
+    def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
+        part = task.part(states, decided)
+        ways = [way for state in states for way in task.ways(state, decided)]
+        priced = [one for way in ways if (one := task.scored(part, way)) is not None]
+        legal = [task.legal(part, one) for one in sorted(priced, key=lambda one: one.cost)]
+        return [one.chosen for one in legal if one.chosen.is_priced][:KEPT]
+
+    found: list[Complete | None] = []
+
+    def walk() -> Iterator[Event]:
+        found.append((yield from walked(task, task.start(), deciding, 1.0, wanted=wanted)))
+
+    assert list(walk())
+    (states,) = found
+    assert states is not None
+    return states
+
+
+def test_all_complete_schedules_are_judged_if_no_number_is_wanted() -> None:
+    states = _walk(None)
+    assert len(states.legal) == KEPT
+    assert states.unjudged == []
+    assert states.legal == sorted(states.legal, key=lambda state: state.cost)
+
+
+def test_only_wanted_schedules_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    cheapest, *others = _walk(None).legal
+    exact, judged = StageDecisions.exact, []
+
+    def counted(task: StageDecisions, state: HalfDecided) -> HalfDecided:
+        judged.append(state)
+        return exact(task, state)
+
+    monkeypatch.setattr(StageDecisions, "exact", counted)
+    states = _walk(1)
+    assert len(judged) == 1
+    assert [one.cost for one in states.legal] == [cheapest.cost]
+    assert [one.partial.schedule for one in states.unjudged] == [
+        one.partial.schedule for one in others
+    ]
