@@ -64,6 +64,8 @@ def walked(
             with task.board.until(share * (1 - COMPLETING)).kept():
                 states = deciding(states, names[:step])
             yield task.board.scored
+        if not all(state.is_priced for state in states):
+            wanted = None  # those without a price may be the cheapest
         legal: list[HalfDecided] = []
         unjudged = sorted(states, key=lambda state: state.cost)
         while unjudged and len(legal) != wanted:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 
 import pytest
+from attrs import evolve
 
 from spaces.cost.reuse import Reuse
 from spaces.enumerate.board import Board, Limits
@@ -19,7 +21,13 @@ from tests.small_space import small_space
 KEPT = 3
 
 
-def _walk(wanted: int | None) -> Complete:
+def _walk(wanted: int | None, *, priced_as: float | None = None) -> Complete:
+    """A walk that keeps three states after each Func.
+
+    Args:
+        wanted: how many complete schedules are wanted.
+        priced_as: the cost of all states after the last Func, if not what they cost.
+    """
     board = Board(Limits())
     space = small_space(product(64), FOUR_CORES).of_patterns
     task = StageDecisions(space, Reuse.of(FOUR_CORES), board, 4096, board.deadline)
@@ -29,7 +37,10 @@ def _walk(wanted: int | None) -> Complete:
         ways = [way for state in states for way in task.ways(state, decided)]
         priced = [one for way in ways if (one := task.scored(part, way)) is not None]
         legal = [task.legal(part, one) for one in sorted(priced, key=lambda one: one.cost)]
-        return [one.chosen for one in legal if one.chosen.is_priced][:KEPT]
+        kept = [one.chosen for one in legal if one.chosen.is_priced][:KEPT]
+        if priced_as is None or len(decided) < 2:
+            return kept
+        return [evolve(one, cost=priced_as) for one in reversed(kept)]
 
     found: list[Complete | None] = []
 
@@ -64,3 +75,10 @@ def test_only_wanted_schedules_are_judged(monkeypatch: pytest.MonkeyPatch) -> No
     assert [one.partial.schedule for one in states.unjudged] == [
         one.partial.schedule for one in others
     ]
+
+
+def test_states_without_a_price_are_all_judged() -> None:
+    """Which of them is the cheapest is not known before."""
+    states = _walk(1, priced_as=inf)
+    assert [one.cost for one in states.legal] == [one.cost for one in _walk(None).legal]
+    assert states.unjudged == []
