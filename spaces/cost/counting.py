@@ -13,7 +13,8 @@ from spaces.cost.feature_records import FuncFeatures, KernelFeatures, LoopFeatur
 from spaces.cost.features import Features
 from spaces.cost.totals import ONE, KnownTotals, Totals, product, times
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
-from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.expr import Const, Expr, Op
+from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.memo import Memo
 from spaces.model.nest.nest_memo import NO_SIZES, NestMemo
@@ -183,7 +184,7 @@ class _Counter:
             loops=found,
             depth=len(path),
             points=self.totals.total(self._points(placement, index), path),
-            lanes=product(lanes),
+            lanes=product([_at_least_one(trips) for trips in lanes]),
             reduced=tuple(r.name for r in function.stages[index].rvars),
         )
 
@@ -242,3 +243,10 @@ class _Counter:
         for dimension in sorted(guarded):
             count = times(count, box[dimension])
         return count
+
+
+def _at_least_one(trips: Expr) -> Expr:
+    """The iterations of a loop, one of a loop that never runs, unsimplified."""
+    if isinstance(trips, Const) and trips.value >= 1:
+        return trips
+    return Op(Int32, "max", (ONE, trips))

@@ -253,7 +253,7 @@ class Reuse:
         prices = self.prices
         walking = [i for i, loop in enumerate(stage.own) if moved_by & set(loop.dimensions)]
         repeated = stage.own[: walking[-1] + 1] if walking else ()
-        lanes = volume(tuple(v.trips for v in repeated if v.kind is LoopKind.VECTORIZED))
+        lanes = volume(tuple(_once(v) for v in repeated if v.kind is LoopKind.VECTORIZED))
         if len(repeated) == len(stage.own):
             times = stage.points
         else:

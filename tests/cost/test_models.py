@@ -22,11 +22,13 @@ from spaces.cost.roofline import Roofline
 from spaces.cost.weighted import Groups, Weighted, groups
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.param import Param
+from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.functions import cos, sin, sqrt
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.types import Float32, Int32
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES, ROUND_PEAKS
@@ -164,6 +166,22 @@ def _trig():
     g[x, y] = sqrt(cos(x) + sin(y))
     f[x, y] = g[x + 1, y] + g[x, y] + g[x + 1, y + 1] + g[x, y + 1]
     return pipeline(f, estimates={f: [2048, 2048]})
+
+
+@pytest.mark.parametrize("name", ["reuse", "learned", "hybrid", "weighted"])
+def test_a_func_without_values_has_a_cost(name: str) -> None:
+    """No term of the sum reads it, and its vectors have no lanes."""
+    x, image, f, out = Var("x"), ImageParam(Float32, 1, "image"), Func("f"), Func("out")
+    r = RDom([(0, image.width() - 16)], "r")
+    f[x] = image[x] * 2.0
+    out[x] = 0.0
+    out[x] += f[r.x]
+    pipe = pipeline(out, estimates={image: [16], out: [64]})
+    model = (
+        Roofline(FOUR_CORES, ROUND_PEAKS) if name == "roofline" else cost_model(name, FOUR_CORES)
+    )
+    vectors = parse_schedule("f.compute_root().vectorize(x)", pipe)
+    assert model.cost(Batch.of(pipe, vectors)) >= 0
 
 
 def test_groups_of_the_default_schedule() -> None:

@@ -224,9 +224,7 @@ class StageView:
             for name, body in zip(buffers, task, strict=True)
         )
         loaded = found["memory_loads_per_task"] * self.device.cache_line_bytes
-        found["memory_load_efficiency"] = np.where(
-            np.greater(loaded, 0), np.minimum(1, needed / np.maximum(1, loaded)), 1.0
-        )
+        found["memory_load_efficiency"] = _share(needed, loaded)
         return found
 
     def _allocation(self, buffer: str) -> SymbolicNumber:
@@ -249,9 +247,7 @@ class StageView:
             found[f"innermost_bytes_at_{within}"] = body.innermost * func.bytes
         found["bytes_at_root"] = func.distinct * func.bytes
         found["memory_stores_per_task"] = task.lines * own[0]
-        found["memory_store_efficiency"] = np.minimum(
-            1, task.elements * func.bytes / np.maximum(1, self._bytes(task))
-        )
+        found["memory_store_efficiency"] = _share(task.elements * func.bytes, self._bytes(task))
         return found
 
     def _instructions(self) -> Numbers:
@@ -326,3 +322,9 @@ class StageView:
 def _trips(loops: Iterable[LoopFeatures]) -> SymbolicNumber:
     """The product of iterations, at least one for each loop."""
     return volume(tuple(np.maximum(1, loop.trips) for loop in loops))
+
+
+def _share(needed: SymbolicNumber, moved: SymbolicNumber) -> SymbolicNumber:
+    """How much of what moves is needed; all of it where nothing is."""
+    moves = np.greater(needed, 0) & np.greater(moved, 0)
+    return np.where(moves, np.minimum(1, needed / np.maximum(1, moved)), 1.0)
