@@ -141,7 +141,8 @@ class OccupancyModel:
             operations = stage.points * max(stage.work.operations.total, 1)
             shared = operations / (np.maximum(fraction, 1e-9) * active) * idle
             # However many threads run, each must finish its own work.
-            alone = operations / (threads * kernel.blocks) * self.latency * self.device.sm_count
+            workers = np.maximum(threads * kernel.blocks, 1)
+            alone = operations / workers * self.latency * self.device.sm_count
             arithmetic = arithmetic + np.maximum(shared, alone)
             loads = self._loads(features, stage, self._spilled(kernel))
             memory = memory + loads + self._stores(features, stage)
@@ -154,12 +155,12 @@ class OccupancyModel:
 
     def _idle(self, kernel: KernelFeatures) -> SymbolicNumber:
         """All multiprocessors over those that have a block, ``active_SMs`` of Listing 1."""
-        return self.device.sm_count / np.minimum(kernel.blocks, self.device.sm_count)
+        return self.device.sm_count / np.minimum(np.maximum(kernel.blocks, 1), self.device.sm_count)
 
     def _active_threads(self, occupancy: SymbolicNumber, threads: SymbolicNumber) -> SymbolicNumber:
         """The busy threads of a multiprocessor: a partly filled warp runs like a full one."""
         warp = self.device.warp_threads
-        share = threads / (-(-threads // warp) * warp)
+        share = threads / np.maximum(-(-threads // warp) * warp, 1)
         return np.maximum(occupancy * self.device.max_threads_per_sm * share, 1.0)
 
     def _is_useful(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from spaces.constraints.devices.device import device
+from spaces.constraints.devices.device import Device, device
 from spaces.contracts.cost_models import CostModelContract
 from spaces.contracts.examples import blur, gpu_tiled, tiled
 from spaces.cost.batch import Batch, BatchError
@@ -168,20 +169,31 @@ def _trig():
     return pipeline(f, estimates={f: [2048, 2048]})
 
 
-@pytest.mark.parametrize("name", ["reuse", "learned", "hybrid", "weighted"])
-def test_a_func_without_values_has_a_cost(name: str) -> None:
-    """No term of the sum reads it, and its vectors have no lanes."""
+@pytest.mark.parametrize(
+    ("name", "target", "loops"),
+    [
+        ("reuse", FOUR_CORES, "f.compute_root().vectorize(x)"),
+        ("learned", FOUR_CORES, "f.compute_root().vectorize(x)"),
+        ("hybrid", FOUR_CORES, "f.compute_root().vectorize(x)"),
+        ("weighted", FOUR_CORES, "f.compute_root().vectorize(x)"),
+        ("occupancy", device("sm_80"), "f.compute_root().gpu_tile(x, xi, 8)"),
+        (
+            "occupancy",
+            device("sm_80"),
+            "f.compute_root().split(x, x, xi, 8).gpu_blocks(x).gpu_threads(xi)",
+        ),
+    ],
+)
+def test_a_func_without_values_has_a_cost(name: str, target: Device, loops: str) -> None:
+    """No term of the sum reads it: its vectors have no lanes, its kernels no blocks or threads."""
     x, image, f, out = Var("x"), ImageParam(Float32, 1, "image"), Func("f"), Func("out")
     r = RDom([(0, image.width() - 16)], "r")
     f[x] = image[x] * 2.0
     out[x] = 0.0
     out[x] += f[r.x]
     pipe = pipeline(out, estimates={image: [16], out: [64]})
-    model = (
-        Roofline(FOUR_CORES, ROUND_PEAKS) if name == "roofline" else cost_model(name, FOUR_CORES)
-    )
-    vectors = parse_schedule("f.compute_root().vectorize(x)", pipe)
-    assert model.cost(Batch.of(pipe, vectors)) >= 0
+    batch = Batch.of(pipe, parse_schedule(loops, pipe))
+    assert np.isfinite(cost_model(name, target).cost(batch))
 
 
 def test_groups_of_the_default_schedule() -> None:
