@@ -525,7 +525,7 @@ from spaces.tuning.calibrating import (
     calibrate as calibrate,
     Calibration as Calibration,
 )
-from spaces.cost.reuse import Prices as Prices
+from spaces.cost.prices import Prices as Prices
 from spaces.cost.training import (
     TrainableModel as TrainableModel,
     PricedRun as PricedRun,

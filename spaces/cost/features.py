@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 from attrs import field, frozen
@@ -30,11 +30,14 @@ from spaces.cost.feature_records import (
     with_numbers,
 )
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
 from spaces.model.nest.allocation import memory_order
 from spaces.model.schedules.domain_order import of_constant_extent
-from spaces.model.schedules.schedule import Schedule
+from spaces.model.schedules.schedule import Bound, Schedule
+
+MovingLoops: TypeAlias = dict[str, dict[LoopKey, LoopFeatures]]
+"""The loops that move what is read of a Func along each of its dimensions."""
 
 
 @frozen
@@ -120,38 +123,39 @@ class Features:
     @cached_property
     def constant_loops(self) -> frozenset[LoopKey]:
         """Loops that have the same number of iterations for all sizes, as compilers see it: inner
-        loops of splits, and those over dimensions that have as many values in each visit.
+        loops of splits, those over dimensions that have as many values in each visit, and those
+        over terms whose number is a constant.
         """
         found: set[LoopKey] = set()
+        moving: dict[str, MovingLoops] = {}
         for func in reversed(self.funcs):
-            args = self._constant_args(func, found)
+            moving[func.name] = self._moving_loops(func, moving)
+            entry = self.schedule.of(func.name)
+            bounded = [one.dimension for one in entry.bounds if isinstance(one, Bound)]
+            args = [*bounded, *_constant_args(func, moving[func.name], found)]
             for stage in func.stages:
-                order = self.schedule.of(func.name).stages[stage.index]
-                names = of_constant_extent(args, order.splits)
+                terms = self.pipeline.function(func.name).stages[stage.index].rvars
+                counted = [rvar.name for rvar in terms if isinstance(rvar.extent, Const)]
+                names = of_constant_extent([*args, *counted], entry.stages[stage.index].splits)
                 found |= {loop.key for loop in stage.own if loop.key[2] in names}
         return frozenset(found)
 
-    def _constant_args(self, func: FuncFeatures, constant: Collection[LoopKey]) -> list[str]:
-        """The dimensions of a Func that have as many values in each visit: all loops of its readers
-        inside the compute level that move along them are ``constant``.
+    def _moving_loops(self, func: FuncFeatures, known: Mapping[str, MovingLoops]) -> MovingLoops:
+        """The loops that move what is read of a Func: those of its readers, and those that move
+        what the readers compute (``known``).
         """
-        if func.depth == 0:
-            return []
-        moving: set[str] = set()
+        found: MovingLoops = {arg: {} for arg in func.args}
         for reader in self.stages:
-            loops = [
-                loop
-                for loop in reader.loops[func.depth :]
-                if not (loop.kind.has_constant_extent or loop.key in constant)
-            ]
             for access in reader.work.accesses:
-                if access.buffer == func.name != reader.func:
-                    for arg, index in zip(func.args, access.indices, strict=True):
-                        for loop in loops:
-                            own = loop.key[0] == reader.func
-                            if not own or not index.moved_by.isdisjoint(loop.dimensions):
-                                moving.add(arg)
-        return [arg for arg in func.args if arg not in moving]
+                if access.buffer != func.name or reader.func == func.name:
+                    continue
+                for arg, index in zip(func.args, access.indices, strict=True):
+                    for loop in reader.own:
+                        if not index.moved_by.isdisjoint(loop.dimensions):
+                            found[arg][loop.key] = loop
+                    for name in index.moved_by:
+                        found[arg] |= known[reader.func].get(name, {})
+        return found
 
     def span(self, func: str) -> SymbolicNumber:
         """The number of values of ``func`` that could be computed at once: the threads and lanes
@@ -252,6 +256,25 @@ class Features:
     def loads_of_funcs(self, stage: StageFeatures) -> SymbolicNumber:
         """The number of values of stored Funcs that a stage loads [TOY]."""
         return stage.points * loads_of_funcs(stage.work, self.is_image)
+
+
+def _constant_args(
+    func: FuncFeatures, moving: MovingLoops, constant: Collection[LoopKey]
+) -> list[str]:
+    """The dimensions of a Func that have as many values in each visit: all loops inside the compute
+    level that move what is read along them are ``constant``.
+    """
+    if func.depth == 0:
+        return []
+    outside = {loop.key for loop in func.stages[0].loops[: func.depth]}
+    return [
+        arg
+        for arg, loops in moving.items()
+        if all(
+            key in outside or loop.kind.has_constant_extent or key in constant
+            for key, loop in loops.items()
+        )
+    ]
 
 
 def reads_of(stage: StageFeatures) -> SymbolicNumber:

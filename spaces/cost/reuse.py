@@ -9,13 +9,11 @@ them.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device
@@ -24,10 +22,14 @@ from spaces.cost.accesses import Course, Operations, ReadGroup
 from spaces.cost.batch import Batch
 from spaces.cost.feature_records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures, volume
 from spaces.cost.features import Features
+from spaces.cost.loop_overhead import LoopOverhead
+from spaces.cost.movements import MovedPlace, Movement, movements_of
 from spaces.cost.price_fit import fitted_prices
-from spaces.cost.quick import chosen, larger, smaller
-from spaces.cost.registers import ON_STACK, WRITTEN_OUT, Registers, copies_that_share
-from spaces.cost.traffic import Cache, Footprint, Traffic, moving_loops, resident, touched
+from spaces.cost.prices import Prices
+from spaces.cost.quick import chosen, larger
+from spaces.cost.registers import ON_STACK, Registers, copies_that_share
+from spaces.cost.stalls import stalls
+from spaces.cost.traffic import Cache, Footprint, Traffic, touched
 from spaces.cost.training import PricedRun
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -41,51 +43,6 @@ _LARGEST_DIVISOR = 4
 
 
 @frozen
-class Prices:
-    """The cycles of one core for each operation, without other delays.
-
-    The defaults are near a fit to the times of some hundred schedules on a server core of 2024;
-    those of memory and rows are higher than in the fit, which knew few of the schedules that tile
-    short rows. Only the proportions matter.
-    """
-
-    instruction: float = 0.45
-    load: float = 0.9
-    store: float = 1.0
-    lane: float = 0.65
-    """One lane of a load whose lanes are apart."""
-    gather: float = 2.0
-    """One lane of a load along several dimensions, whose address is computed for each lane."""
-    scatter: float = 3.0
-    """One lane of a store whose lanes are apart."""
-    shuffle: float = 0.9
-    """A vector whose lanes come from two others: two instructions, for few units execute it."""
-    transcendental: float = 15.0
-    division: float = 10.0
-    latency: float = 5.0
-    """From one term of a sum of floats to the next: a fused multiplication and addition."""
-    forwarding: float = 5.0
-    """More between two terms if the sum is stored and loaded again."""
-    iteration: float = 0.5
-    visit: float = 30.0
-    """Entering an innermost loop."""
-    allocation: float = 15.0
-    byte: float = 0.02
-    """One byte of an allocation."""
-    task: float = 300.0
-    """Handing one iteration of a parallel loop to a thread."""
-    launch: float = 10_000.0
-    """Starting a parallel loop and waiting for its end."""
-    line_from_l2: float = 0.25
-    line_from_l3: float = 1.2
-    line_from_memory: float = 5.0
-    row_from_l3: float = 10.0
-    """The prefetcher finds a new row in the third-level cache."""
-    row_from_memory: float = 25.0
-    """The prefetcher finds a new row in memory."""
-
-
-@frozen
 class Reuse:
     """Estimated cycles of the slowest core.
 
@@ -95,7 +52,7 @@ class Reuse:
     """
 
     device: CpuDevice
-    prices: Prices = Prices()
+    prices: Prices = field(factory=Prices)
 
     @property
     def adds_nests(self) -> bool:
@@ -106,6 +63,11 @@ class Reuse:
     def registers(self) -> Registers:
         """The registers of a core."""
         return Registers(self.device)
+
+    @property
+    def loop_overhead(self) -> LoopOverhead:
+        """What loops cost without their bodies."""
+        return LoopOverhead(self.prices, self.registers)
 
     @staticmethod
     def of(device: Device) -> Reuse:
@@ -242,7 +204,8 @@ class Reuse:
             / self.registers.sums_at_once(features, func, stage, written)
         )
         busy = larger(larger(vectors * moved, computed), waiting)
-        return busy + vectors * spills + self._loops(stage)
+        loops = self.loop_overhead.of(features, stage)
+        return busy + vectors * spills + loops + self.prices.stall * stalls(features, stage)
 
     def _operations(
         self, stage: StageFeatures, moved_by: frozenset[str], operations: Operations
@@ -298,22 +261,6 @@ class Reuse:
         # vector may share theirs with other vectors.
         elements = (stage.lanes - 1) * step.numerator // step.denominator + 2
         return self.prices.load * self.registers.of(elements, bits) + self.prices.shuffle * dense
-
-    def _loops(self, stage: StageFeatures) -> SymbolicNumber:
-        """Cycles of a stage's own loops without their bodies; a fused loop counts once, for the
-        stage that gives the loop its name.
-        """
-        counted = [loop for loop in stage.own if not loop.kind.has_constant_extent]
-        if not counted:
-            return stage.loops[stage.depth - 1].runs * 1.0 if stage.depth else 1.0
-        innermost = counted[-1]
-        if innermost.key[:2] != (stage.func, stage.index):
-            return 0.0
-        outside = stage.loops[: stage.loops.index(innermost)]
-        entered = outside[-1].runs if outside else 1.0
-        # Compilers unroll loops of a few iterations.
-        rolled = smaller(innermost.trips / WRITTEN_OUT, 1.0)
-        return innermost.runs * self.prices.iteration + entered * rolled * self.prices.visit
 
     def _memory(self, features: Features) -> SymbolicNumber:
         """Cycles to move lines to the first-level cache, and out again."""
@@ -422,64 +369,6 @@ def _wraps(features: Features, func: FuncFeatures) -> SymbolicNumber:
         return False
     along_rows = features.order(func.name)[0]
     return np.less(func.allocated[along_rows], func.stored[along_rows])
-
-
-MovedPlace: TypeAlias = tuple[object, ...]
-"""What moves together: a buffer, whether it is written, and a loop whose body moves it for several
-stages, or the only stage that moves it.
-"""
-
-
-@frozen
-class Movement:
-    """A buffer that a stage moves into caches.
-
-    Attributes:
-        resident: the loop depth at which a cache that holds the body also holds the whole buffer.
-        places: with which others it moves, for each loop whose body may move it.
-    """
-
-    stage: StageFeatures
-    buffer: str
-    resident: int
-    places: tuple[MovedPlace, ...]
-
-
-def movements_of(features: Features) -> list[Movement]:
-    """What the stages move; a stage without loops moves nothing."""
-    moving = [
-        (stage, buffer, moving_loops(stage))
-        for stage in features.stages
-        if stage.loops and not stage.work.is_undefined
-        for buffer in touched(stage)
-    ]
-    sharing = Counter(
-        _shared(stage, buffer, loop) for stage, buffer, loops in moving for loop in loops
-    )
-    return [
-        Movement(
-            stage,
-            buffer,
-            resident(features, buffer, buffer == stage.func),
-            tuple(_place(sharing, stage, buffer, loop) for loop in loops),
-        )
-        for stage, buffer, loops in moving
-    ]
-
-
-def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> MovedPlace:
-    return (buffer, buffer == stage.func, loop)
-
-
-def _place(
-    sharing: Mapping[MovedPlace, int], stage: StageFeatures, buffer: str, loop: LoopKey
-) -> MovedPlace:
-    """A stage moves a buffer in one of its loops only. So the costs of those that no other stage
-    shares are one number.
-    """
-    together = _shared(stage, buffer, loop)
-    is_shared = sharing[together] > 1
-    return together if is_shared else (buffer, buffer == stage.func, stage.func, stage.index)
 
 
 def _once(loop: LoopFeatures) -> SymbolicNumber:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features import Features
-from spaces.cost.reuse import Reuse, movements_of
+from spaces.cost.movements import movements_of
+from spaces.cost.reuse import Reuse
 
 PARTS = ("compute", "from_l2", "from_l3", "from_memory", "allocation", "overhead")
 """Evaluations and loops; lines from the second-level cache, the third and from memory; allocations;

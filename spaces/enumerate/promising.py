@@ -5,7 +5,8 @@ Of each compute level one way is priced first, with the widest store level, for 
 of a sum the last one without explicit bounds, which keeps its terms in registers. The levels of a
 sum that are cheapest so are compared by two more ways, the first one and the last one with explicit
 bounds. The cheapest levels are priced with all their store levels, and of these levels and stores
-the cheapest with all their loops. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
+the cheapest with all their loops. So is root, where a nest begins: what its loops are worth shows
+only when its producers are decided, too. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def priced_in_phases(
     Args:
         ways: all ways to decide a Func.
         kept: how many compute levels are priced with all store levels, and how many levels and
-            stores with all loops.
+            stores with all loops; root is so in any case.
         price: prices a way.
         compared: the share of the compute levels that are compared by more than one way.
     """
@@ -53,7 +54,8 @@ def priced_in_phases(
             cost(store[0])
     looked_at = [store for store in stores if store[0] in costs]
     looked_at.sort(key=lambda store: cost(store[0]))
-    for store in looked_at[:kept]:
+    outermost = [store for store in looked_at[kept:] if ways[store[0]].entry.compute.is_root]
+    for store in (*looked_at[:kept], *outermost):
         for index in store:
             cost(index)
     return [found for _, found in sorted(costs.items()) if found is not None]

@@ -85,8 +85,8 @@ class Stagewise:
             levels, with the same loops of the Func decided last.
         places: how many compute levels of a Func it looks at with all store levels, and how many of
             these with all loops (:func:`~spaces.enumerate.promising.priced_in_phases`).
-        sum_places: the same for Funcs that add up terms, whose loops matter more.
-        places_before_sums: the same for Funcs decided just before such a Func.
+        sum_places: the same for Funcs that add up terms, whose loops matter more, and for Funcs
+            decided just before them.
         cloned: for how many Funcs at root that several nests read it tries a clone for each nest,
             one Func after the other, if the space has ``clone_in`` and the pipeline is small.
         wrapped: for how many images that sums read it tries a wrapper, one after the other.
@@ -100,7 +100,6 @@ class Stagewise:
     alike: int = 1
     places: int = 3
     sum_places: int = 6
-    places_before_sums: int = 14
     cloned: int = 2
     wrapped: int = 2
 
@@ -208,10 +207,9 @@ class Stagewise:
         narrow = GPU_WIDTH if is_gpu and len(names) <= FEW else 1
         width = max(self.width or narrow, task.board.limits.top)
         kept = _Kept(width, self.alike, _levels)
-        places = self.sum_places if adds_up(function) else self.places
+        places = self.sum_places if reads_sum or adds_up(function) else self.places
         if reads_sum:  # only the sum shows what the ways are worth
             kept = _Kept(max(width, self.before_sums), 1, _last)
-            places = self.places_before_sums
         elif not following and _may_wrap(task.space):  # then another one may be the cheapest
             kept = _Kept(max(width, self.before_sums), 1, _levels)
         if task.space.where:

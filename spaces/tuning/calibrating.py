@@ -19,7 +19,8 @@ from backend.measuring.task import MeasuringLimits
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.measurer import Measurer
-from spaces.cost.reuse import Prices, Reuse
+from spaces.cost.prices import Prices
+from spaces.cost.reuse import Reuse
 from spaces.cost.training import PricedRun
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.options import Options

@@ -18,7 +18,7 @@ from typing import Any, Self
 from attrs import define, field, frozen
 
 from spaces.cost.measurer import Measurement, RunOutcome
-from spaces.cost.reuse import Prices
+from spaces.cost.prices import Prices
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json, to_json

@@ -7,7 +7,7 @@ import pytest
 
 from apps.command_line import calibrate, tuning_view
 from spaces.constraints.devices.device import device
-from spaces.cost.reuse import Prices
+from spaces.cost.prices import Prices
 from spaces.tuning.calibrating import Calibration
 from spaces.tuning.identity import this_machine
 from spaces.tuning.store import TuningStore, default_store

@@ -208,17 +208,6 @@ def test_wide_vectors_take_several_registers() -> None:
     assert by_lanes[8] == 2 * by_lanes[16]
 
 
-def test_entering_short_loops_costs_less() -> None:
-    """A tile of 32 values is two vectors, one of 512 thirty-two."""
-    pipe = _column_sums(1024, 1024)
-    visits = {}
-    for width in (32, 512):
-        tiled = schedule(pipe).tile("x", "y", "xi", "yi", width, 8).vectorize("xi", 16)
-        visits[width] = cost_of(pipe, tiled, visit=1.0)
-    assert visits[32] == (1024 // 32) * 1024 * (2 / 8)
-    assert visits[512] == (1024 // 512) * 1024
-
-
 def test_a_parallel_loop_that_seldom_runs_costs_as_if_it_ran_once() -> None:
     """The average visit of such a loop has less than one iteration, which is 0 as an integer."""
     pipe = _column_sums(64, 32)

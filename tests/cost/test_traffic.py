@@ -23,7 +23,7 @@ from spaces.model.writing.text import parse_schedule
 from tests.cost.prices import free
 from tests.cpus import ONE_CORE
 
-X, Y = Var("x"), Var("y")
+X, Y, C = Var("x"), Var("y"), Var("c")
 LINE = 64
 
 
@@ -155,6 +155,36 @@ def test_loops_with_the_same_iterations_for_all_sizes(
     pipe = pipeline(out, estimates={out: [128, 64]})
     features = _features(pipe, text)
     assert features.constant_loops == constant
+
+
+@pytest.mark.parametrize(
+    ("text", "constant"),
+    [
+        # Terms are as many for all sizes, and so are channels with a bound.
+        ("f.compute_root()", {("f", 1, "r.x")}),
+        ("f.compute_root().bound(c, 0, 3)", {("f", 0, "c"), ("f", 1, "c"), ("f", 1, "r.x")}),
+        # Only the loops of out inside the level move what f computes.
+        ("out.split(x, x, xi, 8)\nf.compute_at(out, x)",
+            {("out", 0, "xi"), ("f", 0, "x"), ("f", 1, "x"), ("f", 0, "y"), ("f", 1, "y"),
+             ("f", 0, "c"), ("f", 1, "c"), ("f", 1, "r.x")}),
+        # g moves what it reads of f with its own loops, and these with those of out.
+        ("out.split(x, x, xi, 8)\ng.compute_at(out, x)\nf.compute_at(out, x)",
+            {("out", 0, "xi"), ("g", 0, "x"), ("g", 0, "y"), ("g", 0, "c"), ("f", 0, "x"),
+             ("f", 1, "x"), ("f", 0, "y"), ("f", 1, "y"), ("f", 0, "c"), ("f", 1, "c"),
+             ("f", 1, "r.x")}),
+    ],
+)  # fmt: skip
+def test_loops_over_terms_and_channels_have_the_same_iterations_for_all_sizes(
+    text: str, constant: set[tuple[str, int, str]]
+) -> None:
+    image, f, g, out = ImageParam(Float32, 3, "image"), Func("f"), Func("g"), Func("out")
+    r = RDom([(0, 5)], "r")
+    f[X, Y, C] = 0.0
+    f[X, Y, C] += image[X + r.x, Y, C]
+    g[X, Y, C] = f[X, Y, C] + f[X + 1, Y, C]
+    out[X, Y, C] = g[X, Y, C]
+    pipe = pipeline(out, estimates={out: [128, 64, 3]})
+    assert _features(pipe, text).constant_loops == constant
 
 
 def test_lanes_are_loaded_together_where_a_value_is_the_same_for_all() -> None:

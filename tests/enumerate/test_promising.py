@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil, inf
 
 import pytest
+from attrs import evolve
 
 import spaces
 from spaces.cost.reuse import Reuse
@@ -113,6 +114,27 @@ def _asked_for_a_product(
         [one for one in level if one.entry.store == level[-1].entry.store]
         for level in levels.values()
     ]
+
+
+def test_the_outermost_level_is_priced_with_all_loops_though_it_looks_dear() -> None:
+    """Only there tiles of its own shape can be chosen, for what is read in them."""
+    task, states, names = _decisions(blur)
+    part = task.part(states, names)
+    ways = [way for state in states for way in task.ways(state, names)]
+    outermost = [way for way in ways if way.entry.compute.is_root]
+    assert len(outermost) > len(states)
+    asked: list[OpenWay] = []
+
+    def price(way: OpenWay) -> PricedWay | None:
+        asked.append(way)
+        found = task.scored(part, way)
+        if found is None or not way.entry.compute.is_root:
+            return found
+        return evolve(found, costs=1e3 * found.costs)
+
+    priced_in_phases(ways, 1, price)
+    assert {id(way) for way in outermost} <= {id(way) for way in asked}
+    assert len(asked) < len(ways)
 
 
 def test_ways_without_a_loop_nest_are_left_out() -> None:

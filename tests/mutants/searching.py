@@ -1,4 +1,4 @@
-"""Bugs in search strategies, and in the prices that they go by."""
+"""Bugs in search strategies."""
 
 from __future__ import annotations
 
@@ -15,15 +15,10 @@ _PHASES = ("test_promising.py",)
 _CLONES = ("test_cloning.py",)
 _SEARCHES = ("test_search.py",)
 _FREEZING = ("test_freezing.py",)
-_TOTALS = ("test_totals.py",)
-_PRICES = ("cost/test_reuse.py", "test_registers.py")
-_TOUCHED = ("test_traffic.py",)
-_ORDERS = ("test_storage_order.py",)
 _GPU_PATTERNS = ("test_gpu_patterns.py",)
 _ANNEALING = ("test_annealing.py",)
 _SLABS = ("test_slabs.py",)
 _OVERREACH = ("test_overreach.py",)
-_BOUNDS = ("test_lower_bound.py",)
 
 SEARCHING = (
     Mutant(
@@ -104,6 +99,14 @@ SEARCHING = (
         "levels[:kept]",
         "levels[-kept:]",
         "All store levels are priced for the dearest compute levels.",
+        _PHASES,
+    ),
+    Mutant(
+        "root-is-a-level-like-others",
+        "priced_in_phases",
+        "(*looked_at[:kept], *outermost)",
+        "looked_at[:kept]",
+        "A Func at root that looks dear before its producers gets no tiles for them.",
         _PHASES,
     ),
     Mutant(
@@ -241,142 +244,6 @@ SEARCHING = (
         "decided[most:]",
         "The search freezes the Funcs that add most to the cost.",
         _FREEZING,
-    ),
-    Mutant(
-        "first-iterations-count-twice",
-        "Totals._parts",
-        "simplify(loop.extent - 1)",
-        "simplify(loop.extent)",
-        "A sum over a loop has an iteration too many.",
-        _TOTALS,
-    ),
-    Mutant(
-        "periods-outlast-their-loops",
-        "totals:_around",
-        "min(count, max(trips - 1, 1))",
-        "count",
-        "A short loop counts iterations beyond its end.",
-        _TOTALS,
-    ),
-    Mutant(
-        "periods-outlast-loops-of-any-length",
-        "totals:_around",
-        "fn.min(middle + i, loop.max)",
-        "middle + i",
-        "A loop of any length counts iterations beyond its end.",
-        _TOTALS,
-    ),
-    Mutant(
-        "whole-rows-do-not-join",
-        "traffic:rows_of",
-        "joins & (extent >= limit)",
-        "False",
-        "Only two dimensions of a buffer that is touched whole make one row.",
-        _PRICES,
-    ),
-    Mutant(
-        "parts-of-rows-join",
-        "traffic:rows_of",
-        "extents[0] >= whole[0]",
-        "2 * extents[0] >= whole[0]",
-        "Half a row and the next half of another one are one row.",
-        _PRICES,
-    ),
-    Mutant(
-        "the-outermost-rows-say-the-room",
-        "traffic:room_of_rows",
-        "free & negated(steps)",
-        "free",
-        "Rows take as many lines as planes are apart.",
-        _TOUCHED,
-    ),
-    Mutant(
-        "rooms-are-as-even-as-lines",
-        "Traffic._taken",
-        "found.lines if is_even else found.room",
-        "found.lines",
-        "Rows at the same places of their pages have the whole cache.",
-        _TOUCHED,
-    ),
-    Mutant(
-        "each-value-goes-its-own-way",
-        "Regions._spans",
-        "left / found[d]",
-        "left",
-        "Two coordinates that one loop changes touch all pairs of their values.",
-        _TOUCHED,
-    ),
-    Mutant(
-        "values-touch-all-there-is",
-        "Regions._spans",
-        "smaller(own, left)",
-        "np.inf",
-        "A value as a coordinate touches the whole dimension in one iteration.",
-        _TOUCHED,
-    ),
-    Mutant(
-        "values-differ-in-all-lanes",
-        "Index.may_move",
-        "not self.moved_by.isdisjoint(dimensions)",
-        "True",
-        "Lanes are gathered where they read the same row.",
-        _TOUCHED,
-    ),
-    Mutant(
-        "visits-are-of-one-size",
-        "Features._constant_args",
-        "arg not in moving",
-        "True",
-        "Compilers write out the short lines of an image whose size they do not know.",
-        (*_PRICES, *_TOUCHED),
-    ),
-    Mutant(
-        "long-loops-are-written-out",
-        "registers:is_written_out",
-        "loop.trips <= WRITTEN_OUT",
-        "np.True_",
-        "Sums of a loop of any length stay in registers.",
-        _PRICES,
-    ),
-    Mutant(
-        "cores-allocate-one-by-one",
-        "Reuse.allocating",
-        "func.allocations * each / self._cores_busy(around)",
-        "func.allocations * each",
-        "Allocations of one core wait for those of others.",
-        _PRICES,
-    ),
-    Mutant(
-        "stored-sums-do-not-wait",
-        "Reuse._compute",
-        "self.prices.forwarding * written",
-        "0",
-        "A sum that is stored and loaded again is as quick as one in a register.",
-        _PRICES,
-    ),
-    Mutant(
-        "bounds-take-the-rows-of-a-visit",
-        "Traffic.least",
-        "smaller(*map(price, self.regions.least(stage, buffer, depth)))",
-        "price(self.regions.footprint(stage, buffer, depth))",
-        "A lower bound does not know that rows which are touched whole join.",
-        _BOUNDS,
-    ),
-    Mutant(
-        "storage-lies-as-written",
-        "Features._orders",
-        "entries[one.name].storage_orders",
-        "()",
-        "Prices do not know that the dimensions of a Func lie in another order.",
-        _ORDERS,
-    ),
-    Mutant(
-        "open-funcs-keep-their-order",
-        "lower_bound:_changes_readers",
-        'not is_output and "reorder_storage" in state.choices.directives',
-        "False",
-        "A lower bound counts loads from an open Func that may get another order in memory.",
-        _BOUNDS,
     ),
     Mutant(
         "values-of-a-thread-share-nothing",

@@ -13,7 +13,8 @@ from attrs import define, evolve, field, frozen
 from spaces.cost.batch import Batch
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.model import CostModel
-from spaces.cost.reuse import Prices, Reuse
+from spaces.cost.prices import Prices
+from spaces.cost.reuse import Reuse
 from spaces.cost.training import PricedRun, TrainableModel
 from spaces.cost.weighted import Weighted
 from spaces.enumerate.board import Limits

@@ -15,7 +15,8 @@ from spaces import Options, PartialSchedule, ScheduleSpace
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.cost.occupancy import OccupancyModel
-from spaces.cost.reuse import Prices, Reuse
+from spaces.cost.prices import Prices
+from spaces.cost.reuse import Reuse
 from spaces.cost.roofline import Roofline
 from spaces.cost.weighted import Weighted
 from spaces.model.schedules.parameters import parameters

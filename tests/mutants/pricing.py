@@ -1,0 +1,208 @@
+"""Bugs in features, and in the prices that searches go by."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_TOTALS = ("test_totals.py",)
+_PRICES = ("cost/test_reuse.py", "test_registers.py")
+_TOUCHED = ("test_traffic.py",)
+_ORDERS = ("test_storage_order.py",)
+_BOUNDS = ("test_lower_bound.py",)
+_LOOPS = ("test_loop_overhead.py",)
+_STALLS = ("test_stalls.py",)
+
+PRICING = (
+    Mutant(
+        "first-iterations-count-twice",
+        "Totals._parts",
+        "simplify(loop.extent - 1)",
+        "simplify(loop.extent)",
+        "A sum over a loop has an iteration too many.",
+        _TOTALS,
+    ),
+    Mutant(
+        "periods-outlast-their-loops",
+        "totals:_around",
+        "min(count, max(trips - 1, 1))",
+        "count",
+        "A short loop counts iterations beyond its end.",
+        _TOTALS,
+    ),
+    Mutant(
+        "periods-outlast-loops-of-any-length",
+        "totals:_around",
+        "fn.min(middle + i, loop.max)",
+        "middle + i",
+        "A loop of any length counts iterations beyond its end.",
+        _TOTALS,
+    ),
+    Mutant(
+        "whole-rows-do-not-join",
+        "traffic:rows_of",
+        "joins & (extent >= limit)",
+        "False",
+        "Only two dimensions of a buffer that is touched whole make one row.",
+        _PRICES,
+    ),
+    Mutant(
+        "parts-of-rows-join",
+        "traffic:rows_of",
+        "extents[0] >= whole[0]",
+        "2 * extents[0] >= whole[0]",
+        "Half a row and the next half of another one are one row.",
+        _PRICES,
+    ),
+    Mutant(
+        "the-outermost-rows-say-the-room",
+        "traffic:room_of_rows",
+        "free & negated(steps)",
+        "free",
+        "Rows take as many lines as planes are apart.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "rooms-are-as-even-as-lines",
+        "Traffic._taken",
+        "found.lines if is_even else found.room",
+        "found.lines",
+        "Rows at the same places of their pages have the whole cache.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "each-value-goes-its-own-way",
+        "Regions._spans",
+        "left / found[d]",
+        "left",
+        "Two coordinates that one loop changes touch all pairs of their values.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "values-touch-all-there-is",
+        "Regions._spans",
+        "smaller(own, left)",
+        "np.inf",
+        "A value as a coordinate touches the whole dimension in one iteration.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "values-differ-in-all-lanes",
+        "Index.may_move",
+        "not self.moved_by.isdisjoint(dimensions)",
+        "True",
+        "Lanes are gathered where they read the same row.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "visits-are-of-one-size",
+        "features:_constant_args",
+        "loops.items()",
+        "()",
+        "Compilers write out the short lines of an image whose size they do not know.",
+        (*_PRICES, *_TOUCHED),
+    ),
+    Mutant(
+        "loops-of-readers-move-nothing",
+        "Features._moving_loops",
+        "known[reader.func].get(name, {})",
+        "{}",
+        "Short lines count as constant where the loops around their reader move them.",
+        _TOUCHED,
+    ),
+    Mutant(
+        "terms-are-never-constant",
+        "Features.constant_loops",
+        "[*args, *counted]",
+        "args",
+        "Compilers write out no loop over terms.",
+        (*_TOUCHED, *_LOOPS),
+    ),
+    Mutant(
+        "tiles-need-not-be-entered",
+        "loop_overhead:_is_tile",
+        "one.inner == loop.loop",
+        "False",
+        "Short tiles seem as fast as whole rows.",
+        _LOOPS,
+    ),
+    Mutant(
+        "bodies-of-any-size-are-written-out",
+        "LoopOverhead._innermost",
+        "written_out & (size <= _LONGEST)",
+        "written_out",
+        "Long bodies are entered for free.",
+        _LOOPS,
+    ),
+    Mutant(
+        "fused-loops-count-for-each-stage",
+        "LoopOverhead._loop",
+        "loop.key[:2] != (stage.func, stage.index)",
+        "False",
+        "Two stages in one loop pay for it twice.",
+        _LOOPS,
+    ),
+    Mutant(
+        "whole-vectors-wait",
+        "stalls:_is_read_across",
+        "index.spread or index.moved_by & set(stage.reduced)",
+        "True",
+        "Loads of one stored vector wait as those of two do.",
+        _STALLS,
+    ),
+    Mutant(
+        "old-stores-are-waited-for",
+        "stalls:stalls",
+        "chosen(vectors <= _NEAR, 1.0, 0.0)",
+        "1.0",
+        "Loads wait for vectors that are in the cache.",
+        _STALLS,
+    ),
+    Mutant(
+        "long-loops-are-written-out",
+        "registers:is_written_out",
+        "loop.trips <= WRITTEN_OUT",
+        "np.True_",
+        "Sums of a loop of any length stay in registers.",
+        _PRICES,
+    ),
+    Mutant(
+        "cores-allocate-one-by-one",
+        "Reuse.allocating",
+        "func.allocations * each / self._cores_busy(around)",
+        "func.allocations * each",
+        "Allocations of one core wait for those of others.",
+        _PRICES,
+    ),
+    Mutant(
+        "stored-sums-do-not-wait",
+        "Reuse._compute",
+        "self.prices.forwarding * written",
+        "0",
+        "A sum that is stored and loaded again is as quick as one in a register.",
+        _PRICES,
+    ),
+    Mutant(
+        "bounds-take-the-rows-of-a-visit",
+        "Traffic.least",
+        "smaller(*map(price, self.regions.least(stage, buffer, depth)))",
+        "price(self.regions.footprint(stage, buffer, depth))",
+        "A lower bound does not know that rows which are touched whole join.",
+        _BOUNDS,
+    ),
+    Mutant(
+        "storage-lies-as-written",
+        "Features._orders",
+        "entries[one.name].storage_orders",
+        "()",
+        "Prices do not know that the dimensions of a Func lie in another order.",
+        _ORDERS,
+    ),
+    Mutant(
+        "open-funcs-keep-their-order",
+        "lower_bound:_changes_readers",
+        'not is_output and "reorder_storage" in state.choices.directives',
+        "False",
+        "A lower bound counts loads from an open Func that may get another order in memory.",
+        _BOUNDS,
+    ),
+)
