@@ -6,7 +6,7 @@ of a sum the last one without explicit bounds, which keeps its terms in register
 sum that are cheapest so are compared by two more ways, the first one and the last one with explicit
 bounds. The cheapest levels are priced with all their store levels, and of these levels and stores
 the cheapest with all their loops. So is root, where a nest begins: what its loops are worth shows
-only when its producers are decided, too. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
+only when its producers are decided. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
 """
 
 from __future__ import annotations
