@@ -22,7 +22,7 @@ from spaces.model.schedules.schedule import Schedule
 
 def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
     """Offers the best schedule of a board with one Func after the other inlined, consumers first,
-    where this is cheaper.
+    where this is cheaper; several together may be so clearly, each of them hardly.
 
     Raises:
         OutOfTime: the search is at its end.
@@ -34,7 +34,7 @@ def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> I
         return
     pipeline = derived(space.pipeline, schedule)
     with board.deadline.kept():  # the cost of a choice of a structure may be another one
-        least = priced(space, model, board, schedule)
+        offered = least = priced(space, model, board, schedule)
     for function in reversed(pipeline.functions):
         name = function.name
         if name in space.kept_names or not _may_be_inlined(pipeline, schedule, name):
@@ -42,9 +42,11 @@ def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> I
         with board.deadline.kept():
             inlined = _with_inlined(pipeline, schedule, name)
             cost = priced(space, model, board, inlined)
-            if is_clearly_cheaper(cost, least) and space.verdict(inlined):
+            if cost < least and space.verdict(inlined):
                 schedule, least = inlined, cost
-                yield from board.offer(Found(cost, schedule))
+                if is_clearly_cheaper(cost, offered):
+                    offered = cost
+                    yield from board.offer(Found(cost, schedule))
 
 
 def _may_be_inlined(pipeline: Pipeline, schedule: Schedule, name: str) -> bool:

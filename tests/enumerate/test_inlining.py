@@ -94,3 +94,20 @@ def test_what_counts_is_the_gain(stored: float, inlined: float, is_inlined: bool
     model = spaces.cost_model(cost, FOUR_CORES)
     found = after_all(space, "second.compute_root()", model).schedule
     assert found.of("second").compute.is_inline == is_inlined
+
+
+def test_small_gains_add_up() -> None:
+    """Each Func that is inlined saves 0.7 %, which alone is too little to tell."""
+
+    def cost(batch: Batch) -> np.ndarray:
+        return batch.full(100.0 + 0.7 * len(batch.features.funcs))
+
+    space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
+    model = spaces.cost_model(cost, FOUR_CORES)
+
+    def inlined(text: str) -> list[str]:
+        funcs = after_all(space, text, model).schedule.funcs
+        return [func.name for func in funcs if func.compute.is_inline]
+
+    assert inlined("first.compute_root()\nsecond.compute_root()") == ["first", "second"]
+    assert inlined("second.compute_root()") == ["first"]

@@ -110,6 +110,14 @@ SEARCHING = (
         _PHASES,
     ),
     Mutant(
+        "small-gains-do-not-add-up",
+        "inlined_after_all",
+        "cost < least",
+        "is_clearly_cheaper(cost, least)",
+        "Funcs stay stored that only together are clearly cheaper inlined.",
+        ("test_inlining.py",),
+    ),
+    Mutant(
         "all-levels-are-compared-by-three-ways",
         "priced_in_phases",
         "math.ceil(len(levels) * compared)",
