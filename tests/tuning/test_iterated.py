@@ -39,7 +39,7 @@ from tests.tuning.fakes import SPACE, FakeMeasurer
 ODD = evolve(Prices(), lane=8.0, launch=500.0, line_from_memory=20.0, load=0.2, visit=300.0)
 """The prices of a machine that is unlike the one of the defaults."""
 
-QUICK = Iterated(size=4, found=5, strategy=HierarchicalSampling(width=1, passes=1, greedy=3))
+QUICK = Iterated(size=4, found=8, strategy=HierarchicalSampling(width=1, passes=1, greedy=3))
 
 
 @define
@@ -72,11 +72,11 @@ def _trials(schedules: Sequence[Schedule]) -> list[Trial]:
 
 def test_a_model_learns_the_order_of_what_it_has_not_seen() -> None:
     model = Reuse(FOUR_CORES)
-    trials = _trials(SPACE.sample(24, seed=1))
-    learned = retrained(model, SPACE, trials[:16])
-    batches = [Batch.of(SPACE.pipeline, trial.schedule) for trial in trials[16:]]
+    trials = _trials(SPACE.sample(64, seed=1))
+    learned = retrained(model, SPACE, trials[:32])
+    batches = [Batch.of(SPACE.pipeline, trial.schedule) for trial in trials[32:]]
     quality = [
-        spearman([float(one.cost(batch)) for batch in batches], [t.ratio for t in trials[16:]])
+        spearman([float(one.cost(batch)) for batch in batches], [t.ratio for t in trials[32:]])
         for one in (model, learned)
     ]
     assert quality[1] > quality[0]
