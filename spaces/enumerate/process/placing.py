@@ -94,8 +94,10 @@ class PlaceTopic:
             "compute_root()" if compute.is_root else f"compute_at({compute.func}, {compute.loop})"
         )
         topics = (OrderTopic(self.func), WithTopic(self.func), StoreTopic(self.func, depth))
-        hoist = () if self.func in state.pipeline.outputs else (HoistTopic(self.func, depth),)
         storage = storage_topics(state, self.func)
+        may_hoist = "hoist_storage" in state.choices.directives
+        is_output = self.func in state.pipeline.outputs
+        hoist = (HoistTopic(self.func, depth),) if may_hoist and not is_output else ()
         return DecisionOption(
             f"{self.func}.{label}",
             {self.name: part},
@@ -111,16 +113,23 @@ def may_be_inlined(state: ProcessState, func: str) -> bool:
 
 
 def storage_topics(state: ProcessState, func: str) -> Iterator[Topic]:
-    """What is decided about the storage and bounds of a Func wherever it is computed."""
-    args = state.function(func).args
+    """What is decided about the storage and bounds of a Func wherever it is computed, by the
+    directives of the space.
+    """
+    args, directives = state.function(func).args, state.choices.directives
     if func not in state.pipeline.outputs:
-        yield MemoryTopic(func)
-        yield StorageOrderTopic(func)
+        if "store_in" in directives:
+            yield MemoryTopic(func)
+        if "reorder_storage" in directives:
+            yield StorageOrderTopic(func)
+        layouts = [layout for layout in LAYOUTS if layout.directive in directives]
         for dimension in args:
-            for layout in LAYOUTS:
+            for layout in layouts:
                 yield LayoutTopic(func, dimension, layout)
     for dimension in args:
-        yield BoundTopic(func, dimension)
+        bounds = BoundTopic(func, dimension)
+        if bounds.records(state):
+            yield bounds
 
 
 def _levels(state: ProcessState, func: str) -> Iterator[int]:
@@ -178,8 +187,6 @@ class HoistTopic:
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         yield DecisionOption(f"memory of {self.func} where it is stored", {self.name: None}, state)
-        if "hoist_storage" not in state.choices.directives:
-            return
         path = state.frontier.path(self.func)
         stored = depth_of(path, state.entry.store)
         for depth in store_depths(path, stored)[:0:-1]:
@@ -214,17 +221,21 @@ class BoundTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         part = f"{self.name} 0"
         yield DecisionOption(f"no bound of {self.func}, {self.dimension}", {part: None}, state)
-        directives = state.choices.directives
-        records: list[Bound | Alignment] = []
-        box = state.sizes.boxes.get(self.func, {}).get(self.dimension)
-        if "bound" in directives and box is not None and 0 < box[1] <= state.choices.short:
-            records.append(Bound(self.dimension, *box))
-        if "align_bounds" in directives:
-            records += (Alignment(self.dimension, modulus) for modulus in MODULI)
-        for record in records:
+        for record in self.records(state):
             after = state.with_draft(evolve(state.entry, bounds=(*state.entry.bounds, record)))
             text = bound_text(record)
             yield DecisionOption(f"{self.func} {self.dimension}: {text}", {part: text}, after)
+
+    def records(self, state: ProcessState) -> list[Bound | Alignment]:
+        """The bounds that the dimension may have."""
+        directives = state.choices.directives
+        found: list[Bound | Alignment] = []
+        box = state.sizes.boxes.get(self.func, {}).get(self.dimension)
+        if "bound" in directives and box is not None and 0 < box[1] <= state.choices.short:
+            found.append(Bound(self.dimension, *box))
+        if "align_bounds" in directives:
+            found += (Alignment(self.dimension, modulus) for modulus in MODULI)
+        return found
 
 
 @frozen

@@ -70,7 +70,7 @@ class LayoutTopic:
         yield DecisionOption(
             f"no {directive} of {self.func} along {self.dimension}", {self.name: None}, state
         )
-        for number in state.choices.folds if directive in state.choices.directives else ():
+        for number in state.choices.folds:
             yield DecisionOption(
                 f"{self.func}.{directive}({self.dimension}, {number})",
                 # Only folds have a direction; the process leaves it to the library.
@@ -91,8 +91,6 @@ class MemoryTopic:
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         yield DecisionOption(f"{self.func} in any memory", {self.name: None}, state)
-        if "store_in" not in state.choices.directives:
-            return
         path = state.frontier.path(self.func)
         around = {step.kind for step in path[: depth_of(path, state.entry.store)]}
         for memory in memory_types(around):
@@ -116,8 +114,6 @@ class StorageOrderTopic:
         part = f"{self.name} 0"
         args = state.function(self.func).args
         yield DecisionOption(f"{self.func} stored as written", {part: None}, state)
-        if "reorder_storage" not in state.choices.directives:
-            return
         for order in itertools.permutations(args):
             if order != args:
                 after = state.with_draft(evolve(state.entry, storage_orders=(order,)))
