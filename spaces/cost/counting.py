@@ -8,6 +8,7 @@ from attrs import define, evolve, field, frozen
 
 from spaces.constraints.sizes.kernels import kernels, largest
 from spaces.cost.accesses import stage_work
+from spaces.cost.constant_loops import constant_loops
 from spaces.cost.coverage import Wheels, covered
 from spaces.cost.feature_records import FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
 from spaces.cost.features import Features
@@ -52,13 +53,15 @@ def features(
     memo = FeatureMemo() if memo is None else memo
     nest = memo.nests.bounds(pipeline, schedule, sizes=sizes)
     counter = _Counter(nest, memo)
+    funcs = tuple(counter.func(nest.placements[f.name]) for f in nest.levels.functions)
     return Features(
         pipeline=nest.pipeline,
         schedule=schedule,
-        funcs=tuple(counter.func(nest.placements[f.name]) for f in nest.levels.functions),
+        funcs=funcs,
         kernels=_kernels(nest, counter.totals),
         is_image=nest.pipeline.is_image,
         image_extents=_image_extents(nest.pipeline, sizes),
+        constant_loops=constant_loops(nest.pipeline, schedule, funcs),
     )
 
 

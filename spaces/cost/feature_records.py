@@ -14,6 +14,7 @@ from attrs import frozen
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Work
+from spaces.cost.quick import larger
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read
@@ -49,6 +50,13 @@ class LoopFeatures:
     def key(self) -> LoopKey:
         """The key of the loop in its nest: Func, stage and name."""
         return (self.func, self.stage, self.loop)
+
+    @property
+    def positive_trips(self) -> SymbolicNumber:
+        """The trips, at least one: a loop that seldom runs has less than one on average, and one
+        over no values has none.
+        """
+        return larger(self.trips, 1)
 
 
 @frozen

@@ -9,9 +9,9 @@ and arrays alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 from attrs import field, frozen
@@ -30,14 +30,10 @@ from spaces.cost.feature_records import (
     with_numbers,
 )
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.expr import Const, Expr
+from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
 from spaces.model.nest.allocation import memory_order
-from spaces.model.schedules.domain_order import of_constant_extent
-from spaces.model.schedules.schedule import Bound, Schedule
-
-MovingLoops: TypeAlias = dict[str, dict[LoopKey, LoopFeatures]]
-"""The loops that move what is read of a Func along each of its dimensions."""
+from spaces.model.schedules.schedule import Schedule
 
 
 @frozen
@@ -48,6 +44,7 @@ class Features:
     Attributes:
         is_image: which buffers are images, by name; in a half-decided schedule, open Funcs are.
         image_extents: those of each image whose size is known.
+        constant_loops: loops that have the same number of iterations for all sizes.
         readers: for a lower bound, which Funcs may read each image of the pipeline in a completion;
             without an entry for open Funcs. Else empty.
     """
@@ -58,6 +55,7 @@ class Features:
     kernels: tuple[KernelFeatures, ...]
     is_image: Mapping[str, bool] = field(eq=False)
     image_extents: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
+    constant_loops: frozenset[LoopKey] = field(eq=False, factory=frozenset)
     readers: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
 
     def func(self, name: str) -> FuncFeatures:
@@ -119,43 +117,6 @@ class Features:
             if func.slides
             for loop in func.stages[0].loops[func.store_depth : func.depth]
         )
-
-    @cached_property
-    def constant_loops(self) -> frozenset[LoopKey]:
-        """Loops that have the same number of iterations for all sizes, as compilers see it: inner
-        loops of splits, those over dimensions that have as many values in each visit, and those
-        over terms whose number is a constant.
-        """
-        found: set[LoopKey] = set()
-        moving: dict[str, MovingLoops] = {}
-        for func in reversed(self.funcs):
-            moving[func.name] = self._moving_loops(func, moving)
-            entry = self.schedule.of(func.name)
-            bounded = [one.dimension for one in entry.bounds if isinstance(one, Bound)]
-            args = [*bounded, *_constant_args(func, moving[func.name], found)]
-            for stage in func.stages:
-                terms = self.pipeline.function(func.name).stages[stage.index].rvars
-                counted = [rvar.name for rvar in terms if isinstance(rvar.extent, Const)]
-                names = of_constant_extent([*args, *counted], entry.stages[stage.index].splits)
-                found |= {loop.key for loop in stage.own if loop.key[2] in names}
-        return frozenset(found)
-
-    def _moving_loops(self, func: FuncFeatures, known: Mapping[str, MovingLoops]) -> MovingLoops:
-        """The loops that move what is read of a Func: those of its readers, and those that move
-        what the readers compute (``known``).
-        """
-        found: MovingLoops = {arg: {} for arg in func.args}
-        for reader in self.stages:
-            for access in reader.work.accesses:
-                if access.buffer != func.name or reader.func == func.name:
-                    continue
-                for arg, index in zip(func.args, access.indices, strict=True):
-                    for loop in reader.own:
-                        if not index.moved_by.isdisjoint(loop.dimensions):
-                            found[arg][loop.key] = loop
-                    for name in index.moved_by:
-                        found[arg] |= known[reader.func].get(name, {})
-        return found
 
     def span(self, func: str) -> SymbolicNumber:
         """The number of values of ``func`` that could be computed at once: the threads and lanes
@@ -256,25 +217,6 @@ class Features:
     def loads_of_funcs(self, stage: StageFeatures) -> SymbolicNumber:
         """The number of values of stored Funcs that a stage loads [TOY]."""
         return stage.points * loads_of_funcs(stage.work, self.is_image)
-
-
-def _constant_args(
-    func: FuncFeatures, moving: MovingLoops, constant: Collection[LoopKey]
-) -> list[str]:
-    """The dimensions of a Func that have as many values in each visit: all loops inside the compute
-    level that move what is read along them are ``constant``.
-    """
-    if func.depth == 0:
-        return []
-    outside = {loop.key for loop in func.stages[0].loops[: func.depth]}
-    return [
-        arg
-        for arg, loops in moving.items()
-        if all(
-            key in outside or loop.kind.has_constant_extent or key in constant
-            for key, loop in loops.items()
-        )
-    ]
 
 
 def reads_of(stage: StageFeatures) -> SymbolicNumber:

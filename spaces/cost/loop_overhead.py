@@ -12,10 +12,10 @@ from spaces.cost.features import Features
 from spaces.cost.prices import Prices
 from spaces.cost.quick import chosen, smaller
 from spaces.cost.registers import WRITTEN_OUT, Registers, is_written_out
-from spaces.model.schedules.domain_order import LoopKind, Split
+from spaces.model.schedules.domain_order import LoopKind, of_constant_extent
 
 _LONGEST = 300
-"""Compilers write out loops in loops up to so many instructions."""
+"""Compilers write out no loop that becomes more instructions than these."""
 
 
 @frozen
@@ -32,11 +32,11 @@ class LoopOverhead:
     registers: Registers
 
     def of(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """Cycles of a stage's own loops. A fused loop counts once, for the stage that gives the
-        loop its name.
+        """Cycles of a stage's own loops. A fused loop counts once, for the stage that gives it its
+        name.
         """
         own = [loop for loop in stage.own if not loop.kind.has_constant_extent]
-        unrolled = (loop.trips for loop in stage.own if loop.kind is LoopKind.UNROLLED)
+        unrolled = [v.positive_trips for v in stage.own if v.kind is LoopKind.UNROLLED]
         work, func = stage.work, features.func(stage.func)
         instructions = work.operations.instructions + sum(a.reads for a in work.accesses) + 1
         registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
@@ -50,7 +50,8 @@ class LoopOverhead:
         loops: Sequence[LoopFeatures],
         size: SymbolicNumber,
     ) -> SymbolicNumber:
-        """Cycles of the last of some loops that is not written out.
+        """Cycles of the last of some loops that is not written out; none if another stage gives it
+        its name.
 
         Args:
             features: those of the schedule.
@@ -61,17 +62,18 @@ class LoopOverhead:
         if not loops:
             return stage.visits * self.prices.iteration
         *around, loop = loops
+        if loop.key[:2] != (stage.func, stage.index):
+            return 0.0
+        as_loop = self._loop(stage, loop)
         written_out = is_written_out(features, loop)
         if written_out is False or _is_tile(features, stage, loop):
-            return self._loop(stage, loop)
-        size = size * loop.trips
-        outer = self._innermost(features, stage, around, size)
-        return chosen(written_out & (size <= _LONGEST), outer, self._loop(stage, loop))
+            return as_loop
+        size = size * loop.positive_trips
+        outer = smaller(self._innermost(features, stage, around, size), as_loop)
+        return chosen(written_out & (size <= _LONGEST), outer, as_loop)
 
     def _loop(self, stage: StageFeatures, loop: LoopFeatures) -> SymbolicNumber:
         """Cycles of a loop of a stage if it is the innermost one."""
-        if loop.key[:2] != (stage.func, stage.index):
-            return 0.0
         outside = stage.loops[: stage.loops.index(loop)]
         entered = outside[-1].runs if outside else 1.0
         # Compilers unroll loops of a few iterations.
@@ -80,8 +82,9 @@ class LoopOverhead:
 
 
 def _is_tile(features: Features, stage: StageFeatures, loop: LoopFeatures) -> bool:
-    """Whether a loop is the inner one of a split. Tiles that are a few vectors long are not faster
-    than whole rows, though compilers write them out: by up to 14 % they were slower.
+    """Whether a loop is the inner one of a split, or made of such loops. Tiles that are a few
+    vectors long are not faster than whole rows, though compilers write them out: by up to 14 % they
+    were slower.
     """
     order = features.schedule.of(stage.func).stages[stage.index]
-    return any(isinstance(one, Split) and one.inner == loop.loop for one in order.splits)
+    return loop.loop in of_constant_extent((), order.splits)

@@ -229,10 +229,10 @@ def consecutive_loads(
     moved = sorted(features.moved_vars(stage, x))
     steps = [[index.step(var) for var in moved] for index in access.indices]
     if not any(any(s) for s in steps):
-        return np.minimum(np.maximum(x.trips, 1), most)  # all threads read the same place
+        return np.minimum(x.positive_trips, most)  # all threads read the same place
     along, *others = (steps[d] for d in features.order(access.buffer))
     is_dense = all(abs(s) == 1 for s in along) and not any(map(any, others))
-    return np.minimum(np.maximum(x.trips, 1), most) if is_dense else 1
+    return np.minimum(x.positive_trips, most) if is_dense else 1
 
 
 def kernel_of(stage: StageFeatures) -> tuple[str, int] | None:

@@ -80,11 +80,11 @@ class Registers:
             if loop.kind is LoopKind.VECTORIZED:
                 continue
             if work.written.isdisjoint(loop.dimensions):
-                kept = kept * chosen(is_straight, larger(loop.trips, 1), 1)
+                kept = kept * chosen(is_straight, loop.positive_trips, 1)
                 needed = chosen(is_straight, held, needed)
             else:
                 written_out = is_written_out(features, loop)
-                held = held * chosen(written_out, loop.trips, 1)
+                held = held * chosen(written_out, loop.positive_trips, 1)
                 if set(loop.dimensions) != {*features.along_rows(func)}:
                     written_out = written_out & is_private
                 is_straight = is_straight & (written_out | (loop.trips == 1))
@@ -108,25 +108,25 @@ class Registers:
         """
         unrolled = [loop for loop in stage.own if loop.kind is LoopKind.UNROLLED]
         across = set(stage.work.written) - set(features.along_rows(func))
-        lines = [loop.trips for loop in unrolled if across & set(loop.dimensions)]
+        lines = [loop.positive_trips for loop in unrolled if across & set(loop.dimensions)]
         needed = self._lines(func, lines) * written
         for access in stage.work.accesses:
             if access.buffer != stage.func:
                 row = features.order(access.buffer)[0]
                 others = [index for i, index in enumerate(access.indices) if i != row]
                 lines = [
-                    loop.trips
+                    loop.positive_trips
                     for loop in unrolled
                     if any(index.step(name) for index in others for name in loop.dimensions)
                 ]
                 read = next((one for one in features.funcs if one.name == access.buffer), None)
                 needed = needed + self._lines(read, lines)
-        copies = volume(tuple(larger(loop.trips, 1) for loop in unrolled))
+        copies = volume(tuple(loop.positive_trips for loop in unrolled))
         return larger(needed - _POINTERS, 0) / copies
 
     def _lines(self, func: FuncFeatures | None, lines: list[SymbolicNumber]) -> SymbolicNumber:
         """The pointers to some lines of an image, which is None, or of a Func."""
-        many = volume(tuple(larger(trips, 1) for trips in lines))
+        many = volume(tuple(lines))
         if func is None or func.store_depth == 0:
             return many
         return chosen(func.allocation_bytes <= ON_STACK, 1, many)
@@ -184,7 +184,7 @@ class Registers:
         most: SymbolicNumber = 0
         for access in stage.work.accesses:
             if access.buffer != stage.func:
-                moving = (one.trips for one in copied if access.moved_by & set(one.dimensions))
+                moving = [v.positive_trips for v in copied if access.moved_by & set(v.dimensions)]
                 lanes = stage.lanes if access.moved_by & along else 1
                 values = volume(tuple(moving)) * self.of(lanes, 8 * func.bytes)
                 total, most = total + values, larger(most, values)
@@ -196,7 +196,7 @@ def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -
     load it once.
     """
     same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
-    return volume(tuple(larger(loop.trips, 1) for loop in same))
+    return volume(tuple(loop.positive_trips for loop in same))
 
 
 def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicNumber:

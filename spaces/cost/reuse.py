@@ -123,7 +123,7 @@ class Reuse:
                 for loop in stage.own:
                     names_it = loop.key[:2] == (stage.func, stage.index)
                     if names_it and loop.kind is LoopKind.PARALLEL:
-                        cycles = cycles + self._tasks(loop.runs / _once(loop), loop.runs)
+                        cycles = cycles + self._tasks(loop.runs / loop.positive_trips, loop.runs)
         return cycles
 
     def _certain_moves(self, features: Features, func: FuncFeatures) -> SymbolicNumber:
@@ -216,7 +216,7 @@ class Reuse:
         prices = self.prices
         walking = [i for i, loop in enumerate(stage.own) if moved_by & set(loop.dimensions)]
         repeated = stage.own[: walking[-1] + 1] if walking else ()
-        lanes = volume(tuple(_once(v) for v in repeated if v.kind is LoopKind.VECTORIZED))
+        lanes = volume(tuple(v.positive_trips for v in repeated if v.kind is LoopKind.VECTORIZED))
         if len(repeated) == len(stage.own):
             times = stage.points
         else:
@@ -333,7 +333,7 @@ class Reuse:
         return self._cores_busy(stage.loops)
 
     def _cores_busy(self, loops: Iterable[LoopFeatures]) -> SymbolicNumber:
-        trips = tuple(_once(loop) for loop in loops if loop.kind is LoopKind.PARALLEL)
+        trips = tuple(loop.positive_trips for loop in loops if loop.kind is LoopKind.PARALLEL)
         tasks = volume(trips)
         rounds = -(-tasks // self.device.cores)
         return tasks / rounds
@@ -352,7 +352,7 @@ class Reuse:
         loops: dict[LoopKey, tuple[SymbolicNumber, SymbolicNumber]] = {}
         for loop in (loop for stage in features.stages for loop in stage.loops):
             if loop.kind is LoopKind.PARALLEL:
-                starts, runs = loop.runs / _once(loop), loop.runs
+                starts, runs = loop.runs / loop.positive_trips, loop.runs
                 if loop.key in loops:
                     starts, runs = map(larger, loops[loop.key], (starts, runs))
                 loops[loop.key] = (starts, runs)
@@ -369,8 +369,3 @@ def _wraps(features: Features, func: FuncFeatures) -> SymbolicNumber:
         return False
     along_rows = features.order(func.name)[0]
     return np.less(func.allocated[along_rows], func.stored[along_rows])
-
-
-def _once(loop: LoopFeatures) -> SymbolicNumber:
-    """The trips of a loop, at least one: a loop that seldom runs has less than one on average."""
-    return larger(loop.trips, 1)

@@ -10,8 +10,8 @@ from spaces.cost.movements import movements_of
 from spaces.cost.reuse import Reuse
 
 PARTS = ("compute", "from_l2", "from_l3", "from_memory", "allocation", "overhead")
-"""Evaluations and loops; lines from the second-level cache, the third and from memory; allocations;
-parallel loops. All in cycles.
+"""Evaluations, loops and waits for stores; lines from the second-level cache, the third and from
+memory; allocations; parallel loops. All in cycles.
 """
 
 

@@ -106,7 +106,7 @@ class Roofline:
         device = self.device
         if isinstance(device, CpuDevice):
             parallel = _of_kind(stage, LoopKind.PARALLEL)
-            tasks = volume(tuple(np.maximum(loop.trips, 1) for loop in parallel))
+            tasks = volume(tuple(loop.positive_trips for loop in parallel))
             lanes = device.vector_bits // _BITS
             return tasks / -(-tasks // device.cores) * np.minimum(stage.lanes, lanes) / lanes
         blocks = _of_kind(stage, LoopKind.GPU_BLOCK)

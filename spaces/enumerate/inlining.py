@@ -7,7 +7,8 @@ may be cheaper.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
@@ -21,8 +22,8 @@ from spaces.model.schedules.schedule import Schedule
 
 
 def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
-    """Offers the best schedule of a board with one Func after the other inlined, consumers first,
-    where this is cheaper; several together may be so clearly, each of them hardly.
+    """Inlines Funcs of the best schedule of a board one after another, consumers first. Offers what
+    is clearly cheaper: first with one Func more, then with all that make it cheaper together.
 
     Raises:
         OutOfTime: the search is at its end.
@@ -32,21 +33,37 @@ def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> I
     schedule = board.best[0].schedule
     if any(entry.companions for entry in schedule.funcs):  # loops of others need its loops
         return
-    pipeline = derived(space.pipeline, schedule)
     with board.deadline.kept():  # the cost of a choice of a structure may be another one
-        offered = least = priced(space, model, board, schedule)
+        best = Found(priced(space, model, board, schedule), schedule)
+    for found in _inlined(space, model, board, best, is_clearly_cheaper):
+        best = found
+        yield from board.offer(best)
+    together = best
+    for found in _inlined(space, model, board, best, operator.lt):
+        together = found
+    if is_clearly_cheaper(together.cost, best.cost):
+        yield from board.offer(together)
+
+
+def _inlined(
+    space: ScheduleSpace,
+    model: CostModel,
+    board: Board,
+    best: Found,
+    is_cheaper: Callable[[float, float], bool],
+) -> Iterator[Found]:
+    """Cheaper and cheaper schedules, each with one more Func of ``best`` inlined."""
+    pipeline = derived(space.pipeline, best.schedule)
     for function in reversed(pipeline.functions):
         name = function.name
-        if name in space.kept_names or not _may_be_inlined(pipeline, schedule, name):
+        if name in space.kept_names or not _may_be_inlined(pipeline, best.schedule, name):
             continue
         with board.deadline.kept():
-            inlined = _with_inlined(pipeline, schedule, name)
+            inlined = _with_inlined(pipeline, best.schedule, name)
             cost = priced(space, model, board, inlined)
-            if cost < least and space.verdict(inlined):
-                schedule, least = inlined, cost
-                if is_clearly_cheaper(cost, offered):
-                    offered = cost
-                    yield from board.offer(Found(cost, schedule))
+            if is_cheaper(cost, best.cost) and space.verdict(inlined):
+                best = Found(cost, inlined)
+                yield best
 
 
 def _may_be_inlined(pipeline: Pipeline, schedule: Schedule, name: str) -> bool:

@@ -5,8 +5,9 @@ Of each compute level one way is priced first, with the widest store level, for 
 of a sum the last one without explicit bounds, which keeps its terms in registers. The levels of a
 sum that are cheapest so are compared by two more ways, the first one and the last one with explicit
 bounds. The cheapest levels are priced with all their store levels, and of these levels and stores
-the cheapest with all their loops. So is root, where a nest begins: what its loops are worth shows
-only when its producers are decided. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
+the cheapest with all their loops. Root is always priced with all loops: it begins a nest, and what
+the loops of a nest are worth shows only when the producers in it are decided. [S20] and [A21] 4.3
+decide levels and loops in two phases, too.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def priced_in_phases(
     Args:
         ways: all ways to decide a Func.
         kept: how many compute levels are priced with all store levels, and how many levels and
-            stores with all loops; root is so in any case.
+            stores with all loops; root is always one of them.
         price: prices a way.
         compared: the share of the compute levels that are compared by more than one way.
     """
@@ -44,18 +45,21 @@ def priced_in_phases(
         found = costs[index]
         return float("inf") if found is None else found.cost
 
+    def first_and_root(levels: list[list[list[int]]], count: int) -> list[list[list[int]]]:
+        is_root = [ways[level[0][0]].entry.compute.is_root for level in levels]
+        return [level for i, level in enumerate(levels) if i < count or is_root[i]]
+
     stores = _grouped(range(len(ways)), lambda index: _stored(ways[index]))
     levels = _grouped(stores, lambda store: _computed(ways[store[0]]))
     levels.sort(key=lambda level: cost(_typical(ways, level[-1])[0]))
-    levels = levels[: max(kept, math.ceil(len(levels) * compared))]
+    levels = first_and_root(levels, max(kept, math.ceil(len(levels) * compared)))
     levels.sort(key=lambda level: min(map(cost, _typical(ways, level[-1]))))
-    for level in levels[:kept]:
+    for level in first_and_root(levels, kept):
         for store in level:
             cost(store[0])
-    looked_at = [store for store in stores if store[0] in costs]
-    looked_at.sort(key=lambda store: cost(store[0]))
-    outermost = [store for store in looked_at[kept:] if ways[store[0]].entry.compute.is_root]
-    for store in (*looked_at[:kept], *outermost):
+    looked_at = [[store] for store in stores if store[0] in costs]
+    looked_at.sort(key=lambda store: cost(store[0][0]))
+    for (store,) in first_and_root(looked_at, kept):
         for index in store:
             cost(index)
     return [found for _, found in sorted(costs.items()) if found is not None]

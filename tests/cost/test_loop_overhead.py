@@ -49,6 +49,18 @@ def test_short_tiles_are_entered_though_compilers_write_them_out() -> None:
     assert cost_of(pipe, tiles, visit=1.0) > rows
 
 
+def test_names_of_loops_do_not_matter() -> None:
+    pipe = _copied(1024, 1024)
+    costs = [
+        cost_of(pipe, parse_schedule(f"out.{text}.vectorize(xv)", pipe), visit=1.0, iteration=1.0)
+        for text in (
+            "split(x, x, xi, 64).split(xi, xi, xv, 16)",
+            "split(x, xo, xi, 64).split(xi, xio, xv, 16)",
+        )
+    ]
+    assert costs[0] == costs[1] > 0
+
+
 @pytest.mark.parametrize(
     ("terms", "entered"),
     [
@@ -70,6 +82,24 @@ def test_the_loop_around_what_is_written_out_counts() -> None:
     # Lines of out, of f and of its update.
     assert cost_of(pipe, chosen, visit=1.0) == 64 * 3
     assert cost_of(pipe, chosen, iteration=1.0) == 64 * 128 * 3
+
+
+def test_what_reads_a_nest_elsewhere_does_not_matter() -> None:
+    """``f`` is computed for each value of ``g``, whether ``g`` is the output or is read at root."""
+    image, r = ImageParam(Float32, 2, "input"), RDom([(0, 3)], "r")
+
+    def overhead(text: str, reads_g: bool) -> float:
+        f, g, out = Func("f"), Func("g"), Func("out")
+        f[X, Y] = 0.0
+        f[X, Y] += image[X + r.x, Y]
+        g[X, Y] = f[X, Y] + 1.0
+        out[X, Y] = g[X, Y] * 2.0
+        output = out if reads_g else g
+        pipe = pipeline(output, estimates={output: [128, 64]})
+        return cost_of(pipe, parse_schedule(text, pipe), visit=1.0, iteration=1.0)
+
+    alone = overhead("f.compute_at(g, x)", reads_g=False)
+    assert overhead("g.compute_root()\nf.compute_at(g, x)", reads_g=True) == alone + 64 + 128 * 64
 
 
 def test_large_bodies_stay_loops() -> None:

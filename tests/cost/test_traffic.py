@@ -172,6 +172,10 @@ def test_loops_with_the_same_iterations_for_all_sizes(
             {("out", 0, "xi"), ("g", 0, "x"), ("g", 0, "y"), ("g", 0, "c"), ("f", 0, "x"),
              ("f", 1, "x"), ("f", 0, "y"), ("f", 1, "y"), ("f", 0, "c"), ("f", 1, "c"),
              ("f", 1, "r.x")}),
+        # Loops around nothing of f do not matter: those of out, which reads g elsewhere.
+        ("g.compute_root().split(x, x, xi, 8)\nf.compute_at(g, x)",
+            {("g", 0, "xi"), ("f", 0, "x"), ("f", 1, "x"), ("f", 0, "y"), ("f", 1, "y"),
+             ("f", 0, "c"), ("f", 1, "c"), ("f", 1, "r.x")}),
         # A line of f is read while those of out and g move.
         ("out.split(x, x, xi, 8)\ng.compute_at(out, x)\nf.compute_at(out, y)",
             {("out", 0, "xi"), ("g", 0, "x"), ("g", 0, "y"), ("g", 0, "c"), ("f", 0, "y"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil, inf
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
 import spaces
 from spaces.cost.reuse import Reuse
@@ -15,6 +17,8 @@ from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.stage_decisions import StageDecisions
 from spaces.enumerate.stagewise import Stagewise
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.schedule import ROOT, LoopLevel
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 from tests.enumerate.test_wrapping import product
@@ -67,62 +71,71 @@ def test_only_the_cheapest_levels_are_priced_with_all_loops() -> None:
     assert min(one.cost for one in some) <= 1.1 * cheapest
 
 
+@frozen
+class Entry:
+    """A sum at a level, by one of its loop orders; the last one keeps terms in registers."""
+
+    compute: LoopLevel
+    order: int
+    stages: tuple[int, int] = (0, 1)
+    bounds: tuple[str, ...] = ()
+
+    @property
+    def store(self) -> LoopLevel:
+        return self.compute
+
+
+def _asked(costs: dict[str, tuple[float, ...]], compared: float) -> list[tuple[str, int]]:
+    """The levels and orders of a sum that are priced, first to last, if no level is to be priced
+    with all loops. ``costs``: those of each order, by level.
+    """
+    before = object()
+    entries = [
+        Entry(ROOT if name == "root" else LoopLevel("out", name), order)
+        for name, found in costs.items()
+        for order in range(len(found))
+    ]
+    ways: list[Any] = [
+        SimpleNamespace(state=SimpleNamespace(before=before), entry=one) for one in entries
+    ]
+    asked: list[tuple[str, int]] = []
+
+    def price(way: Any) -> Any:
+        name = "root" if way.entry.compute.is_root else way.entry.compute.loop
+        asked.append((name, way.entry.order))
+        return SimpleNamespace(cost=costs[name][way.entry.order])
+
+    priced_in_phases(ways, 0, price, compared)
+    return asked
+
+
 def test_sums_are_also_priced_with_their_terms_in_registers() -> None:
     """Of each level the last loops, too: at levels of blocks only these are good."""
-    asked, levels = _asked_for_a_product(compared=1.0)
-    assert {id(way) for way, _ in asked} == {
-        id(way) for level in levels for way in (level[0], level[-1])
-    }
-    assert any(len(level) > 1 for level in levels)
+    asked = _asked({"x": (3.0, 4.0, 5.0), "y": (9.0, 9.0, 1.0)}, compared=1.0)
+    assert asked == [("x", 2), ("y", 2), ("y", 0), ("x", 0)]
 
 
 def test_only_some_levels_of_sums_are_compared_by_their_first_loops() -> None:
     """Those that are cheapest by their last loops."""
-    asked, levels = _asked_for_a_product(compared=0.8)
-    lasts = [id(level[-1]) for level in levels]
-    assert sorted(id(way) for way, _ in asked[: len(levels)]) == sorted(lasts)
-    cost = {id(way): cost for way, cost in asked}
-    levels.sort(key=lambda level: cost[id(level[-1])])
-    count = ceil(len(levels) * 0.8)
-    compared, others = levels[:count], levels[count:]
-    assert {*cost} == {*lasts, *(id(level[0]) for level in compared)}
-    for some in (compared, others):
-        assert any(len(level) > 1 for level in some)
+    costs = {"x": (1.0, 1.0, 6.0), "y": (9.0, 9.0, 5.0), "z": (9.0, 9.0, 4.0)}
+    lasts = [("x", 2), ("y", 2), ("z", 2)]
+    assert _asked(costs, compared=1 / 3) == [*lasts, ("z", 0)]
+    assert _asked(costs, compared=2 / 3) == [*lasts, ("z", 0), ("y", 0)]
 
 
-def _asked_for_a_product(
-    compared: float,
-) -> tuple[list[tuple[OpenWay, float]], list[list[OpenWay]]]:
-    """The ways to decide a product that are priced first, with their costs, and those of each
-    compute level with the widest store level.
-    """
-    task, states, names = _decisions(lambda: product(64))
+def test_root_is_compared_though_it_looks_dear() -> None:
+    asked = _asked({"x": (2.0, 1.0), "root": (7.0, 8.0, 9.0)}, compared=1 / 3)
+    assert asked == [("x", 1), ("root", 2), ("x", 0), ("root", 0), ("root", 1)]
+
+
+@pytest.mark.parametrize("make", [blur, lambda: product(64)], ids=["blur", "product"])
+def test_root_is_priced_with_all_loops_though_it_looks_dear(make: Callable[[], Pipeline]) -> None:
+    """It begins a nest: what its tiles are worth shows when the Funcs in them are decided."""
+    task, states, names = _decisions(make)
     part = task.part(states, names)
     ways = [way for state in states for way in task.ways(state, names)]
-    asked: list[tuple[OpenWay, float]] = []
-
-    def price(way: OpenWay) -> PricedWay | None:
-        found = task.scored(part, way)
-        asked.append((way, inf if found is None else found.cost))
-        return found
-
-    priced_in_phases(ways, 0, price, compared)
-    levels: dict[object, list[OpenWay]] = {}
-    for way in ways:
-        levels.setdefault((id(way.state.before), way.entry.compute), []).append(way)
-    return asked, [
-        [one for one in level if one.entry.store == level[-1].entry.store]
-        for level in levels.values()
-    ]
-
-
-def test_the_outermost_level_is_priced_with_all_loops_though_it_looks_dear() -> None:
-    """Only there tiles of its own shape can be chosen, for what is read in them."""
-    task, states, names = _decisions(blur)
-    part = task.part(states, names)
-    ways = [way for state in states for way in task.ways(state, names)]
-    outermost = [way for way in ways if way.entry.compute.is_root]
-    assert len(outermost) > len(states)
+    at_root = [way for way in ways if way.entry.compute.is_root]
+    assert len(at_root) > len(states)
     asked: list[OpenWay] = []
 
     def price(way: OpenWay) -> PricedWay | None:
@@ -132,9 +145,8 @@ def test_the_outermost_level_is_priced_with_all_loops_though_it_looks_dear() -> 
             return found
         return evolve(found, costs=1e3 * found.costs)
 
-    priced_in_phases(ways, 1, price)
-    assert {id(way) for way in outermost} <= {id(way) for way in asked}
-    assert len(asked) < len(ways)
+    priced_in_phases(ways, 0, price, compared=0.3)
+    assert {id(way) for way in at_root} <= {id(way) for way in asked}
 
 
 def test_ways_without_a_loop_nest_are_left_out() -> None:

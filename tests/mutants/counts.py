@@ -21,8 +21,8 @@ COUNTS = (
     Mutant(
         "stages-only-plain",
         "PartialSchedule._until",
-        "map(partial._after, partial._offered())",
-        "map(partial._after, [next(partial._offered())])",
+        "map(partial._after, wanted)",
+        "map(partial._after, [next(wanted)])",
         "Stagewise takes the first option of each decision.",
         ("test_search.py",),
     ),

@@ -150,7 +150,7 @@ class StageView:
             "outer_parallelism": _trips(
                 v for v in stage.loops[: stage.depth] if v.kind is LoopKind.PARALLEL
             ),
-            "task_launches": total(loop.runs / np.maximum(1, loop.trips) for loop in own),
+            "task_launches": total(loop.runs / loop.positive_trips for loop in own),
             "num_vectors_per_task": stage.points / stage.lanes / self._all_tasks,
             "num_lanes": stage.lanes,
             "native_vector_size": self.device.vector_bits / bits,
@@ -321,7 +321,7 @@ class StageView:
 
 def _trips(loops: Iterable[LoopFeatures]) -> SymbolicNumber:
     """The product of iterations, at least one for each loop."""
-    return volume(tuple(np.maximum(1, loop.trips) for loop in loops))
+    return volume(tuple(loop.positive_trips for loop in loops))
 
 
 def _share(needed: SymbolicNumber, moved: SymbolicNumber) -> SymbolicNumber:

@@ -13,7 +13,7 @@ from spaces.enumerate.process.decision import Topic
 from spaces.enumerate.process.factors import factors_for, most_factors
 from spaces.enumerate.process.order_counts import OrderCount, order_count
 from spaces.enumerate.process.orders import menu_of
-from spaces.enumerate.process.placing import MODULI, BoundTopic, storage_topics
+from spaces.enumerate.process.placing import MODULI, storage_topics
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.deadline import ask_clock
@@ -116,8 +116,7 @@ class FuncLimits:
         if "root" in placements or is_output:
             total += math.prod(one.orders for one in orders.root)
         draft = state.with_draft(FuncSchedule.default(function, stored=True))
-        topics = (one for one in storage_topics(state, name) if not isinstance(one, BoundTopic))
-        total *= math.prod(_number(topic, draft) for topic in topics)
+        total *= math.prod(_number(topic, draft) for topic in storage_topics(state, name))
         total *= math.prod(self._bounds(state, name, dimension) for dimension in function.args)
         total *= self._companions(state, orders.loops, others)
         # A Func that nobody reads any more is inlined.

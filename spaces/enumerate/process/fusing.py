@@ -32,7 +32,7 @@ class WithTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         # It claims nothing: a Func decided later may be computed with this one.
         yield DecisionOption(f"{self.func} is computed with none of the Funcs before", {}, state)
-        if "compute_with" in state.choices.directives and not state.entry.companions:
+        if not state.entry.companions:
             for other in state.entries:
                 if other.compute == state.entry.compute and not other.companions:
                     yield from _joined(state, state.entry, other)

@@ -226,6 +226,11 @@ class PartialSchedule:
         keeps: Callable[[FuncSchedule], bool],
     ) -> Iterator[PartialSchedule]:
         """The first partial schedules on all ways whose state ends the decisions about a Func."""
+
+        def is_kept(state: ProcessState) -> bool:
+            draft = _draft(state, func)
+            return draft is None or keeps(draft)
+
         stack: list[Iterator[PartialSchedule]] = [iter((self,))]
         while stack:
             ask_clock()
@@ -233,13 +238,13 @@ class PartialSchedule:
             if partial is None:
                 stack.pop()
                 continue
-            draft = _draft(partial.state, func)
-            if draft is not None and not keeps(draft):
+            if not is_kept(partial.state):  # single options were taken since
                 continue
             if ends(partial.state):
                 yield partial
             else:
-                stack.append(map(partial._after, partial._offered()))
+                wanted = (option for option in partial._offered() if is_kept(option.after))
+                stack.append(map(partial._after, wanted))
 
     def towards(self, schedule: Schedule) -> Iterator[PartialSchedule]:
         """The partial schedules on the way to ``schedule``, up to names of loops: this one first,

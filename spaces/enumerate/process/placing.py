@@ -93,15 +93,20 @@ class PlaceTopic:
         label = (
             "compute_root()" if compute.is_root else f"compute_at({compute.func}, {compute.loop})"
         )
-        topics = (OrderTopic(self.func), WithTopic(self.func), StoreTopic(self.func, depth))
-        storage = storage_topics(state, self.func)
-        may_hoist = "hoist_storage" in state.choices.directives
-        is_output = self.func in state.pipeline.outputs
-        hoist = (HoistTopic(self.func, depth),) if may_hoist and not is_output else ()
+        directives = state.choices.directives
+        topics: list[Topic] = [OrderTopic(self.func)]
+        if "compute_with" in directives:
+            topics.append(WithTopic(self.func))
+        topics.append(StoreTopic(self.func, depth))
+        if "hoist_storage" in directives and self.func not in state.pipeline.outputs:
+            topics.append(HoistTopic(self.func, depth))
+        topics += storage_topics(state, self.func)
+        bounds = (BoundTopic(self.func, dimension) for dimension in state.function(self.func).args)
+        topics += (topic for topic in bounds if topic.records(state))
         return DecisionOption(
             f"{self.func}.{label}",
             {self.name: part},
-            state.with_draft(entry).then(*topics, *hoist, *storage, CloseTopic(self.func)),
+            state.with_draft(entry).then(*topics, CloseTopic(self.func)),
         )
 
 
@@ -113,23 +118,20 @@ def may_be_inlined(state: ProcessState, func: str) -> bool:
 
 
 def storage_topics(state: ProcessState, func: str) -> Iterator[Topic]:
-    """What is decided about the storage and bounds of a Func wherever it is computed, by the
-    directives of the space.
+    """What is decided about the storage of a Func wherever it is computed, by the directives of the
+    space.
     """
-    args, directives = state.function(func).args, state.choices.directives
-    if func not in state.pipeline.outputs:
-        if "store_in" in directives:
-            yield MemoryTopic(func)
-        if "reorder_storage" in directives:
-            yield StorageOrderTopic(func)
-        layouts = [layout for layout in LAYOUTS if layout.directive in directives]
-        for dimension in args:
-            for layout in layouts:
-                yield LayoutTopic(func, dimension, layout)
-    for dimension in args:
-        bounds = BoundTopic(func, dimension)
-        if bounds.records(state):
-            yield bounds
+    directives = state.choices.directives
+    if func in state.pipeline.outputs:
+        return
+    if "store_in" in directives:
+        yield MemoryTopic(func)
+    if "reorder_storage" in directives:
+        yield StorageOrderTopic(func)
+    layouts = [layout for layout in LAYOUTS if layout.directive in directives]
+    for dimension in state.function(func).args:
+        for layout in layouts:
+            yield LayoutTopic(func, dimension, layout)
 
 
 def _levels(state: ProcessState, func: str) -> Iterator[int]:
@@ -230,9 +232,10 @@ class BoundTopic:
         """The bounds that the dimension may have."""
         directives = state.choices.directives
         found: list[Bound | Alignment] = []
-        box = state.sizes.boxes.get(self.func, {}).get(self.dimension)
-        if "bound" in directives and box is not None and 0 < box[1] <= state.choices.short:
-            found.append(Bound(self.dimension, *box))
+        if "bound" in directives:
+            box = state.sizes.boxes.get(self.func, {}).get(self.dimension)
+            if box is not None and 0 < box[1] <= state.choices.short:
+                found.append(Bound(self.dimension, *box))
         if "align_bounds" in directives:
             found += (Alignment(self.dimension, modulus) for modulus in MODULI)
         return found
