@@ -287,7 +287,9 @@ def _shape(
 ) -> Shape:
     stage = function.stages[index]
     racing = racing_dimensions(function, index)
-    free = tuple(name for name in stage.pure_vars if name not in racing)
+    # Rows of one value have no lanes: vectors go along the next dimension.
+    pure = (name for name in stage.pure_vars if name not in racing)
+    free = tuple(sorted(pure, key=lambda name: extents.get(name) == 1))
     bound = tuple(name for name in stage.dimensions if name not in free)
     natural = 1
     narrow: tuple[int, ...] = ()

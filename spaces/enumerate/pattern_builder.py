@@ -22,7 +22,7 @@ class Shape:
     Attributes:
         func: the Func.
         stage: 0 for the pure stage.
-        free: the Vars whose iterations are independent, innermost first.
+        free: the Vars whose iterations are independent, innermost first; those of one value last.
         bound: the other Vars and RVars, innermost first.
         long: the members of ``free`` that are long enough to tile or to run on several threads,
             innermost first.

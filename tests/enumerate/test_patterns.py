@@ -162,6 +162,18 @@ def test_a_narrow_innermost_dimension_is_one_vector() -> None:
     assert lanes == (12,)
 
 
+def test_vectors_go_along_the_next_dimension_where_rows_have_one_value() -> None:
+    menu = _summed(1, 256).menus["summed"]
+    (order,) = {orders[1] for name, orders in menu.root.items() if name == "sums_in_registers"}
+    assert [loop.name for loop in order.loops] == ["y", "c", "x", "n.x", "yb", "xr"]
+    assert order.loops[-1].kind is VECTORIZED
+    assert all(
+        any(loop.kind is VECTORIZED for loop in orders[1].loops)
+        for name, orders in menu.inner.items()
+        if name != "serial"
+    )
+
+
 def test_threads_of_a_gpu_take_other_tiles_than_a_narrow_dimension() -> None:
     gpu = device("sm_80")
     options = Options.medium(gpu)

@@ -110,6 +110,14 @@ SEARCHING = (
         _PHASES,
     ),
     Mutant(
+        "rows-of-one-value-have-vectors",
+        "menus:_shape",
+        "extents.get(name) == 1",
+        "False",
+        "A Func with one channel, the innermost one, is computed value by value.",
+        ("enumerate/test_patterns.py",),
+    ),
+    Mutant(
         "small-gains-do-not-add-up",
         "inlined_after_all",
         "together = found",
