@@ -48,6 +48,11 @@ COMPARED = 1 / 3
 """The share of the compute levels of a sum that a search for a CPU compares by several loop orders.
 """
 
+NUMBERED = 4
+"""At so many compute levels of a sum, counted over all states before, the cheapest way gets all
+numbers: the numbers of its reader decide whether the sums fit the registers.
+"""
+
 _ALL = 1 << 30
 """All compute levels of a Func."""
 
@@ -206,12 +211,13 @@ class Stagewise:
         is_gpu = isinstance(task.space.device, GpuDevice)
         narrow = GPU_WIDTH if is_gpu and len(names) <= FEW else 1
         width = max(self.width or narrow, task.board.limits.top)
-        kept = _Kept(width, self.alike, _levels)
+        numbered = NUMBERED if adds_up(function) else 1
+        kept = _Kept(width, self.alike, _levels, numbered)
         places = self.sum_places if reads_sum or adds_up(function) else self.places
         if reads_sum:  # only the sum shows what the ways are worth
-            kept = _Kept(max(width, self.before_sums), 1, _last)
+            kept = evolve(kept, width=max(width, self.before_sums), alike=1, trait=_last)
         elif not following and _may_wrap(task.space):  # then another one may be the cheapest
-            kept = _Kept(max(width, self.before_sums), 1, _levels)
+            kept = evolve(kept, width=max(width, self.before_sums), alike=1)
         if task.space.where:
             places = _ALL
         again = [recurring.again(state, decided[-1]) for state in states]
@@ -290,22 +296,31 @@ class _Kept:
         width: how many at most.
         alike: how many of them at most with the same ``trait``.
         trait: in which they should differ.
+        numbered: at how many compute levels, counted over all states before, the cheapest way gets
+            all numbers.
     """
 
     width: int
     alike: int
     trait: Callable[[PricedWay], Hashable]
+    numbered: int
 
     def of(self, task: StageDecisions, part: Pipeline, ways: list[PricedWay]) -> list[HalfDecided]:
         """The states of the cheapest ways that have a legal choice.
 
         Chooses the numbers, and checks the legality, only of the ways that may be among them; the
-        numbers of one more than it keeps.
+        numbers of one more than it keeps, and of ways at some more levels.
         """
-        cheapest = sorted(ways, key=lambda way: way.cost)
-        first, rest = cheapest[: self.width + 1], cheapest[self.width + 1 :]
-        again = (task.with_all_numbers(part, way) for way in first)
-        found = [*(way for way in again if way is not None), *rest]
+        found: list[PricedWay] = []
+        levels: set[Hashable] = set()
+        for number, way in enumerate(sorted(ways, key=lambda way: way.cost)):
+            level = id(way.way.state.before), way.way.entry.compute
+            is_next = level not in levels and len(levels) < self.numbered
+            levels.add(level)
+            may_be_kept = is_next or number <= self.width
+            priced = task.with_all_numbers(part, way) if may_be_kept else way
+            if priced is not None:
+                found.append(priced)
         queue = [(way.cost, i) for i, way in enumerate(found)]
         heapq.heapify(queue)
         states: list[HalfDecided] = []

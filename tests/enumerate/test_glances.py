@@ -10,6 +10,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 import spaces
+from apps.catalog import APPS
 from spaces.cost.model import CostModel, FunctionModel
 from spaces.cost.reuse import Reuse
 from spaces.enumerate.board import Board, Limits
@@ -221,6 +222,17 @@ def test_chains_cost_no_more_than_with_all_numbers(
     found = spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].cost
     monkeypatch.setattr(StageDecisions, "glanced", StageDecisions.scored)
     assert found <= 1.01 * spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].cost
+
+
+def test_blocks_of_registers_are_found_that_are_too_large_with_usual_numbers() -> None:
+    """Of conv_layer: with more half-decided schedules, nothing cheaper is found."""
+    wide = evolve(FOUR_CORES, vector_bits=512)
+    space = spaces.ScheduleSpace(APPS["conv_layer"].pipeline(), wide)
+    one, of_five = (
+        spaces.best(spaces.search(space, Reuse.of(wide), Stagewise(), Limits(top=top))).best[0]
+        for top in (1, 5)
+    )
+    assert one.cost == of_five.cost
 
 
 def test_further_sizes_are_judged_early() -> None:

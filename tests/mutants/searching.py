@@ -208,9 +208,17 @@ SEARCHING = (
     Mutant(
         "only-what-is-kept-has-all-numbers",
         "_Kept.of",
-        "cheapest[: self.width + 1]",
-        "cheapest[: self.width]",
+        "number <= self.width",
+        "number < self.width",
         "A way that is the second one at usual numbers is lost, though it is the best.",
+        _GLANCES,
+    ),
+    Mutant(
+        "one-level-of-sums-has-all-numbers",
+        "Stagewise._decided",
+        "NUMBERED if adds_up(function) else 1",
+        "1",
+        "Blocks of registers are lost that are too large with usual numbers.",
         _GLANCES,
     ),
     Mutant(
