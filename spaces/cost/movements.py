@@ -13,8 +13,8 @@ from spaces.cost.features import Features
 from spaces.cost.traffic import moving_loops, resident, touched
 
 MovedPlace: TypeAlias = tuple[object, ...]
-"""What moves together: a buffer, whether it is written, and a loop whose iterations several stages
-share while it moves, or the only stage that moves it.
+"""What moves together: a buffer, whether it is written, and a loop whose body moves it for several
+stages, or the only stage that moves it.
 """
 
 
@@ -24,7 +24,7 @@ class Movement:
 
     Attributes:
         resident: the loop depth at which a cache that holds the body also holds the whole buffer.
-        places: with which others it moves, for each of :func:`~spaces.cost.traffic.moving_loops`.
+        places: with which others it moves, for each loop whose body may move it.
     """
 
     stage: StageFeatures

@@ -303,7 +303,7 @@ class Reuse:
     ) -> dict[MovedPlace, SymbolicNumber]:
         """Cycles to move all missing data into a cache.
 
-        Stages that share a loop whose iterations fit move what they share once.
+        Stages in one loop body that read the same data move it once.
         """
         # The order of the sum must not depend on the numbers: sums of floats do.
         moved: dict[MovedPlace, SymbolicNumber | None] = dict.fromkeys(

@@ -373,8 +373,8 @@ class Traffic:
         price: Callable[[Footprint], SymbolicNumber],
     ) -> Iterator[tuple[int, SymbolicNumber, SymbolicNumber]]:
         """The costs to move ``buffer`` into a cache for ``stage``, each with the place in
-        :func:`moving_loops` of the loop that moves each of its lines once while it runs, and with
-        the condition of this case. At most one case holds; the others cost nothing.
+        :func:`moving_loops` of the loop whose body moves each of its lines once, and with the
+        condition of this case. At most one case holds; the others cost nothing.
 
         Args:
             stage: the stage that reads ``buffer``, or computes it.
@@ -462,8 +462,8 @@ def resident(features: Features, buffer: str, is_written: bool) -> int:
 
 
 def moving_loops(stage: StageFeatures) -> tuple[LoopKey, ...]:
-    """The loops, outermost first, that may be the outermost one whose iterations fit a cache: while
-    such a loop runs, each line moves once. An empty name means that not even one evaluation fits.
+    """The loops, outermost first, whose bodies may move lines for ``stage``; an empty name means
+    the whole outermost loop.
     """
-    keys = (loop.key for loop in stage.loops)
-    return (*keys, (stage.func, stage.index, "")) if stage.loops else ()
+    keys = [loop.key for loop in stage.loops]
+    return ((*keys[0][:2], ""), *keys) if keys else ()

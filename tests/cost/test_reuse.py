@@ -19,7 +19,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.undefined import undef
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
-from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
@@ -113,25 +113,6 @@ def test_stages_apart_do_not() -> None:
         pipe = _chain(again)
         costs.append(cost_of(pipe, schedule(pipe).func("a").compute_root(), line_from_memory=1.0))
     assert costs[0] < costs[1]
-
-
-@pytest.mark.parametrize(("lines", "passes"), [(512, 1), (64, 0)])
-def test_stages_in_loops_of_their_own_move_what_does_not_fit_again(lines: int, passes: int) -> None:
-    """``f`` is computed in strips: those of 8 MiB leave the cache between two updates."""
-
-    def moved(updates: int) -> float:
-        f, out = Func("f"), Func("out")
-        f[X, Y] = cast(Float32, X + Y)
-        for _ in range(updates):
-            f[X, Y] = f[X, Y] * 2.0
-        out[X, Y] = f[X, Y]
-        pipe = pipeline(out, estimates={out: [4096, 1024]})
-        text = f"out.split(y, y, yi, {lines})\nf.compute_at(out, y)"
-        return cost_of(pipe, parse_schedule(text, pipe), line_from_memory=1.0)
-
-    assert ONE_CORE.l3_bytes == 4 << 20
-    whole = 2 * 4096 * 1024 * 4 / LINE  # each line comes and goes
-    assert moved(2) - moved(1) == pytest.approx(passes * whole, abs=LINE)
 
 
 def test_a_folded_buffer_stays_in_the_cache() -> None:

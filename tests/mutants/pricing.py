@@ -150,14 +150,6 @@ PRICING = (
         _LOOPS,
     ),
     Mutant(
-        "updates-of-a-strip-move-it-once",
-        "traffic:moving_loops",
-        '(*keys, (stage.func, stage.index, ""))',
-        '((stage.func, stage.index, ""), *keys)',
-        "What does not fit a cache stays there from one update to the next.",
-        _PRICES,
-    ),
-    Mutant(
         "whole-vectors-wait",
         "stalls:_is_read_across",
         "index.spread or index.moved_by & set(stage.reduced)",
