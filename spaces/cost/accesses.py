@@ -6,7 +6,7 @@ It is kept as long as the definition exists.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -28,6 +28,8 @@ Coefficients: TypeAlias = tuple[tuple[str, Fraction], ...]
 _ARITHMETIC = ("add", "sub", "mul", "div", "mod")
 _INSTRUCTIONS = ("sqrt", "floor", "ceil", "round", "trunc")
 _INTEGER_DIVISION = 4
+
+_NO_STEP = Fraction(0)
 
 
 class Course(IntEnum):
@@ -66,15 +68,23 @@ class Index:
         """Whether ``moves`` describes the coordinate."""
         return self.course is not Course.UNKNOWN
 
-    def may_move(self, dimensions: Iterable[str]) -> bool:
+    def may_move(self, dimensions: Collection[str]) -> bool:
         """Whether it may change along some Vars."""
         if self.is_known:
-            return any(self.step(name) for name in dimensions)
+            return any(name in dimensions for name, _ in self.moves)
         return not self.moved_by.isdisjoint(dimensions)
 
     def step(self, var: str) -> Fraction:
         """How far one step of ``var`` moves the coordinate."""
-        return next((step for name, step in self.moves if name == var), Fraction(0))
+        for name, step in self.moves:
+            if name == var:
+                return step
+        return _NO_STEP
+
+    @cached_property
+    def strides(self) -> tuple[tuple[str, int, int], ...]:
+        """Each Var that moves the coordinate, and its step without a sign, as a fraction."""
+        return tuple((name, abs(step.numerator), step.denominator) for name, step in self.moves)
 
 
 @frozen
@@ -154,7 +164,7 @@ class Work:
             )
         )
 
-    @property
+    @cached_property
     def buffers(self) -> tuple[str, ...]:
         """The names of the Funcs and images that the stage reads, each once."""
         return tuple(dict.fromkeys(access.buffer for access in self.accesses))

@@ -16,6 +16,7 @@ from spaces.cost.totals import ONE, KnownTotals, Totals, product, times
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions.expr import Const, Expr, Op
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.counts import extent_of
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.memo import Memo
 from spaces.model.nest.nest_memo import NO_SIZES, NestMemo
@@ -158,7 +159,7 @@ class _Counter:
     def _extent(self, interval: Interval) -> Expr:
         if interval.min is None or interval.max is None:
             raise ValueError("a loop nest has no unbounded regions")
-        return self.nest.simplify(interval.max - interval.min + 1)
+        return extent_of(interval.min, interval.max, self.nest.simplify)
 
     def _whole(self, placement: Placement) -> tuple[Expr, ...]:
         if not placement.path:
@@ -195,7 +196,12 @@ class _Counter:
         """The loops of a stage; a fused loop has the range of this stage only."""
         fused = {one.loop: one for one in traversal.joined}
         return tuple(
-            evolve(loop, min=one.min, max=one.max, extent=self.nest.simplify(one.max - one.min + 1))
+            evolve(
+                loop,
+                min=one.min,
+                max=one.max,
+                extent=extent_of(one.min, one.max, self.nest.simplify),
+            )
             if (one := fused.get(loop.loop))
             else loop
             for loop in traversal.loops

@@ -210,9 +210,7 @@ class Features:
 
     def element_bytes(self, buffer: str) -> int:
         """Bytes of one element of a Func or image."""
-        if self.is_image[buffer]:
-            return self.pipeline.image(buffer).type.bytes
-        return self.pipeline.function(buffer).bytes
+        return self.pipeline.element_bytes[buffer]
 
     def loads_of_funcs(self, stage: StageFeatures) -> SymbolicNumber:
         """The number of values of stored Funcs that a stage loads [TOY]."""
@@ -242,9 +240,9 @@ def spans(
     result = []
     for index in indices:
         span: SymbolicNumber = index.spread + 1
-        for var, step in index.moves:
-            moved = (extents[var] - 1) * abs(step.numerator)
-            span = span + (moved if step.denominator == 1 else moved // step.denominator)
+        for var, step, divisor in index.strides:
+            moved = (extents[var] - 1) * step
+            span = span + (moved if divisor == 1 else moved // divisor)
         result.append(span)
     return tuple(result)
 

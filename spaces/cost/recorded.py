@@ -56,11 +56,15 @@ def is_nowhere(condition: SymbolicNumber) -> bool:
     """Whether a condition is known to hold for no choice. The values of a recorded one are not
     known.
     """
+    if isinstance(condition, bool):
+        return not condition
     return not isinstance(condition, Recorded) and not _any(condition)
 
 
 def is_everywhere(condition: SymbolicNumber) -> bool:
     """Whether a condition is known to hold for all choices."""
+    if isinstance(condition, bool):
+        return condition
     return not isinstance(condition, Recorded) and not _any(np.logical_not(condition))
 
 

@@ -368,4 +368,4 @@ def _wraps(features: Features, func: FuncFeatures) -> SymbolicNumber:
     if not func.args:
         return False
     along_rows = features.order(func.name)[0]
-    return np.less(func.allocated[along_rows], func.stored[along_rows])
+    return func.allocated[along_rows] < func.stored[along_rows]

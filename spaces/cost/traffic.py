@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import gcd, inf
-from typing import TypeAlias
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Index
@@ -31,8 +30,35 @@ size of a way of most first-level caches, and of the pages that make up larger c
 Extents = Mapping[str, SymbolicNumber]
 """The number of values of each Var and RVar of a stage."""
 
-_Place: TypeAlias = tuple[tuple[Index, ...], tuple[SymbolicNumber, ...]]
-"""The coordinates of an access, and the extents of its buffer, the innermost first."""
+
+@frozen
+class _Place:
+    """An access.
+
+    Attributes:
+        indices: its coordinates.
+        rows: the same in the order of memory, the innermost first; empty if one is not known.
+        whole: the extents of its buffer, the innermost first.
+    """
+
+    indices: tuple[Index, ...]
+    rows: tuple[Index, ...]
+    whole: tuple[SymbolicNumber, ...]
+
+
+@frozen
+class _BufferLines:
+    """What all footprints of a buffer have in common.
+
+    Attributes:
+        per_line: the lines that one element takes.
+        apart: for each dimension but the innermost in memory the lines between neighbors.
+        kept: the lines of its storage; infinitely many for images and outputs.
+    """
+
+    per_line: float
+    apart: tuple[int, ...]
+    kept: SymbolicNumber
 
 
 @frozen
@@ -89,7 +115,7 @@ class Regions:
     _footprints: dict[tuple[str, int, str, int], Footprint] = field(init=False, factory=dict)
     _readers: dict[str, list[StageFeatures]] = field(init=False, factory=dict)
     _places: dict[tuple[str, int, str], list[_Place]] = field(init=False, factory=dict)
-    _apart: dict[str, tuple[int, ...]] = field(init=False, factory=dict)
+    _buffers: dict[str, _BufferLines] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         for stage in self.features.stages:
@@ -145,26 +171,32 @@ class Regions:
         return self._footprints[key]
 
     def _footprint(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
-        size = self.features.element_bytes(buffer)
         lines: SymbolicNumber = 0
         rows: SymbolicNumber = 0
         room: SymbolicNumber = 0
         innermost: SymbolicNumber = 1
         parts: list[tuple[SymbolicNumber, SymbolicNumber]] = []
-        if buffer not in self._apart:
-            self._apart[buffer] = self._lines_apart(buffer)
-        apart = self._apart[buffer]
+        common = self._of_buffer(buffer)
+        apart = common.apart
         for extents, whole in self._touched(stage, buffer, depth):
             count, along = rows_of(extents, whole)
-            each = along * (size / self.line_bytes) + 1
+            each = along * common.per_line + 1
             rows = rows + count
             lines = lines + count * each
             if apart:
                 room = room + count * larger(each, room_of_rows(extents, whole, apart))
             parts.append((count, along))
             innermost = larger(innermost, extents[0] if extents else 1)
-        lines = smaller(lines, self._kept(buffer))
+        lines = smaller(lines, common.kept)
         return Footprint(lines, rows, tuple(parts), innermost, room if apart else lines)
+
+    def _of_buffer(self, buffer: str) -> _BufferLines:
+        known = self._buffers.get(buffer)
+        if known is None:
+            per_line = self.features.element_bytes(buffer) / self.line_bytes
+            known = _BufferLines(per_line, self._lines_apart(buffer), self._kept(buffer))
+            self._buffers[buffer] = known
+        return known
 
     def _lines_apart(self, buffer: str) -> tuple[int, ...]:
         """For each dimension of an image but the innermost in memory: how many lines the places
@@ -185,12 +217,16 @@ class Regions:
         those that ``stage`` computes of it; with the extents of the buffer. Of images and outputs
         the buffer is what the whole program touches. The innermost dimension in memory comes first.
         """
-        extents, order = self.extents(stage, depth), self.features.order(buffer)
+        extents = self.extents(stage, depth)
         key = (stage.func, stage.index, buffer)
         if key not in self._places:
             self._places[key] = list(self._places_of(stage, buffer))
-        for indices, whole in self._places[key]:
-            yield _sorted(self._spans(buffer, indices, extents), order), whole
+        for place in self._places[key]:
+            if place.rows:
+                yield spans(place.rows, extents), place.whole
+            else:
+                touched = self._spans(buffer, place.indices, extents)
+                yield _sorted(touched, self.features.order(buffer)), place.whole
 
     def _places_of(self, stage: StageFeatures, buffer: str) -> Iterator[_Place]:
         """Where a stage reads a buffer or computes it, with the extents of the buffer."""
@@ -207,7 +243,9 @@ class Regions:
                 if is_outside
                 else features.func(buffer).allocated
             )
-            yield indices, _sorted(whole, order)
+            is_known = all(index.is_known for index in indices)
+            rows = tuple(indices[d] for d in order) if is_known else ()
+            yield _Place(indices, rows, _sorted(whole, order))
 
     def _spans(
         self, buffer: str, indices: Sequence[Index], extents: Extents
@@ -246,20 +284,19 @@ class Regions:
         """Two footprints; that of a larger part of the buffer has at least as many lines and rows
         as one of them. In the first no dimension is touched whole, in the second the innermost is.
         """
-        size = self.features.element_bytes(buffer)
+        common = self._of_buffer(buffer)
         apart: list[SymbolicNumber] = [0, 0]
         joined: list[SymbolicNumber] = [0, 0]
         for extents, whole in self._touched(stage, buffer, depth):
             rows, length = (volume(extents[1:]), extents[0]) if extents else (1, 1)
             elements = rows * larger(length, whole[0] if whole else 1)
-            apart[0] = apart[0] + rows * (length * (size / self.line_bytes) + 1)
+            apart[0] = apart[0] + rows * (length * common.per_line + 1)
             apart[1] = apart[1] + rows
-            joined[0] = joined[0] + elements * (size / self.line_bytes) + 1
+            joined[0] = joined[0] + elements * common.per_line + 1
             joined[1] = joined[1] + 1
-        kept = self._kept(buffer)
         return (
-            Footprint(smaller(apart[0], kept), apart[1], (), 1, apart[0]),
-            Footprint(smaller(joined[0], kept), joined[1], (), 1, joined[0]),
+            Footprint(smaller(apart[0], common.kept), apart[1], (), 1, apart[0]),
+            Footprint(smaller(joined[0], common.kept), joined[1], (), 1, joined[0]),
         )
 
 
@@ -440,7 +477,9 @@ class Traffic:
             for (rows, length), (_, inner) in zip(whole.parts, piece.parts, strict=True)
         )
         rows = chosen(piece.rows > STREAMS, taken, whole.rows)
-        return evolve(whole, rows=larger(rows, piece.rows))
+        return Footprint(
+            whole.lines, larger(rows, piece.rows), whole.parts, whole.innermost, whole.room
+        )
 
 
 def touched(stage: StageFeatures) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Polishing: the numbers of complete schedules are chosen again, Func by Func.
 
 A search chooses the numbers of a Func before its producers are decided; once they are, others may
-be better.
+be better. Those of a Func in whose nest no producer runs are kept.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from attrs import evolve
 from spaces.enumerate.changed_nests import Nests
 from spaces.enumerate.events import Event
 from spaces.enumerate.half_decided import HalfDecided, OpenWay
+from spaces.enumerate.root_nests import nests_of_funcs
 from spaces.enumerate.stage_decisions import StageDecisions
 from spaces.model.schedules.schedule import FuncSchedule
 
@@ -38,10 +39,23 @@ def _all_chosen_again(
     task: StageDecisions, state: HalfDecided, rounds: int, around: Around
 ) -> HalfDecided:
     for _ in range(rounds):
-        for entry in state.partial.state.entries:
+        for entry in _unsettled(state):
             with task.deadline.kept():
                 state = _chosen_again(task, state, entry, around)
     return state
+
+
+def _unsettled(state: HalfDecided) -> Iterator[FuncSchedule]:
+    """The entries whose numbers were chosen before the nest of the Func was complete: those of
+    Funcs in whose nest a producer runs, too, for consumers are decided first.
+    """
+    process = state.partial.state
+    nests = nests_of_funcs(process.pipeline, {entry.name: entry for entry in process.entries})
+    later: frozenset[str] = frozenset()
+    for entry in process.entries:
+        if nests[entry.name] & later:
+            yield entry
+        later |= nests[entry.name]
 
 
 def _chosen_again(

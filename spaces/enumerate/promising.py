@@ -3,11 +3,10 @@ run, depend on each other little enough to be looked at one after another.
 
 Of each compute level one way is priced first, with the widest store level, for windows that slide:
 of a sum the last one without explicit bounds, which keeps its terms in registers. The levels of a
-sum that are cheapest so are compared by two more ways, the first one and the last one with explicit
-bounds. The cheapest levels are priced with all their store levels, and of these levels and stores
-the cheapest with all their loops. Root is always priced with all loops: it begins a nest, and what
-the loops of a nest are worth shows only when the producers in it are decided. [S20] and [A21] 4.3
-decide levels and loops in two phases, too.
+sum that are cheapest so are compared by the first one, too. The cheapest levels are priced with all
+their store levels, and of these levels and stores the cheapest with all their loops. Root is always
+priced with all loops: it begins a nest, and what the loops of a nest are worth shows only when the
+producers in it are decided. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def _typical(ways: Sequence[OpenWay], store: Sequence[int]) -> tuple[int, ...]:
     if len(ways[store[0]].entry.stages) == 1:
         return (store[0],)
     unbounded = [index for index in store if not ways[index].entry.bounds]
-    return tuple(dict.fromkeys((*unbounded[-1:], store[-1], store[0])))
+    return tuple(dict.fromkeys((*unbounded[-1:], store[0])))
 
 
 def _grouped(items: Iterable[T], trait: Callable[[T], Hashable]) -> list[list[T]]:

@@ -269,7 +269,10 @@ class StageDecisions:
         the search counts its structure once.
         """
         whole = glance.way.whole
-        return glance if whole is None else self._priced(part, whole, self.board.rescore)
+        if whole is None:
+            return glance
+        found = self._priced(part, whole, self.board.rescore)
+        return None if found is None else evolve(found, otherwise=glance.otherwise)
 
     def _priced(
         self,
@@ -285,7 +288,7 @@ class StageDecisions:
         except UnboundedError:
             return None
         costs = way.others + price(self.model, batch)
-        return PricedWay(way, costs, is_legal=not self._is_doubtful(way))
+        return PricedWay(way, costs, not self._is_doubtful(way), batch)
 
     def glanced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
         """A way with its cost for usual numbers, or for all if it has none for these; None if it

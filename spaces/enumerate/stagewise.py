@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -21,6 +21,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.cloning import clones_for_nests
 from spaces.enumerate.events import Event, Expanded
+from spaces.enumerate.glances import Glances
 from spaces.enumerate.half_decided import HalfDecided, PricedWay
 from spaces.enumerate.inlining import inlined_after_all
 from spaces.enumerate.judging import drawn_if_none
@@ -45,8 +46,7 @@ GPU_WIDTH = 2
 """How many half-decided schedules a search of a small pipeline keeps for a GPU."""
 
 COMPARED = 1 / 3
-"""The share of the compute levels of a sum that a search for a CPU compares by several loop orders.
-"""
+"""The share of the compute levels of a sum that a search for a CPU compares by two loop orders."""
 
 NUMBERED = 4
 """At so many compute levels of a sum, counted over all states before, the cheapest way gets all
@@ -67,7 +67,7 @@ class Stagewise:
     and with Funcs inlined that it stores.
 
     Of the half-decided schedules it keeps the cheapest. For a CPU it compares them with the middle
-    number of each menu, and chooses among all numbers only for those that it keeps and one more.
+    number of each menu, and chooses among all numbers only for the cheapest few.
 
     By [S19] section 3 it skips stores between the compute level and the outermost one, but for the
     next one, and it skips compute levels around vectors (:func:`is_undominated`); it also skips all
@@ -126,14 +126,14 @@ class Stagewise:
         wanted = max(self.polished, board.limits.top)
 
         def walk(
-            task: StageDecisions, start: HalfDecided
+            task: StageDecisions, start: HalfDecided, known: Collection[str] = ()
         ) -> Generator[Event, None, Complete | None]:
             recurring = RecurringDecisions()
 
             def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
                 return self._decided(task, states, decided, recurring)
 
-            return walked(task, start, deciding, share, wanted=wanted)
+            return walked(task, start, deciding, share, wanted=wanted, known=known)
 
         start = task.start()
         states = yield from walk(task, start)
@@ -147,11 +147,13 @@ class Stagewise:
         try:
             found, complete = [(task, state) for state in legal], True
             yield from task.offered(legal)
-            for other, steps, known in self._derived(given, task, [*legal, *states.unjudged]):
+            for other, steps, origins in self._derived(given, task, [*legal, *states.unjudged]):
                 until = {name for step in steps for name in (step.func, step.name)}
-                starts = [task.repeated(one, other.start(steps), until) for one in known]
-                start = min(starts, key=other.cost_so_far) if len(starts) > 1 else starts[0]
-                changed = yield from _without_steps(walk(other, start))
+                starts = [task.repeated(one, other.start(steps), until) for one in origins]
+                starts = [evolve(one, cost=other.cost_so_far(one)) for one in starts]
+                start = min(starts, key=lambda one: one.cost)
+                known = [entry.name for entry in start.partial.state.entries]
+                changed = yield from _without_steps(walk(other, start, known))
                 if changed is None:
                     complete = False
                     break
@@ -255,7 +257,8 @@ class Stagewise:
         """Ways to decide the last of some Funcs, with what they cost by usual numbers."""
         ways = [way for state in states for way in task.ways(state, decided)]
         share = 1.0 if isinstance(task.space.device, GpuDevice) else COMPARED
-        return priced_in_phases(ways, places, lambda way: task.glanced(part, way), share)
+        glances = Glances(task, part)
+        return glances.with_bounds(priced_in_phases(ways, places, glances, share))
 
 
 def _may_wrap(space: ScheduleSpace) -> bool:
@@ -308,8 +311,8 @@ class _Kept:
     def of(self, task: StageDecisions, part: Pipeline, ways: list[PricedWay]) -> list[HalfDecided]:
         """The states of the cheapest ways that have a legal choice.
 
-        Chooses the numbers, and checks the legality, only of the ways that may be among them; the
-        numbers of one more than it keeps, and of ways at some more levels.
+        Chooses the numbers, and checks the legality, only of the ways that may be among them: of at
+        least two, and of ways at some more levels.
         """
         found: list[PricedWay] = []
         levels: set[Hashable] = set()
@@ -317,7 +320,7 @@ class _Kept:
             level = id(way.way.state.before), way.way.entry.compute
             is_next = level not in levels and len(levels) < self.numbered
             levels.add(level)
-            may_be_kept = is_next or number <= self.width
+            may_be_kept = is_next or number < max(self.width, 2)
             priced = task.with_all_numbers(part, way) if may_be_kept else way
             if priced is not None:
                 found.append(priced)
@@ -339,7 +342,13 @@ class _Kept:
                 continue
             next_step = task.with_all_numbers if is_glance else task.legal
             judged = next_step(part, found[i])
-            if judged is not None:
-                found[i] = judged
-                heapq.heappush(queue, (judged.cost, i))
+            if judged is None:
+                continue
+            found[i] = judged
+            heapq.heappush(queue, (judged.cost, i))
+            other = judged.otherwise if judged.cost > cost else None
+            instead = None if other is None else task.scored(part, other)
+            if instead is not None:
+                heapq.heappush(queue, (instead.cost, len(found)))
+                found.append(instead)
         return states

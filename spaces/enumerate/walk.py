@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from typing import TypeAlias
 
 from attrs import frozen
@@ -44,6 +44,7 @@ def walked(
     number: int = 1,
     numbers: int = 1,
     wanted: int | None = None,
+    known: Collection[str] = (),
 ) -> Generator[Event, None, Complete | None]:
     """The states in which every Func is decided. None if the time is over; then what was decided is
     completed and offered.
@@ -56,11 +57,14 @@ def walked(
         number: the number of this walk, from 1.
         numbers: how many walks the search makes before its last step, the choice of numbers.
         wanted: how many legal states are wanted, the cheapest ones; all if not given.
+        known: the Funcs that ``start`` decides, whose cost it has.
     """
     names, states = names_of(start), [start]
     try:
         for step, name in enumerate(names, start=1):
             yield Expanded((number - 1) * len(names) + step, numbers * len(names) + 1, name)
+            if name in known:
+                continue
             with task.board.until(share * (1 - COMPLETING)).kept():
                 states = deciding(states, names[:step])
             yield task.board.scored

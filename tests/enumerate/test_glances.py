@@ -14,10 +14,11 @@ from apps.catalog import APPS
 from spaces.cost.model import CostModel, FunctionModel
 from spaces.cost.reuse import Reuse
 from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.glances import Glances
 from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.stage_decisions import StageDecisions
-from spaces.enumerate.stagewise import Stagewise
+from spaces.enumerate.stagewise import Stagewise, _Kept
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, long_chain
 
@@ -251,3 +252,106 @@ def test_where_nearly_all_is_illegal_a_random_schedule_is_better_than_none(strat
     space = spaces.ScheduleSpace(pipeline, FOUR_CORES, spaces.Options.medium(FOUR_CORES))
     found = spaces.best(spaces.search(space, "reuse", strategy)).best[0].schedule
     assert spaces.verify(pipeline, found, FOUR_CORES)
+
+
+def colored_sums() -> spaces.Pipeline:
+    """Sums of an image with three channels, read by lines and by the lines below."""
+    x, y, c, r = spaces.Var("x"), spaces.Var("y"), spaces.Var("c"), spaces.RDom([(0, 5)], "r")
+    image = spaces.ImageParam("float32", 3, "image")
+    sums, out = spaces.Func("sums"), spaces.Func("out")
+    sums[x, y, c] = 0.0
+    sums[x, y, c] += image[x + r.x, y, c]
+    out[x, y, c] = sums[x, y, c] + sums[x, y + 1, c]
+    return spaces.pipeline(out, estimates={out: [2048, 1536, 3], image: [2056, 1540, 3]})
+
+
+def after_output(model: CostModel = REUSE) -> tuple[StageDecisions, list[OpenWay]]:
+    """The ways to decide the sums after each way to decide the output."""
+    task, ways = decisions(colored_sums(), model)
+    part = task.part([ways[0].state], ["out"])
+    states = [one.chosen for way in ways if (one := task.scored(part, way)) is not None]
+    return task, [way for state in states for way in task.ways(state, ["out", "sums"])]
+
+
+def priced_by(
+    task: StageDecisions, ways: list[OpenWay], monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[PricedWay | None], int]:
+    """The prices of some ways one after the other, and how many of them were calculated."""
+    asked: list[OpenWay] = []
+    glanced = StageDecisions.glanced
+
+    def counted(self, part, way):
+        asked.append(way)
+        return glanced(self, part, way)
+
+    monkeypatch.setattr(StageDecisions, "glanced", counted)
+    glances = Glances(task, task.part([ways[0].state], ways[0].decided))
+    found = [glances(way) for way in ways]
+    monkeypatch.setattr(StageDecisions, "glanced", glanced)
+    return found, len(asked)
+
+
+def test_loops_at_root_are_compared_after_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, ways = after_output()
+    at_root = [way for way in ways if way.entry.compute.is_root and not way.entry.bounds]
+    states = {id(way.state.before) for way in at_root}
+    entries = {way.entry for way in at_root if way.free}
+    found, calculated = priced_by(task, at_root, monkeypatch)
+    assert len(states) > 3
+    assert len(entries) > 3
+    assert calculated <= len(states) + len(entries) + sum(not way.free for way in at_root)
+    part = task.part([ways[0].state], ways[0].decided)
+    for way, price in zip(at_root, found, strict=True):
+        glance = task.glanced(part, way)
+        assert price is not None
+        assert glance is not None
+        assert price.cost == pytest.approx(glance.cost, rel=1e-9)
+        assert price.way.state.numbers == glance.way.state.numbers
+
+
+def test_a_bound_that_is_required_anyway_waits_until_it_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task, ways = after_output()
+    found, _ = priced_by(task, ways, monkeypatch)
+    part = task.part([ways[0].state], ways[0].decided)
+    bounded = [(way, one) for way, one in zip(ways, found, strict=True) if way.entry.bounds]
+    waiting = [way for way, one in bounded if one is None]
+    dearer = [way for way, one in bounded if one is not None]
+    assert waiting
+    assert dearer, "In a loop over channels a bound makes each iteration compute all of them."
+    prices = {(id(way.state.before), way.entry): task.glanced(part, way) for way in ways}
+
+    def cost(way: OpenWay, *, bounds: bool) -> float:
+        entry = way.entry if bounds else evolve(way.entry, bounds=())
+        price = prices[id(way.state.before), entry]
+        assert price is not None
+        return price.cost
+
+    for way in waiting:
+        assert cost(way, bounds=True) == pytest.approx(cost(way, bounds=False), rel=1e-9)
+    for way in dearer:
+        assert cost(way, bounds=True) > 1.01 * cost(way, bounds=False)
+
+
+def test_a_bound_is_taken_where_the_way_without_it_is_illegal() -> None:
+    """The unrolled loop over the channels of the output has no constant extent."""
+    task, ways = decisions(colored_sums())
+    part = task.part([ways[0].state], ["out"])
+    glances = Glances(task, part)
+    found = glances.with_bounds([one for way in ways if (one := glances(way)) is not None])
+    (way, *_) = [one for one in found if one.otherwise is not None]
+    assert way.otherwise is not None
+    assert way.otherwise.entry.bounds
+    assert not way.way.entry.bounds
+    kept = _Kept(1, 1, lambda one: one.levels, 1)
+    (state,) = kept.of(task, part, [way])
+    assert state.partial.taken == way.otherwise.state.partial.taken
+    assert kept.of(task, part, [evolve(way, otherwise=None)]) == []
+
+
+def test_other_models_price_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They do not say that they add up the costs of nests."""
+    task, ways = after_output(FunctionModel(REUSE.cost))
+    _, calculated = priced_by(task, ways[:40], monkeypatch)
+    assert calculated == 40

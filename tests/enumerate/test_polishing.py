@@ -19,24 +19,26 @@ WIDTH, HEIGHT = 4000, 3000
 """Images that fit no cache."""
 
 
-def at_root(count: int) -> spaces.ScheduleSpace:
-    """A space with all Funcs at root, each in a nest of its own."""
-    options = evolve(spaces.Options.small(CPU), placements=("root",))
-    return spaces.ScheduleSpace(stencils(count, WIDTH, HEIGHT), CPU, options)
+IN_TWO_NESTS = """
+stage4.split(y, y, yi, 32).split(x, x, xv, 32).reorder(xv, x, yi, y).vectorize(xv).parallel(y)
+stage3.compute_at(stage4, y).split(x, x, xv, 32).vectorize(xv)
+stage2.compute_root().split(y, y, yi, 32).split(x, x, xv, 32).vectorize(xv).parallel(y)
+stage1.compute_at(stage2, y).split(x, x, xv, 32).vectorize(xv)
+stage0.compute_root().split(y, y, yi, 32).split(x, x, xv, 32).vectorize(xv).parallel(y)
+"""
+"""Two nests in which a producer runs, and one without."""
 
 
-def complete(monkeypatch: pytest.MonkeyPatch, count: int) -> tuple[StageDecisions, HalfDecided]:
-    """A complete state of a search, before its numbers are chosen again."""
-    seen: list[tuple[StageDecisions, HalfDecided]] = []
-    polished = stagewise.polished
-
-    def recorded(task, state, rounds):
-        seen.append((task, state))
-        return polished(task, state, rounds)
-
-    monkeypatch.setattr(stagewise, "polished", recorded)
-    spaces.best(spaces.search(at_root(count), "reuse", "stagewise"))
-    return seen[0]
+def complete() -> tuple[StageDecisions, HalfDecided]:
+    """A complete state of a search in which no numbers are chosen yet."""
+    pipeline = stencils(5, WIDTH, HEIGHT)
+    space = spaces.ScheduleSpace(pipeline, CPU).of_patterns
+    schedule = spaces.parse_schedule(IN_TWO_NESTS, pipeline)
+    *_, partial = space.start().towards(schedule)
+    assert partial.is_complete
+    board = Board(spaces.Limits())
+    task = StageDecisions(space, spaces.cost_model("reuse", CPU), board, 4096, board.deadline)
+    return task, HalfDecided(partial, {}, 0.0)
 
 
 def with_least_numbers(task: StageDecisions, state: HalfDecided) -> HalfDecided:
@@ -54,7 +56,7 @@ def best_after(task: StageDecisions, state: HalfDecided) -> float:
 
 
 def test_the_nests_that_numbers_change_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    task, state = complete(monkeypatch, 5)
+    task, state = complete()
     bad = with_least_numbers(task, state)
     by_nests = best_after(task, bad)
     monkeypatch.setattr(StageDecisions, "nests_around", lambda *_: None)
@@ -64,7 +66,7 @@ def test_the_nests_that_numbers_change_are_enough(monkeypatch: pytest.MonkeyPatc
 
 def test_all_nests_decide_if_some_mislead(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was chosen by some nests makes the whole schedule dearer; nothing is lost."""
-    task, state = complete(monkeypatch, 5)
+    task, state = complete()
     bad = with_least_numbers(task, state)
     wanted = best_after(task, bad)
     exact = StageDecisions.exact
@@ -80,12 +82,30 @@ def test_all_nests_decide_if_some_mislead(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(seen) == 2
 
 
-def test_the_nests_around_are_those_of_all_that_a_nest_reads(monkeypatch) -> None:
+def test_the_nests_around_are_those_of_all_that_a_nest_reads() -> None:
     """Also of what Funcs inside the nest read."""
-    task, state = complete(monkeypatch, 5)
-    nests = task.nests_around(state, "stage3")
+    task, state = complete()
+    nests = task.nests_around(state, "stage4")
     assert nests is not None
-    assert nests.funcs == {"stage3", "stage2"}
+    assert nests.funcs == {"stage4", "stage3", "stage2", "stage1"}
+
+
+def test_numbers_that_were_chosen_for_a_complete_nest_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of Funcs in whose nest no producer runs."""
+    task, state = complete()
+    bad = with_least_numbers(task, state)
+    asked: list[str] = []
+    around = StageDecisions.nests_around
+
+    def recorded(self, state, name):
+        asked.append(name)
+        return around(self, state, name)
+
+    monkeypatch.setattr(StageDecisions, "nests_around", recorded)
+    best_after(task, bad)
+    assert asked == ["stage2", "stage4"]
 
 
 @pytest.mark.parametrize("top", [1, 3])

@@ -82,3 +82,23 @@ def test_states_without_a_price_are_all_judged() -> None:
     states = _walk(1, priced_as=inf)
     assert [one.cost for one in states.legal] == [one.cost for one in _walk(None).legal]
     assert states.unjudged == []
+
+
+def test_what_the_start_decides_is_not_decided_again() -> None:
+    board = Board(Limits())
+    space = small_space(product(64), FOUR_CORES).of_patterns
+    task = StageDecisions(space, Reuse.of(FOUR_CORES), board, 4096, board.deadline)
+    names = [one.name for one in reversed(space.pipeline.functions)]
+    asked: list[Sequence[str]] = []
+
+    def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
+        asked.append(decided)
+        part = task.part(states, decided)
+        ways = [way for state in states for way in task.ways(state, decided)]
+        priced = [one for way in ways if (one := task.scored(part, way)) is not None]
+        return [min(priced, key=lambda one: one.cost).chosen]
+
+    (start,) = deciding([task.start()], names[:1])
+    asked.clear()
+    assert list(walked(task, start, deciding, 1.0, known=names[:1]))
+    assert asked == [names[:step] for step in range(2, len(names) + 1)]

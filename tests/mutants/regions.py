@@ -125,8 +125,8 @@ BOXES = (
     Mutant(
         "guard-clips-nothing",
         "_joined",
-        "fn.min(high, last)",
-        "fn.max(high, last)",
+        "fn.min(high, low + extent - 1)",
+        "fn.max(high, low + extent - 1)",
         "A guarded split is taken to compute whole tiles.",
         _CPU,
     ),
@@ -159,9 +159,9 @@ BOXES = (
 LOOPS = (
     Mutant(
         "last-tile-forgotten",
-        "splits:_split",
-        "extent + factor - 1",
-        "extent",
+        "counts:tiles_of",
+        "-(-a // b)",
+        "a // b",
         "A split by a factor that does not divide leaves out the last tile.",
         _NEST,
     ),

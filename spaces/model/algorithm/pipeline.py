@@ -237,6 +237,14 @@ class Pipeline:
             **{i.name: True for i in self.images},
         }
 
+    @cached_property
+    def element_bytes(self) -> dict[str, int]:
+        """For each Func and image the bytes of one element, all components together."""
+        return {
+            **{f.name: f.bytes for f in self.functions},
+            **{i.name: i.type.bytes for i in self.images},
+        }
+
     @property
     def output_arrays(self) -> dict[str, Type]:
         """The element type of each output array; a Tuple has one array for each component."""

@@ -447,7 +447,7 @@ def _is_sum(node: Expr) -> bool:
 
 def union(a: Interval, b: Interval) -> Interval:
     """The smallest interval that contains both."""
-    if a == b:
+    if a.min is b.min and a.max is b.max:
         return a
     return Interval(_both(a.min, b.min, fn.min), _both(a.max, b.max, fn.max))
 
@@ -481,6 +481,8 @@ def _as_number(end: Polynomial | None, unknown: int) -> int:
 
 def _both(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:
     """The combined ends; unbounded if one end is."""
+    if a is b:
+        return a
     return None if a is None or b is None else combine(a, b)
 
 

@@ -11,6 +11,7 @@ from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.counts import extent_of, tiles_of
 from spaces.model.formulas.regions import Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.domain_order import DomainOrder, Factor, Fuse, Split, Tail, made_from
@@ -38,6 +39,10 @@ class Step:
     tail: Tail
     dropped: Expr | None = None
 
+    def with_tail(self, tail: Tail) -> Step:
+        """The same step with another tail."""
+        return self if tail is self.tail else evolve(self, tail=tail)
+
 
 @frozen
 class Division:
@@ -48,7 +53,7 @@ class Division:
 
     def with_tails(self, meaning: Callable[[Tail], Tail]) -> Division:
         """The same division with each tail replaced by its ``meaning``."""
-        steps = tuple(evolve(step, tail=meaning(step.tail)) for step in self.steps)
+        steps = tuple(step.with_tail(meaning(step.tail)) for step in self.steps)
         return Division(steps, self.ranges)
 
 
@@ -228,7 +233,7 @@ def divide(
         OrderError: ``order`` names a loop that the stage does not have there, or has already.
     """
     ranges = {
-        name: (i.min, simplify(i.max - i.min + 1))
+        name: (i.min, extent_of(i.min, i.max, simplify))
         for name, i in box.items()
         if i.min is not None and i.max is not None
     }
@@ -284,7 +289,7 @@ def _split(
     # A factor that divides the extent needs no tail, whatever was asked for.
     if simplify(extent % factor) is zero:
         tail = Tail.AUTO
-    ranges[record.outer] = (zero, simplify((extent + factor - 1) / factor))
+    ranges[record.outer] = (zero, tiles_of(extent, factor, simplify))
     ranges[record.inner] = (zero, factor)
     return Step(record, dimension, (low, extent), (zero, factor), tail)
 

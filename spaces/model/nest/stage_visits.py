@@ -8,7 +8,8 @@ from functools import cached_property
 from attrs import define, field
 
 from spaces.model.algorithm.pipeline import Function, Stage
-from spaces.model.formulas.boxes import united_boxes
+from spaces.model.formulas.boxes import united
+from spaces.model.formulas.counts import last_of
 from spaces.model.formulas.regions import Box, Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.sliding import Storage
@@ -49,7 +50,7 @@ class StageVisits:
         pure = box_of(function.args, box)
         ranges = {name: pure[name] for name in stage.pure_vars}
         for rvar in stage.rvars:
-            last = self.simplify(rvar.min + rvar.extent - 1)
+            last = last_of(rvar.min, rvar.extent, self.simplify)
             ranges[rvar.name] = Interval(self.simplify(rvar.min), last)
         return ranges
 
@@ -74,7 +75,10 @@ class StageVisits:
             visited = self._visits(function, index, whole_stage, tail_of_writes)
             if any(visited[name] is not i for name, i in pure.items()):
                 reached = [visited.get(name, i) for name, i in zip(function.args, box, strict=True)]
-                whole = united_boxes(whole, tuple(reached), self.simplify)
+                whole = tuple(
+                    known if there is i else united((known, there), self.simplify)
+                    for known, there, i in zip(whole, reached, box, strict=True)
+                )
         return whole
 
     def _division(self, function: Function, index: int, box: dict[str, Interval]) -> Division:

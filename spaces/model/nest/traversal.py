@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.counts import last_of
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.splits import (
@@ -167,7 +168,7 @@ def traverse(
     for loop in order.loops:
         low, extent = division.ranges[loop.name]
         var = Variable(Int32, f"{func}.s{index}.{loop.name}")
-        last = simplify(low + extent - 1)
+        last = last_of(low, extent, simplify)
         simplify.assume(var.name, low, last)
         loops.append(
             LoopVar(

@@ -43,9 +43,9 @@ def _joined(
     ``inner`` are None if these loops keep their ranges.
     """
     (low, extent), (zero, factor) = step.first, step.second
-    last = low + extent - 1
     if outer is None and inner is None:
         if step.tail is Tail.SHIFT_INWARDS and not simplify.at_most(factor, extent):
+            last = low + extent - 1
             return simplify(fn.min(low, last - factor + 1)), simplify(last)
         if step.tail is Tail.ROUND_UP:
             return low, simplify(low + (extent + factor - 1) / factor * factor - 1)
@@ -59,7 +59,7 @@ def _joined(
         )
     high = low + final + highs
     if step.tail is Tail.GUARD_WITH_IF:
-        high = where_kept(step, high, fn.min(high, last))
+        high = where_kept(step, high, fn.min(high, low + extent - 1))
     return simplify(low + first + lows), simplify(high)
 
 
