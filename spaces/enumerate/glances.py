@@ -83,15 +83,15 @@ class Glances:
         """A way at root with its cost by the same way after another state, and by the difference
         between the states; None if they do not tell it.
         """
-        own, entry = _place(way)
-        if not (way.free and entry.compute.is_root and own in self._at_root):
+        (own, entry), usual = _place(way), way.usual
+        if usual.whole is None or not entry.compute.is_root or own not in self._at_root:
             return None
         here = self._glance(own, self._at_root[own])
         for other in self._at_root:
             there, known = self._glance(other, self._at_root[own]), self._glance(other, entry)
             if here is not None and there is not None and known is not None:
                 cost = here.cost + (known.cost - there.cost)
-                return PricedWay(way.usual, np.asarray(cost), batch=known.batch)
+                return PricedWay(usual, np.asarray(cost), batch=known.batch)
         return None
 
     def _glance(self, state: int, entry: FuncSchedule) -> PricedWay | None:

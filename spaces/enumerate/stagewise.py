@@ -38,6 +38,7 @@ from spaces.enumerate.wrapping import with_wrappers, wrappers_for_sums
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Derivation
+from spaces.model.schedules.schedule import FuncSchedule
 
 FEW = 12
 """A small pipeline has at most so many Funcs."""
@@ -316,11 +317,16 @@ class _Kept:
         """
         found: list[PricedWay] = []
         levels: set[Hashable] = set()
+        at_root: set[FuncSchedule] = set()
         for number, way in enumerate(sorted(ways, key=lambda way: way.cost)):
             level = id(way.way.state.before), way.way.entry.compute
             is_next = level not in levels and len(levels) < self.numbered
             levels.add(level)
-            may_be_kept = is_next or number < max(self.width, 2)
+            entry = way.way.entry
+            is_repeated = entry in at_root  # after a cheaper state
+            if entry.compute.is_root:
+                at_root.add(entry)
+            may_be_kept = (is_next or number < max(self.width, 2)) and not is_repeated
             priced = task.with_all_numbers(part, way) if may_be_kept else way
             if priced is not None:
                 found.append(priced)

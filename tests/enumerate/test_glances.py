@@ -38,7 +38,7 @@ def decisions(
 
 def test_usual_numbers_are_in_the_middle() -> None:
     _, ways = decisions(blur())
-    with_choice = [way for way in ways if way.free]
+    with_choice = [way for way in ways if any(len(menu) > 1 for menu in way.free.values())]
     assert with_choice
     for way in with_choice:
         usual = way.usual
@@ -47,6 +47,17 @@ def test_usual_numbers_are_in_the_middle() -> None:
         for name, menu in way.free.items():
             assert usual.state.numbers[name] == menu[len(menu) // 2]
         assert usual.usual is usual
+
+
+def test_without_another_number_the_usual_one_is_all() -> None:
+    _, ways = decisions(blur())
+    way = next(way for way in ways if way.free)
+    single = evolve(way, free={name: menu[:1] for name, menu in way.free.items()})
+    assert single.usual.whole is None
+    assert single.usual.structure.size == 1
+    assert {name: single.usual.state.numbers[name] for name in way.free} == {
+        name: menu[0] for name, menu in way.free.items()
+    }
 
 
 def test_numbers_chosen_before_give_way_to_the_middle() -> None:
@@ -348,6 +359,28 @@ def test_a_bound_is_taken_where_the_way_without_it_is_illegal() -> None:
     (state,) = kept.of(task, part, [way])
     assert state.partial.taken == way.otherwise.state.partial.taken
     assert kept.of(task, part, [evolve(way, otherwise=None)]) == []
+
+
+def test_the_same_loops_at_root_get_all_numbers_after_the_cheapest_state_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task, ways = after_output()
+    part = task.part([ways[0].state], ways[0].decided)
+    at_root = [way for way in ways if way.entry.compute.is_root and way.usual.whole is not None]
+    entry = at_root[0].entry
+    alike = [one for way in at_root if way.entry == entry and (one := task.glanced(part, way))]
+    asked: list[PricedWay] = []
+    numbered = StageDecisions.with_all_numbers
+
+    def recorded(self, part, glance):
+        asked.append(glance)
+        return numbered(self, part, glance)
+
+    monkeypatch.setattr(StageDecisions, "with_all_numbers", recorded)
+    (state,) = _Kept(1, 1, lambda one: one.levels, 4).of(task, part, alike)
+    assert len(alike) > 3
+    assert asked == [min(alike, key=lambda one: one.cost)]
+    assert state.partial.taken == asked[0].way.state.partial.taken
 
 
 def test_other_models_price_each_way(monkeypatch: pytest.MonkeyPatch) -> None:

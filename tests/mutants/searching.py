@@ -254,6 +254,14 @@ SEARCHING = (
         _GLANCES,
     ),
     Mutant(
+        "numbers-at-root-are-chosen-after-each-state",
+        "_Kept.of",
+        "entry in at_root",
+        "False",
+        "The same loops at root get all numbers after each state, though the cheapest one wins.",
+        _GLANCES,
+    ),
+    Mutant(
         "no-bound-is-taken-instead",
         "_Kept.of",
         "judged.cost > cost",
