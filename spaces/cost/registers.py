@@ -107,6 +107,8 @@ class Registers:
         that store their value.
         """
         unrolled = [loop for loop in stage.own if loop.kind is LoopKind.UNROLLED]
+        if not unrolled and len(stage.work.accesses) < _POINTERS:
+            return 0
         across = set(stage.work.written) - set(features.along_rows(func))
         lines = [loop.positive_trips for loop in unrolled if across & set(loop.dimensions)]
         needed = self._lines(func, lines) * written

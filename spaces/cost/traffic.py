@@ -472,11 +472,13 @@ class Traffic:
         """
         whole = self.regions.footprint(stage, buffer, depth)
         piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
-        taken = sum(
-            rows * larger(1, length / larger(inner, 1))
-            for (rows, length), (_, inner) in zip(whole.parts, piece.parts, strict=True)
-        )
-        rows = chosen(piece.rows > STREAMS, taken, whole.rows)
+        rows, are_many = whole.rows, piece.rows > STREAMS
+        if not is_nowhere(are_many):
+            taken = sum(
+                count * larger(1, length / larger(inner, 1))
+                for (count, length), (_, inner) in zip(whole.parts, piece.parts, strict=True)
+            )
+            rows = chosen(are_many, taken, rows)
         return Footprint(
             whole.lines, larger(rows, piece.rows), whole.parts, whole.innermost, whole.room
         )
