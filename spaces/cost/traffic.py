@@ -33,7 +33,7 @@ Extents = Mapping[str, SymbolicNumber]
 
 @frozen
 class _Place:
-    """An access.
+    """An access, or where a stage computes its own Func.
 
     Attributes:
         indices: its coordinates.

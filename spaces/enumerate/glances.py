@@ -20,10 +20,11 @@ from attrs import define, evolve, field
 from spaces.cost.model import AdditiveModel
 from spaces.enumerate.half_decided import OpenWay, PricedWay
 from spaces.enumerate.stage_decisions import StageDecisions
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.nest.splits import loop_dimensions
 from spaces.model.schedules.schedule import Bound, FuncSchedule
 
-_Place: TypeAlias = tuple[int, FuncSchedule]
+_Decision: TypeAlias = tuple[int, FuncSchedule]
 """A state, by its identity, and how it decides the next Func."""
 
 
@@ -38,23 +39,23 @@ class Glances:
 
     task: StageDecisions
     part: Pipeline
-    _priced: dict[_Place, PricedWay] = field(init=False, factory=dict)
+    _priced: dict[_Decision, PricedWay] = field(init=False, factory=dict)
     _at_root: dict[int, FuncSchedule] = field(init=False, factory=dict)
-    _bounded: dict[_Place, OpenWay] = field(init=False, factory=dict)
+    _bounded: dict[_Decision, OpenWay] = field(init=False, factory=dict)
 
     def __call__(self, way: OpenWay) -> PricedWay | None:
         """A way with its cost for usual numbers, or for all if it has none for these; None if it
         has no loop nest, or if it is left for the case that the same way without bounds is illegal.
         """
-        if not isinstance(self.task.model, AdditiveModel):
+        if not self._tells_others(way):
             return self.task.glanced(self.part, way)
-        state, entry = place = _place(way)
+        state, entry = decision = _decision(way)
         if self._is_unbounded_alike(way):
             self._bounded[state, evolve(entry, bounds=())] = way
             return None
         found = self._of_other_state(way) or self.task.glanced(self.part, way)
         if found is not None:
-            self._priced[place] = found
+            self._priced[decision] = found
             if entry.compute.is_root:
                 self._at_root.setdefault(state, entry)
         return found
@@ -62,43 +63,71 @@ class Glances:
     def with_bounds(self, found: Iterable[PricedWay]) -> list[PricedWay]:
         """Priced ways, with the same ways with bounds for the case that they are illegal."""
         bounded = self._bounded
-        return [evolve(one, otherwise=bounded.get(_place(one.way))) for one in found]
+        return [evolve(one, otherwise=bounded.get(_decision(one.way))) for one in found]
+
+    def _tells_others(self, way: OpenWay) -> bool:
+        """Whether the cost of a way may tell that of others: not if Funcs share loops."""
+        is_additive = isinstance(self.task.model, AdditiveModel)
+        return is_additive and not any(one.companions for one in way.state.partial.state.entries)
 
     def _is_unbounded_alike(self, way: OpenWay) -> bool:
-        """Whether its explicit bounds are what is required without them."""
-        state, entry = _place(way)
-        if not entry.bounds:
+        """Whether its explicit bounds are what is required without them, and all loops along them
+        are written out in any case.
+        """
+        (state, entry), process = _decision(way), way.state.partial.state
+        function = process.pipeline.function(entry.name)
+        bounds = [one for one in entry.bounds if isinstance(one, Bound)]
+        if not bounds or len(bounds) < len(entry.bounds):
             return False
-        found = self._priced.get((state, evolve(entry, bounds=())))
-        if found is None or found.batch is None:
+        found = self._glance(state, evolve(entry, bounds=()))
+        if found is None or not all(_is_written_out(function, entry, one) for one in bounds):
             return False
-        func = found.batch.features.func(entry.name)
-        required = dict(zip(func.args, func.required, strict=True))
-        return all(
-            isinstance(one, Bound) and np.all(required[one.dimension] == one.extent)
-            for one in entry.bounds
-        )
+        if entry.compute.is_root:  # there all of it is required
+            return all(
+                process.sizes.extent(entry.name, one.dimension) == one.extent for one in bounds
+            )
+        batch = self.task.batch(self.part, found.way)
+        if batch is None:
+            return False
+        required = batch.features.func(entry.name).required
+        extents = dict(zip(function.args, required, strict=True))
+        return all(np.all(extents[one.dimension] == one.extent) for one in bounds)
 
     def _of_other_state(self, way: OpenWay) -> PricedWay | None:
         """A way at root with its cost by the same way after another state, and by the difference
         between the states; None if they do not tell it.
         """
-        (own, entry), usual = _place(way), way.usual
-        if usual.whole is None or not entry.compute.is_root or own not in self._at_root:
+        (own, entry), usual = _decision(way), way.usual
+        common = self._at_root.get(own)
+        if usual.whole is None or not entry.compute.is_root or common is None:
             return None
-        here = self._glance(own, self._at_root[own])
+        if evolve(entry, stages=common.stages, bounds=common.bounds) != common:
+            return None  # readers see another storage
+        here = self._glance(own, common)
         for other in self._at_root:
-            there, known = self._glance(other, self._at_root[own]), self._glance(other, entry)
+            there, known = self._glance(other, common), self._glance(other, entry)
             if here is not None and there is not None and known is not None:
-                cost = here.cost + (known.cost - there.cost)
-                return PricedWay(usual, np.asarray(cost), batch=known.batch)
+                return PricedWay(usual, np.asarray(here.cost + (known.cost - there.cost)))
         return None
 
     def _glance(self, state: int, entry: FuncSchedule) -> PricedWay | None:
-        """The price of a way by usual numbers, if it has one."""
+        """A way with a price by one choice of numbers, if there is one."""
         found = self._priced.get((state, entry))
-        return found if found is not None and found.way.whole and np.isfinite(found.cost) else None
+        is_glance = found is not None and found.costs.size == 1 and np.isfinite(found.cost)
+        return found if is_glance else None
 
 
-def _place(way: OpenWay) -> _Place:
+def _decision(way: OpenWay) -> _Decision:
     return id(way.state.before), way.entry
+
+
+def _is_written_out(function: Function, entry: FuncSchedule, bound: Bound) -> bool:
+    """Whether all loops along a bound are unrolled or vectorized: others may cost less where their
+    extent is constant.
+    """
+    return all(
+        loop.kind.has_constant_extent
+        for stage, order in zip(function.stages, entry.stages, strict=True)
+        for loop in order.loops
+        if bound.dimension in loop_dimensions(stage, order).get(loop.name, ())
+    )

@@ -13,7 +13,6 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from spaces.cost.batch import Batch
 from spaces.enumerate.changed_nests import Nests
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.structure import Structure
@@ -103,14 +102,12 @@ class PricedWay:
         costs: the cost of each choice.
         is_legal: whether illegal choices have an infinite cost, as far as this matters before the
             schedule is complete.
-        batch: what was priced, here or for another way from which the costs follow.
-        otherwise: a way that costs the same, for the case that the cheapest choice is illegal.
+        otherwise: a way with the same loop nest, for the case that the cheapest choice is illegal.
     """
 
     way: OpenWay
     costs: NDArray[np.float64]
     is_legal: bool = False
-    batch: Batch | None = field(default=None, eq=False, repr=False)
     otherwise: OpenWay | None = field(default=None, eq=False, repr=False)
 
     @property

@@ -1,7 +1,7 @@
 """Polishing: the numbers of complete schedules are chosen again, Func by Func.
 
 A search chooses the numbers of a Func before its producers are decided; once they are, others may
-be better. Those of a Func in whose nest no producer runs are kept.
+be better. Others stay: those of a Func in whose nest no producer runs.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import TypeAlias
 
 from attrs import evolve
 
+from spaces.cost.model import AdditiveModel
 from spaces.enumerate.changed_nests import Nests
 from spaces.enumerate.events import Event
 from spaces.enumerate.half_decided import HalfDecided, OpenWay
+from spaces.enumerate.overreach import may_reach_far
 from spaces.enumerate.root_nests import nests_of_funcs
 from spaces.enumerate.stage_decisions import StageDecisions
 from spaces.model.schedules.schedule import FuncSchedule
@@ -23,8 +25,8 @@ Around: TypeAlias = Callable[[HalfDecided, str], Nests | None]
 
 
 def polished(task: StageDecisions, state: HalfDecided, rounds: int) -> Iterator[Event]:
-    """Offers a complete, legal state with the numbers of each Func chosen again: by the nests that
-    they change or, if the whole schedule costs more in the end, by all.
+    """Offers a complete, legal state with the numbers chosen again that may have better ones by
+    now: by the nests that they change or, if the whole schedule costs more in the end, by all.
 
     Raises:
         OutOfTime: the search is at its end.
@@ -39,21 +41,27 @@ def _all_chosen_again(
     task: StageDecisions, state: HalfDecided, rounds: int, around: Around
 ) -> HalfDecided:
     for _ in range(rounds):
-        for entry in _unsettled(state):
+        for entry in _unsettled(task, state):
             with task.deadline.kept():
                 state = _chosen_again(task, state, entry, around)
     return state
 
 
-def _unsettled(state: HalfDecided) -> Iterator[FuncSchedule]:
-    """The entries whose numbers were chosen before the nest of the Func was complete: those of
-    Funcs in whose nest a producer runs, too, for consumers are decided first.
+def _unsettled(task: StageDecisions, state: HalfDecided) -> Iterator[FuncSchedule]:
+    """The entries whose best numbers later decisions may have changed. If a model adds up the costs
+    of nests, those of a Func are settled if no producer runs in its nest and its tiles do not
+    enlarge what is read.
     """
     process = state.partial.state
-    nests = nests_of_funcs(process.pipeline, {entry.name: entry for entry in process.entries})
+    entries, pipeline = process.entries, process.pipeline
+    if not isinstance(task.model, AdditiveModel) or any(entry.companions for entry in entries):
+        yield from entries
+        return
+    nests = nests_of_funcs(pipeline, {entry.name: entry for entry in entries})
     later: frozenset[str] = frozenset()
-    for entry in process.entries:
-        if nests[entry.name] & later:
+    for entry in entries:
+        reaches_far = may_reach_far(pipeline, entry, task.menus(state, entry))
+        if nests[entry.name] & later or reaches_far:
             yield entry
         later |= nests[entry.name]
 

@@ -280,15 +280,21 @@ class StageDecisions:
         way: OpenWay,
         price: Callable[[CostModel, Batch], NDArray[np.float64]],
     ) -> PricedWay | None:
+        batch = self.batch(part, way)
+        if batch is None:
+            return None
+        costs = way.others + price(self.model, batch)
+        return PricedWay(way, costs, is_legal=not self._is_doubtful(way))
+
+    def batch(self, part: Pipeline, way: OpenWay) -> Batch | None:
+        """What is priced of a way: the nests that it changes; None if they have no loop nest."""
         schedule = way.structure.schedule
         if way.changed is not None:
             part, schedule = way.changed.pipeline, way.changed.of(schedule)
         try:
-            batch = Batch.of(part, schedule, way.structure.columns, memo=self.space.memo)
+            return Batch.of(part, schedule, way.structure.columns, memo=self.space.memo)
         except UnboundedError:
             return None
-        costs = way.others + price(self.model, batch)
-        return PricedWay(way, costs, not self._is_doubtful(way), batch)
 
     def glanced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
         """A way with its cost for usual numbers, or for all if it has none for these; None if it

@@ -17,7 +17,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
-from spaces.cost.model import CostModel
+from spaces.cost.model import AdditiveModel, CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.cloning import clones_for_nests
 from spaces.enumerate.events import Event, Expanded
@@ -26,7 +26,7 @@ from spaces.enumerate.half_decided import HalfDecided, PricedWay
 from spaces.enumerate.inlining import inlined_after_all
 from spaces.enumerate.judging import drawn_if_none
 from spaces.enumerate.ladder import first_incumbent
-from spaces.enumerate.menus import adds_up
+from spaces.enumerate.menus import adds_up, entry_parameters
 from spaces.enumerate.polishing import polished
 from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.recurring import RecurringDecisions
@@ -38,7 +38,6 @@ from spaces.enumerate.wrapping import with_wrappers, wrappers_for_sums
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Derivation
-from spaces.model.schedules.schedule import FuncSchedule
 
 FEW = 12
 """A small pipeline has at most so many Funcs."""
@@ -151,9 +150,10 @@ class Stagewise:
             for other, steps, origins in self._derived(given, task, [*legal, *states.unjudged]):
                 until = {name for step in steps for name in (step.func, step.name)}
                 starts = [task.repeated(one, other.start(steps), until) for one in origins]
-                starts = [evolve(one, cost=other.cost_so_far(one)) for one in starts]
-                start = min(starts, key=lambda one: one.cost)
-                known = [entry.name for entry in start.partial.state.entries]
+                start = min(starts, key=other.cost_so_far) if len(starts) > 1 else starts[0]
+                known = _known(start, until)
+                if known:
+                    start = evolve(start, cost=other.cost_so_far(start))
                 changed = yield from _without_steps(walk(other, start, known))
                 if changed is None:
                     complete = False
@@ -262,6 +262,16 @@ class Stagewise:
         return glances.with_bounds(priced_in_phases(ways, places, glances, share))
 
 
+def _known(start: HalfDecided, changed: Collection[str]) -> list[str]:
+    """The Funcs that a state decides as a legal schedule does: all of it, with numbers, or none. It
+    may have decided a changed Func, too, where there was no choice.
+    """
+    entries = start.partial.state.entries
+    names = [entry.name for entry in entries]
+    numbers = {name for entry in entries for name in entry_parameters(entry)}
+    return names if numbers <= set(start.numbers) and not set(names) & set(changed) else []
+
+
 def _may_wrap(space: ScheduleSpace) -> bool:
     """Whether there are images that a search tries to wrap."""
     pipeline, device = space.pipeline, space.device
@@ -317,16 +327,13 @@ class _Kept:
         """
         found: list[PricedWay] = []
         levels: set[Hashable] = set()
-        at_root: set[FuncSchedule] = set()
-        for number, way in enumerate(sorted(ways, key=lambda way: way.cost)):
+        ordered = sorted(ways, key=lambda way: way.cost)
+        repeated = self._repeated(ordered) if isinstance(task.model, AdditiveModel) else set()
+        for number, way in enumerate(ordered):
             level = id(way.way.state.before), way.way.entry.compute
             is_next = level not in levels and len(levels) < self.numbered
             levels.add(level)
-            entry = way.way.entry
-            is_repeated = entry in at_root  # after a cheaper state
-            if entry.compute.is_root:
-                at_root.add(entry)
-            may_be_kept = (is_next or number < max(self.width, 2)) and not is_repeated
+            may_be_kept = (is_next or number < max(self.width, 2)) and number not in repeated
             priced = task.with_all_numbers(part, way) if may_be_kept else way
             if priced is not None:
                 found.append(priced)
@@ -352,9 +359,25 @@ class _Kept:
                 continue
             found[i] = judged
             heapq.heappush(queue, (judged.cost, i))
-            other = judged.otherwise if judged.cost > cost else None
+            is_dearer = judged.is_legal and judged.cost > cost
+            other = judged.otherwise if is_dearer else None
             instead = None if other is None else task.scored(part, other)
             if instead is not None:
                 heapq.heappush(queue, (instead.cost, len(found)))
                 found.append(instead)
         return states
+
+    def _repeated(self, ordered: Sequence[PricedWay]) -> set[int]:
+        """Which ways, cheapest first, have the same loops of a Func at root as one before, after a
+        dearer state, if only one of them is kept. Its own numbers would be the same.
+        """
+        if self.alike > 1:
+            return set()
+        seen: set[Hashable] = set()
+        found: set[int] = set()
+        for number, way in enumerate(ordered):
+            if way.way.entry.compute.is_root:
+                alike = way.way.entry, self.trait(way) if self.width > 1 else None
+                found |= {number} if alike in seen else set()
+                seen.add(alike)
+        return found

@@ -17,10 +17,11 @@ from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.glances import Glances
 from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.process.sizes import sizes_of
+from spaces.enumerate.restrictions.text import parse_restriction
 from spaces.enumerate.stage_decisions import StageDecisions
 from spaces.enumerate.stagewise import Stagewise, _Kept
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur, long_chain
+from tests.enumerate.pipelines import blur, interleaved_colors, long_chain, two_outputs
 
 REUSE = Reuse.of(FOUR_CORES)
 
@@ -381,6 +382,9 @@ def test_the_same_loops_at_root_get_all_numbers_after_the_cheapest_state_only(
     assert len(alike) > 3
     assert asked == [min(alike, key=lambda one: one.cost)]
     assert state.partial.taken == asked[0].way.state.partial.taken
+    asked.clear()
+    several = _Kept(4, 1, lambda one: id(one.way.state.before), 1).of(task, part, alike)
+    assert len(asked) >= len(several) > 1, "Others may be kept, too."
 
 
 def test_other_models_price_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,3 +392,51 @@ def test_other_models_price_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
     task, ways = after_output(FunctionModel(REUSE.cost))
     _, calculated = priced_by(task, ways[:40], monkeypatch)
     assert calculated == 40
+
+
+def test_on_gpus_nothing_is_told_by_other_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their ways have all numbers at once."""
+    gpu = spaces.device("sm_80")
+    task, ways = decisions(colored_sums(), spaces.cost_model("occupancy", gpu), gpu)
+    part = task.part([ways[0].state], ["out"])
+    states = [one.chosen for way in ways if (one := task.scored(part, way)) is not None]
+    further = [way for state in states[:3] for way in task.ways(state, ["out", "sums"])]
+    found, calculated = priced_by(task, further, monkeypatch)
+    assert calculated == sum(one is not None for one in found) > 0
+    assert all(one.way is way for way, one in zip(further, found, strict=True) if one is not None)
+
+
+def test_bounds_of_serial_loops_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops of constant extent may cost less; restricted spaces keep such bounds."""
+    where = [parse_restriction("total_bytes >= 0")]
+    medium = spaces.Options.medium(FOUR_CORES)
+    space = spaces.ScheduleSpace(interleaved_colors(), FOUR_CORES, medium, where=where)
+    board = Board(Limits())
+    task = StageDecisions(space.of_patterns, REUSE, board, 4096, board.deadline)
+    ways = list(task.ways(task.start(), ["out"]))
+    found, _ = priced_by(task, ways, monkeypatch)
+    serial = [one for way, one in zip(ways, found, strict=True) if bounds_a_serial_loop(way)]
+    assert serial
+    assert None not in serial
+
+
+def bounds_a_serial_loop(way: OpenWay) -> bool:
+    """Whether a serial loop runs along a bound of the Func decided last."""
+    bounded = {bound.dimension for bound in way.entry.bounds}
+    loops = (loop for order in way.entry.stages for loop in order.loops)
+    return any(one.name in bounded and one.kind is spaces.LoopKind.SERIAL for one in loops)
+
+
+def test_funcs_that_share_loops_are_priced_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Func at root has no nest of its own then."""
+    options = evolve(spaces.Options.small(FOUR_CORES), directives=("compute_with",))
+    space = spaces.ScheduleSpace(two_outputs(), FOUR_CORES, options)
+    board = Board(Limits())
+    task = StageDecisions(space.of_patterns, REUSE, board, 4096, board.deadline)
+    part = task.part([task.start()], ["second"])
+    first = [one for way in task.ways(task.start(), ["second"]) if (one := task.scored(part, way))]
+    ways = [way for one in first for way in task.ways(one.chosen, ["second", "first"])]
+    fused = [way for way in ways if any(e.companions for e in way.state.partial.state.entries)]
+    assert fused
+    _, calculated = priced_by(task, fused, monkeypatch)
+    assert calculated == len(fused)

@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 
 import spaces
+from spaces.cost.model import FunctionModel
 from spaces.enumerate import stagewise
 from spaces.enumerate.board import Board
 from spaces.enumerate.half_decided import HalfDecided
@@ -90,22 +91,37 @@ def test_the_nests_around_are_those_of_all_that_a_nest_reads() -> None:
     assert nests.funcs == {"stage4", "stage3", "stage2", "stage1"}
 
 
+def polished_funcs(
+    monkeypatch: pytest.MonkeyPatch, task: StageDecisions, state: HalfDecided
+) -> list[str]:
+    """The Funcs whose numbers are chosen again first."""
+    asked: list[str] = []
+
+    def recorded(self, state, name):
+        asked.append(name)
+
+    monkeypatch.setattr(StageDecisions, "nests_around", recorded)
+    best_after(task, state)
+    return asked
+
+
 def test_numbers_that_were_chosen_for_a_complete_nest_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Those of Funcs in whose nest no producer runs."""
     task, state = complete()
     bad = with_least_numbers(task, state)
-    asked: list[str] = []
-    around = StageDecisions.nests_around
+    assert polished_funcs(monkeypatch, task, bad) == ["stage2", "stage4"]
 
-    def recorded(self, state, name):
-        asked.append(name)
-        return around(self, state, name)
 
-    monkeypatch.setattr(StageDecisions, "nests_around", recorded)
-    best_after(task, bad)
-    assert asked == ["stage2", "stage4"]
+def test_all_numbers_are_chosen_again_if_producers_at_root_may_matter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The model does not say that it adds up the costs of nests."""
+    task, state = complete()
+    plain = evolve(task, model=FunctionModel(task.model.cost))
+    asked = polished_funcs(monkeypatch, plain, with_least_numbers(plain, state))
+    assert asked == [f"stage{number}" for number in range(5)]
 
 
 @pytest.mark.parametrize("top", [1, 3])

@@ -6,7 +6,10 @@ import pytest
 from attrs import evolve
 
 from bench.contenders import pipeline_of
+from spaces.enumerate import stagewise
 from spaces.enumerate.board import Limits
+from spaces.enumerate.half_decided import HalfDecided
+from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
@@ -53,3 +56,27 @@ def test_a_search_wraps_where_this_is_cheaper(options: Options) -> None:
     found = best(search(space, "reuse", "stagewise", Limits(top=1))).best[0].schedule
     assert found.derivations == ((Wrap("B"),) if options is WITH_WRAPPERS else ())
     assert space.verdict(found)
+
+
+@pytest.mark.parametrize("given", [{}, {"placements": ("root",), "root": ("strips",)}])
+def test_a_search_with_a_wrapper_keeps_what_was_decided_with_numbers(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, tuple[str, ...]]
+) -> None:
+    """Nothing where a Func that it changes was decided, too, for there was no choice."""
+    walked = stagewise.walked
+    seen: list[tuple[HalfDecided, list[str]]] = []
+
+    def recorded(task, start, deciding, share, **named):
+        seen.append((start, list(named["known"])))
+        return walked(task, start, deciding, share, **named)
+
+    monkeypatch.setattr(stagewise, "walked", recorded)
+    space = ScheduleSpace(product(1024), FOUR_CORES, evolve(WITH_WRAPPERS, **given))
+    found = best(search(space, "reuse", "stagewise")).best[0].schedule
+    assert space.verdict(found)
+    (_, nothing), (start, known) = seen
+    assert nothing == []
+    assert known == ([] if given else ["total", "output"])
+    for entry in start.entries(known):
+        assert set(entry_parameters(entry)) <= set(start.numbers)
+    assert start.is_priced
