@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 from attrs import evolve
 
@@ -11,6 +14,7 @@ from spaces.enumerate.board import Limits
 from spaces.enumerate.half_decided import HalfDecided
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.options import Options
+from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
 from spaces.enumerate.wrapping import wrappers_for_sums
@@ -22,6 +26,7 @@ from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Float32
 from spaces.model.schedules.derivations import Wrap
+from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
 
 WITH_WRAPPERS = Options.medium(FOUR_CORES)
@@ -80,3 +85,12 @@ def test_a_search_with_a_wrapper_keeps_what_was_decided_with_numbers(
     for entry in start.entries(known):
         assert set(entry_parameters(entry)) <= set(start.numbers)
     assert start.is_priced
+
+
+def test_nothing_is_known_where_a_changed_func_is_decided() -> None:
+    """Nobody has judged it, though it has no numbers to choose."""
+    plain = [entry for entry in Schedule.default(product(64)).funcs if entry.name != "output"]
+    partial = SimpleNamespace(state=SimpleNamespace(entries=plain))
+    start = HalfDecided(cast("PartialSchedule", partial), {}, 0.0)
+    assert stagewise._known(start, {"right", "right_in"}) == ["total"]
+    assert stagewise._known(start, {"total"}) == []
