@@ -199,6 +199,6 @@ def _outermost(found: Iterable[Points]) -> Iterator[Points]:
         table = np.array([np.concatenate([m[d] for m in members]) for d in dimensions])
         signs = itertools.product((-1, 0, 1), repeat=min(len(dimensions), _MOST_SIGNS))
         directions = np.array([(*s, *(0,) * (len(dimensions) - len(s))) for s in signs])
-        chosen = np.unique(np.argmax(directions @ table, axis=1))
+        chosen = sorted(set(np.argmax(directions @ table, axis=1).tolist()))
         kept = dict(zip(dimensions, table[:, chosen], strict=True))
         yield tuple(kept.get(d) for d in range(len(known)))
