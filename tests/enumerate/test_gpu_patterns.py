@@ -174,3 +174,18 @@ def test_values_for_which_a_thread_has_no_registers_are_loaded() -> None:
         return float(model._spilled(kernel))
 
     assert [spilled(values) for values in (32, 64, 128)] == [0.0, 0.0, 0.5]
+
+
+def test_schedules_with_fused_loops_are_found_in_their_space() -> None:
+    """Of four dimensions two are fused in a loop over blocks: a fuse has no factor."""
+    x, y, z, w = (spaces.Var(name) for name in "xyzw")
+    image, out = spaces.ImageParam("uint8", 4, "image"), spaces.Func("out")
+    out[x, y, z, w] = image[x, y, z, w] + 1
+    size = [64, 16, 4, 4]
+    pipeline = spaces.pipeline(out, estimates={out: size, image: size})
+    space = ScheduleSpace(pipeline, SM80, Options.medium(SM80))
+    fused = [one for one in space.structures() if "fuse" in str(one.schedule).lower()]
+    assert fused
+    for structure in fused:
+        schedule = structure.at(0)
+        assert space.way_to(schedule)[-1].is_complete

@@ -358,6 +358,14 @@ SEARCHING = (
         _GPU_PATTERNS,
     ),
     Mutant(
+        "fuses-have-factors",
+        "orders:_claims",
+        "isinstance(record, Split)",
+        "True",
+        "A schedule whose loops over blocks are fused is not found in its own space.",
+        _GPU_PATTERNS,
+    ),
+    Mutant(
         "blocks-unroll",
         "menus:fits",
         "LoopKind.GPU_THREAD in kinds",

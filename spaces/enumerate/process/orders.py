@@ -97,7 +97,9 @@ def _claims(function: Function, orders: Orders) -> Claims:
         origins = Origins.of(order, function.stages[index].dimensions)
         claims |= {f"{stage} tail {origin}": None for origin in origins.taken}
         claims |= dict(order_parts(stage, function, order))
-        claims |= {f"{stage} factor {origin}": ... for origin in origins.taken}
+        made = zip(order.splits, origins.taken, strict=True)
+        splits = [origin for record, origin in made if isinstance(record, Split)]
+        claims |= {f"{stage} factor {origin}": ... for origin in splits}
         names = [origins[loop] for loop in order.names]
         claims |= {f"{stage} loop {number}": loop for number, loop in enumerate(names)}
         claims[f"{stage} loop {len(names)}"] = None
