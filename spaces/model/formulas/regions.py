@@ -447,9 +447,9 @@ def _is_sum(node: Expr) -> bool:
 
 def union(a: Interval, b: Interval) -> Interval:
     """The smallest interval that contains both."""
-    if a.min is b.min and a.max is b.max:
-        return a
-    return Interval(_both(a.min, b.min, fn.min), _both(a.max, b.max, fn.max))
+    low = a.min if a.min is b.min else _both(a.min, b.min, fn.min)
+    high = a.max if a.max is b.max else _both(a.max, b.max, fn.max)
+    return a if low is a.min and high is a.max else Interval(low, high)
 
 
 def _within(interval: Interval, type: Type) -> Interval:
@@ -481,8 +481,6 @@ def _as_number(end: Polynomial | None, unknown: int) -> int:
 
 def _both(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:
     """The combined ends; unbounded if one end is."""
-    if a is b:
-        return a
     return None if a is None or b is None else combine(a, b)
 
 

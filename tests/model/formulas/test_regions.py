@@ -201,6 +201,22 @@ def test_floats_that_are_turned_round_are_limited() -> None:
         assert (str(found.min), str(found.max)) == ends
 
 
+def test_operands_with_the_same_limits_are_combined() -> None:
+    """They may have different values: two values from 1 to 4 add up to 2 to 8."""
+    first, second = (fn.clamp(Call(Float32, "image", (at, Y)), 1.0, 4.0) for at in (X, X + 1))
+    inverse = fn.clamp(Call(Float32, "image", (Y, X)), -4.0, 1.0)
+    analysis = Ranges(Simplifier(), {})
+    cases = {
+        first + second: ("2", "8"),
+        first - second: ("-3", "3"),
+        first + inverse: ("-3", "5"),
+        first * 4.0: ("4", "16"),
+    }
+    for expr, ends in cases.items():
+        found = analysis.of(cast(Int32, fn.clamp(expr, -100.0, 100.0)))
+        assert (str(found.min), str(found.max)) == ends
+
+
 def test_an_unlimited_value_is_unbounded() -> None:
     found = Ranges(Simplifier(), {}).of(Call(Int32, "image", (X, Y)))
     assert not found.is_bounded
