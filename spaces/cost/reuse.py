@@ -22,6 +22,7 @@ from spaces.cost.accesses import Course, Operations, ReadGroup
 from spaces.cost.batch import Batch
 from spaces.cost.feature_records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures, volume
 from spaces.cost.features import Features
+from spaces.cost.footprints import Footprint
 from spaces.cost.loop_overhead import LoopOverhead
 from spaces.cost.movements import MovedPlace, Movement, movements_of
 from spaces.cost.price_fit import fitted_prices
@@ -29,7 +30,7 @@ from spaces.cost.prices import Prices
 from spaces.cost.quick import chosen, larger
 from spaces.cost.registers import ON_STACK, Registers, copies_that_share
 from spaces.cost.stalls import stalls
-from spaces.cost.traffic import Cache, Footprint, Traffic, touched
+from spaces.cost.traffic import Cache, Traffic, touched
 from spaces.cost.training import PricedRun
 from spaces.model.schedules.domain_order import LoopKind
 

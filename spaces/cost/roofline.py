@@ -18,8 +18,9 @@ from spaces.constraints.devices.peaks import Peaks, peaks_of
 from spaces.cost.batch import Batch
 from spaces.cost.feature_records import FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.cost.features import Features
+from spaces.cost.footprints import Footprint
 from spaces.cost.occupancy import kinds_around_storage, stage_threads
-from spaces.cost.traffic import Cache, Footprint, Traffic, resident, touched
+from spaces.cost.traffic import Cache, Traffic, resident, touched
 from spaces.model.schedules.domain_order import LoopKind
 
 _BITS = 32

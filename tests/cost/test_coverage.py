@@ -7,8 +7,8 @@ import pytest
 from spaces.cost.batch import Batch
 from spaces.cost.counting import features
 from spaces.cost.feature_records import LoopFeatures
+from spaces.cost.footprints import Regions
 from spaces.cost.reuse import Reuse
-from spaces.cost.traffic import Regions
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -8,8 +8,8 @@ import pytest
 
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features
+from spaces.cost.footprints import Footprint, Regions, room_of_rows
 from spaces.cost.reuse import Reuse
-from spaces.cost.traffic import Footprint, Regions, room_of_rows
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

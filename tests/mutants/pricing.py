@@ -39,7 +39,7 @@ PRICING = (
     ),
     Mutant(
         "whole-rows-do-not-join",
-        "traffic:rows_of",
+        "footprints:rows_of",
         "joins & (extent >= limit)",
         "False",
         "Only two dimensions of a buffer that is touched whole make one row.",
@@ -47,7 +47,7 @@ PRICING = (
     ),
     Mutant(
         "parts-of-rows-join",
-        "traffic:rows_of",
+        "footprints:rows_of",
         "extents[0] >= whole[0]",
         "2 * extents[0] >= whole[0]",
         "Half a row and the next half of another one are one row.",
@@ -55,7 +55,7 @@ PRICING = (
     ),
     Mutant(
         "the-outermost-rows-say-the-room",
-        "traffic:room_of_rows",
+        "footprints:room_of_rows",
         "free & negated(steps)",
         "free",
         "Rows take as many lines as planes are apart.",

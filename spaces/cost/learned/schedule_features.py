@@ -24,7 +24,8 @@ from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Course, ReadGroup
 from spaces.cost.feature_records import FuncFeatures, LoopFeatures, StageFeatures, total, volume
 from spaces.cost.features import Features
-from spaces.cost.traffic import Footprint, Traffic
+from spaces.cost.footprints import Footprint
+from spaces.cost.traffic import Traffic
 from spaces.model.schedules.domain_order import LoopKind
 
 Numbers: TypeAlias = Mapping[str, SymbolicNumber]
