@@ -126,7 +126,7 @@ BOXES = (
         "equal-ends-are-not-combined",
         "regions:_both",
         "None if a is None or b is None else combine(a, b)",
-        "a if a is b or a is None or b is None else combine(a, b)",
+        "a if a is b else None if a is None or b is None else combine(a, b)",
         "Two values from 1 to 4 are taken to add up to 1 to 4.",
         ("model/formulas/test_regions.py",),
     ),
