@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 
 from apps.app import App
 from apps.errors import WrongUsage
-from apps.loading import brief, is_function_name, load_function
+from apps.loading import brief, functions_of, is_file_name, is_function_name, load_function
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.registry import PluginError, Registry
-from spaces.model.suggestions import suggestion
+from spaces.model.suggestions import some_of, suggestion
 
 _NAMES = (
     "blur",
@@ -78,6 +79,14 @@ def find(name: str) -> App:
             return APPS[name]
         except PluginError as error:
             raise WrongUsage(str(error)) from None
+    if is_file_name(name):
+        file = name.removesuffix(":")
+        functions = functions_of(Path(file))
+        raise WrongUsage(
+            f"{file} may have several functions; name the one that returns the pipeline, as in "
+            f"{file}:{functions[0] if functions else 'pipeline'}"
+            f"{f' (it defines {some_of(functions)})' if functions[1:] else ''}."
+        )
     if not is_function_name(name):
         raise WrongUsage(
             f"There is no app {name!r}{suggestion(name, APPS, most=3)}; the apps are "

@@ -34,6 +34,7 @@ from spaces.enumerate.events import Found
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import search
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from spaces.model.writing.written import WrittenSchedule
@@ -94,7 +95,7 @@ def _search(space: ScheduleSpace, cost: str) -> list[Found]:
     elapsed = time.perf_counter() - start
     line(
         f"Search by the cost model `{cost}` scored {done.choices:,} tilings of "
-        f"{done.structures:,} structures in {elapsed:.1f} s."
+        f"{amount(done.structures, 'structure')} in {elapsed:.1f} s."
     )
     start = time.perf_counter()
     for found in done.best:

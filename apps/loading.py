@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -10,11 +11,39 @@ from typing import Any
 
 from apps.errors import WrongUsage
 from apps.files import is_there
+from spaces.model.suggestions import some_of, suggestion
 
 
 def is_function_name(name: str) -> bool:
     """Whether ``name`` has the form ``file.py:function``."""
     return name.rpartition(":")[0].endswith(".py")
+
+
+def is_file_name(name: str) -> bool:
+    """Whether ``name`` is a Python file without a function."""
+    return name.removesuffix(":").endswith(".py")
+
+
+def functions_of(path: Path) -> list[str]:
+    """The names of the functions of a Python file that can be called without arguments, in their
+    order; the file does not run.
+
+    Raises:
+        WrongUsage: the file does not exist, or is no Python.
+    """
+    if not is_there(path, Path.is_file):
+        raise WrongUsage(f"There is no file {path}.")
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, ValueError, SyntaxError) as error:
+        raise WrongUsage(f"{path} cannot be read: {brief(error)}.") from None
+    return [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and len(node.args.defaults) == len(node.args.posonlyargs) + len(node.args.args)
+    ]
 
 
 def load_function(name: str) -> Callable[..., Any]:
@@ -38,7 +67,11 @@ def load_function(name: str) -> Callable[..., Any]:
         raise WrongUsage(f"{path} failed: {brief(error)}") from error
     found = getattr(module, function, None)
     if not callable(found):
-        raise WrongUsage(f"{path} defines no function {function}.")
+        others = functions_of(path)
+        raise WrongUsage(
+            f"{path} defines no function {function}{suggestion(function, others)}; it defines "
+            f"{some_of(others) or 'none'}."
+        )
     checked: Callable[..., Any] = found
     return checked
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from apps.errors import CommandError
 from spaces.model.algorithm.pipeline import Image, Pipeline
+from spaces.model.amounts import amount
 
 Photograph: TypeAlias = NDArray[np.uint8]
 Array: TypeAlias = NDArray[Any]
@@ -37,8 +38,8 @@ def to_array(photograph: Photograph, image: Image) -> Array:
         values = np.moveaxis(photograph, 2, 0).astype(np.float64)
     else:
         raise CommandError(
-            f"Image {image.name} has {image.dimensions} dimensions, but a photograph has 2 "
-            "(gray) or 3 (RGB); give the input as an array in a .npy file."
+            f"Image {image.name} has {amount(image.dimensions, 'dimension')}, but a photograph "
+            "has 2 (gray) or 3 (RGB); give the input as an array in a .npy file."
         )
     if image.type.is_float:
         values = (values + 1) / 256
@@ -47,6 +48,10 @@ def to_array(photograph: Photograph, image: Image) -> Array:
     elif image.type.max_value < 255:
         values = values // 2
     return np.ascontiguousarray(values.astype(image.type.dtype))
+
+
+PICTURED = (2, 3)
+"""The numbers of dimensions that a picture can show."""
 
 
 def photographed(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
@@ -124,5 +129,6 @@ def _planes_last(array: Array) -> Array:
     if array.ndim == 3:
         return np.moveaxis(array, 0, 2) if array.shape[0] == 3 else array[0]
     raise CommandError(
-        f"The output has {array.ndim} dimensions, too many for a picture; write a .npy file."
+        f"The output has {amount(array.ndim, 'dimension')}; a picture has 2 (gray) or 3 (planes). "
+        "Write a .npy file."
     )

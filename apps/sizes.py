@@ -9,6 +9,7 @@ import attrs
 
 from apps.errors import CommandError, WrongUsage
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
+from spaces.model.amounts import amount
 
 OutputRanges: TypeAlias = tuple[tuple[int, int], ...]
 """(min, extent) of each dimension, the innermost first."""
@@ -51,10 +52,12 @@ def sizes_of_outputs(
     for output in pipeline.outputs:
         dimensions = len(pipeline.function(output).args)
         if dimensions != len(asked):
+            if not dimensions:
+                raise CommandError(f"{output} is one value and has no size; give no --size.")
             estimate = pipeline.estimate(output)
             example = f", as in {'x'.join(str(e) for _, e in estimate)}" if estimate else ""
             raise CommandError(
-                f"{output} has {dimensions} dimensions, but its size names {len(asked)}; "
+                f"{output} has {amount(dimensions, 'dimension')}, but its size names {len(asked)}; "
                 f"write the size of each{example}."
             )
     from_zero = tuple((low or 0, extent) for low, extent in asked)

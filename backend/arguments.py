@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from backend.arithmetic import value_of
 from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar, size_variable
+from spaces.model.amounts import amount
 from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk
 from spaces.model.expressions.numbers import NumberError, number_in, shown_number
 from spaces.model.expressions.operators import COMPARISONS
@@ -172,7 +173,7 @@ def _image(image: Image, inputs: Mapping[str, Array], pipeline: Pipeline) -> Arr
     if image.name not in inputs:
         raise ArgumentError(
             f"Image {image.name} of pipeline {pipeline.name} is missing; pass an array of "
-            f"{image.type} with {image.dimensions} dimensions."
+            f"{image.type} with {amount(image.dimensions, 'dimension')}."
         )
     given = inputs[image.name]
     array = np.asarray(given)
@@ -189,7 +190,8 @@ def _image(image: Image, inputs: Mapping[str, Array], pipeline: Pipeline) -> Arr
         )
     if array.ndim != image.dimensions:
         raise ArgumentError(
-            f"Image {image.name} has {image.dimensions} dimensions, but the array given has "
+            f"Image {image.name} has {amount(image.dimensions, 'dimension')}, but the array given "
+            "has "
             f"{array.ndim} (its shape is {array.shape})."
         )
     return array
@@ -254,7 +256,7 @@ def _ranges(buffer: str, given: Sequence[int | Range], dimensions: int) -> tuple
     ranges = ranges_given(buffer, given)
     if len(ranges) != dimensions:
         raise ArgumentError(
-            f"{buffer} has {dimensions} dimensions, but its size names {len(ranges)}."
+            f"{buffer} has {amount(dimensions, 'dimension')}, but its size names {len(ranges)}."
         )
     for d, (low, extent) in enumerate(ranges):
         if extent < 0:
@@ -301,9 +303,8 @@ def _range(given: int | Range) -> Range:
 def _scalar(scalar: Scalar, params: Scalars) -> int | float | bool:
     value = params.get(scalar.name, scalar.default)
     if value is None:
-        raise ArgumentError(
-            f"Parameter {scalar.name} ({scalar.type}) has no default and is not given."
-        )
+        wrong = "is None" if scalar.name in params else "has no default and is not given"
+        raise ArgumentError(f"Parameter {scalar.name} ({scalar.type}) {wrong}; give a number.")
     try:
         return number_in(scalar.type, value)
     except NumberError as error:

@@ -17,7 +17,7 @@ from apps.files import (
     write_picture,
 )
 from apps.photographs import photograph
-from apps.pictures import Array, to_array
+from apps.pictures import PICTURED, Array, stretched, to_array
 from apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
 
@@ -55,9 +55,9 @@ def read_images(app: App, pipeline: Pipeline, named: Sequence[str]) -> dict[str,
     }
 
 
-def output_files(pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
+def output_files(app: App, pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
     """The file for each output that the user wants, checked before any work; without arguments, a
-    picture of each output in the folder ``out``.
+    picture of each output in the folder ``out``, or an array where it can't be a picture.
 
     Raises:
         CommandError: a file cannot be written, or an argument names no output.
@@ -65,19 +65,27 @@ def output_files(pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
     if not named:
         make_folder(OUT)
     files = _assigned(named, list(pipeline.output_arrays), "output", pipeline)
-    files = files or _own_files(pipeline)
+    files = files or _own_files(app, pipeline)
     for file in files.values():
         check_writable_picture(file)
     return files
 
 
-def _own_files(pipeline: Pipeline) -> dict[str, Path]:
-    """A picture file for each output: the pipeline's name, and the output's if it has several."""
+def _own_files(app: App, pipeline: Pipeline) -> dict[str, Path]:
+    """A file for each output: the pipeline's name, and the output's if it has several."""
     several = len(pipeline.output_arrays) > 1
     return {
-        output: OUT / f"{pipeline.name}{f'_{output}' if several else ''}.png"
+        output: OUT / f"{pipeline.name}{f'_{output}' if several else ''}"
+        f"{'.png' if _is_pictured(app, pipeline, output) else ARRAY_SUFFIX}"
         for output in pipeline.output_arrays
     }
+
+
+def _is_pictured(app: App, pipeline: Pipeline, output: str) -> bool:
+    """Whether a picture can show an output; an app with a picture of its own knows how."""
+    functions = map(pipeline.function, pipeline.outputs)
+    dimensions = next(len(f.args) for f in functions if output in f.buffers)
+    return app.picture is not stretched or dimensions in PICTURED
 
 
 def write_output(app: App, array: Array, file: Path) -> None:

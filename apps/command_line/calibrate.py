@@ -9,7 +9,7 @@ import typer
 from attrs import asdict
 
 from apps.command_line.console import line
-from apps.command_line.options import CPU, Seed
+from apps.command_line.options import CPU, MOST, Seed
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
 from apps.command_line.tune import StoreFile, opened_store
@@ -21,7 +21,10 @@ from spaces.tuning.identity import this_machine
 from spaces.tuning.kernels import KERNELS
 
 Count = Annotated[
-    int, typer.Option("--count", min=8, help="Measure so many schedules of each small pipeline.")
+    int,
+    typer.Option(
+        "--count", min=8, max=MOST, help="Measure so many schedules of each small pipeline."
+    ),
 ]
 
 

@@ -19,6 +19,7 @@ from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate, about
 from spaces.enumerate.events import Counted
 from spaces.enumerate.space import ScheduleSpace
+from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 
 EXACT_UP_TO = 100_000
@@ -81,7 +82,7 @@ def count(
     else:
         line(f"{about(candidates)} candidates")
     if exact:
-        line(f"{first.low:,} legal schedules")
+        line(f"{amount(first.low, 'legal schedule')}")
         if not first.low:
             line(str(explain_empty(space, seconds=deadline.left)))
         return

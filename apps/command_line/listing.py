@@ -14,7 +14,7 @@ from apps.catalog import find
 from apps.command_line.checking import faultless
 from apps.command_line.collected import Collected
 from apps.command_line.console import complain, line
-from apps.command_line.options import AppName, DeviceName, ScheduleFile, Seed, given_schedule
+from apps.command_line.options import MOST, AppName, DeviceName, ScheduleFile, Seed, given_schedule
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
 from apps.command_line.space import (
@@ -31,13 +31,14 @@ from apps.errors import CommandError
 from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.space import ScheduleSpace
+from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 
 T = TypeVar("T")
 
-Number = Annotated[int, typer.Option("--count", min=1, help="Draw this many schedules.")]
+Number = Annotated[int, typer.Option("--count", min=1, max=MOST, help="Draw this many schedules.")]
 Seconds = Annotated[
     float | None, typer.Option("--seconds", min=0, help="Stop after this time with those found.")
 ]
@@ -83,11 +84,14 @@ def enumerate_schedules(
         return
     found.stop()
     if in_time.is_over:
-        complain(f"Printed {number} schedules in {seconds:g} s; there may be more: see --seconds.")
+        complain(
+            f"Printed {amount(number, 'schedule')} in {seconds:g} s; there may be more: see "
+            "--seconds."
+        )
     elif not number:
         raise CommandError(str(explain_empty(space)))
     elif limit:
-        complain(f"Printed {number} schedules; there may be more: see --limit.")
+        complain(f"Printed {amount(number, 'schedule')}; there may be more: see --limit.")
 
 
 @command(

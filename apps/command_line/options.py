@@ -42,7 +42,12 @@ Exact = Annotated[
         help="Refuse a schedule that combines floats in another order than the algorithm.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="The seed of all random choices.")]
+MOST = 10**9
+"""The largest whole number that an option takes."""
+
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=10**18, help="The seed of all random choices.")
+]
 Floats = Annotated[
     FloatMode,
     typer.Option(

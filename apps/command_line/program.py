@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -15,6 +17,7 @@ from typer.main import get_command_from_info
 
 import spaces
 from apps.command_line.console import complain, line
+from apps.command_line.time_limits import timed
 from apps.errors import CommandError, Interrupted
 
 P = ParamSpec("P")
@@ -52,6 +55,9 @@ STATUSES = {
     130: "Ctrl-C stopped the command; it prints the results that it has",
 }
 """The exit statuses."""
+
+_FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO}
+"""The errors of a standard output that takes no more."""
 
 _EXAMPLES: dict[str, tuple[str, ...]] = {}
 
@@ -158,20 +164,34 @@ def command(name: str, summary: str, *examples: str) -> Callable[[Callable[P, No
     """
     _EXAMPLES[name] = examples
 
-    def add(function: Callable[P, None]) -> Callable[P, None]:
-        @functools.wraps(function)
-        def explained(*args: P.args, **kwargs: P.kwargs) -> None:
+    def add(function: Callable[P, None]) -> object:
+        limited = timed(function)
+
+        @functools.wraps(limited)
+        def explained(*args: Any, **kwargs: Any) -> None:
             try:
-                function(*args, **kwargs)
+                limited(*args, **kwargs)
+                sys.stdout.flush()
             except KeyboardInterrupt:
                 _stop(Interrupted())
             except CommandError as stop:
                 _stop(stop)
+            except OSError as error:
+                _stop_writing(error)
 
         shown = _lines("Examples:", [f"spaces {example}" for example in examples])
         return program.command(name, short_help=summary, epilog=shown)(explained)
 
     return add
+
+
+def _stop_writing(error: OSError) -> None:
+    """Ends a command whose output cannot be written; other errors of the system go on."""
+    if error.filename is not None or error.errno not in _FULL:
+        raise error
+    # The interpreter would try to write the rest at its end, and fail again.
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open until the end
+    _stop(CommandError(f"Cannot write the output: {os.strerror(error.errno or 0)}."))
 
 
 def _stop(stop: CommandError) -> None:

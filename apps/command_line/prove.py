@@ -43,6 +43,7 @@ from spaces.constraints.proofs.records import (
     Refuted,
     Unknown,
 )
+from spaces.model.amounts import amount
 from spaces.model.writing.written import WrittenSchedule
 
 UNDECIDED = 3
@@ -210,7 +211,8 @@ def _word(outcome: Outcome) -> str:
 def _summary(report: ProofReport) -> str:
     by_solver = sum(p.outcome == Proven("solver") for p in report.proven)
     return (
-        f"{len(report.proofs)} obligations: {len(report.proven)} proven ({by_solver} by the "
+        f"{amount(len(report.proofs), 'obligation')}: {len(report.proven)} proven ({by_solver} by "
+        "the "
         f"solver), {len(report.refuted)} refuted, {len(report.unknown)} unknown, in "
         f"{report.seconds:.2f} s ({report.solver_seconds:.2f} s in the solver)."
     )

@@ -105,7 +105,7 @@ def run(
     """Run an app on the CPU and write its outputs."""
     found = find(app)
     pipeline = found.pipeline()
-    files = output_files(pipeline, output)
+    files = output_files(found, pipeline, output)
     images = read_images(found, pipeline, input)
     values = parse_params(params)
     name = schedule or (CPU if CPU in found.schedules else DEFAULT)
@@ -139,7 +139,7 @@ def run(
         line(json.dumps({"app": app, "schedule": name, "ms": elapsed_ms, "outputs": outputs}))
         return
     for result, (file, size_written) in written.items():
-        extents = " x ".join(map(str, size_written))
+        extents = " x ".join(map(str, size_written)) or "one value"
         line(f"{file}: {result}, {extents}, in {elapsed_ms:.2f} ms")
 
 

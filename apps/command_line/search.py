@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from apps.catalog import find
 from apps.command_line.collected import Collected
 from apps.command_line.console import line, table
-from apps.command_line.options import AppName, DeviceName, Seed
+from apps.command_line.options import MOST, AppName, DeviceName, Seed
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
 from apps.command_line.space import Leave, OptionsName, Preset, Sizes, Where, space_of
@@ -40,6 +40,8 @@ from spaces.enumerate.optuna_search import OptunaUnavailableError
 from spaces.enumerate.strategies import UnknownStrategyError, default_strategy
 from spaces.enumerate.strategies import search as search_space
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
+from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from spaces.tuning.priced import priced_here
@@ -62,12 +64,13 @@ StrategyName = Annotated[
         "else stagewise",
     ),
 ]
-Top = Annotated[int, typer.Option("--top", min=1, help="Find this many schedules.")]
+Top = Annotated[int, typer.Option("--top", min=1, max=MOST, help="Find this many schedules.")]
 Apart = Annotated[
     int,
     typer.Option(
         "--apart",
         min=1,
+        max=MOST,
         help="Any two of them differ in this many decisions, split factors aside.",
     ),
 ]
@@ -113,7 +116,7 @@ def search(
     try:
         events = Collected(search_space(space, chosen, strategy, limits))
         done = follow(events, seconds)
-    except UnknownStrategyError as error:
+    except (UnknownStrategyError, PluginError) as error:
         raise WrongUsage(str(error)) from None
     except (BatchError, OptunaUnavailableError) as error:
         raise CommandError(str(error)) from None
@@ -205,7 +208,10 @@ def _cost(found: Found) -> str:
 def show_found(done: Done, pipeline: Pipeline) -> None:
     """Prints the result of a search, best first."""
     ending = "" if done.complete else ", stopped before its end"
-    line(f"{done.structures:,} structures, {done.choices:,} choices of tile sizes scored{ending}")
+    line(
+        f"{amount(done.structures, 'structure')}, "
+        f"{amount(done.choices, 'choice of tile sizes', 'choices of tile sizes')} scored{ending}"
+    )
     if done.certificate is not None:
         line(_proof(done.certificate, done.best))
     show_ranking(done, pipeline)

@@ -10,7 +10,7 @@ import typer
 
 from apps.app import App
 from apps.command_line.further_sizes import parse_sizes
-from apps.command_line.options import find_device
+from apps.command_line.options import MOST, find_device
 from apps.errors import CommandError, WrongUsage
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.options import Options
@@ -19,7 +19,10 @@ from spaces.enumerate.space import NOTHING_FIXED, ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 Limit = Annotated[
-    int, typer.Option("--limit", min=0, help="Print at most this many schedules; 0 prints all.")
+    int,
+    typer.Option(
+        "--limit", min=0, max=MOST, help="Print at most this many schedules; 0 prints all."
+    ),
 ]
 
 

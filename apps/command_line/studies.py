@@ -12,7 +12,7 @@ from attrs import asdict
 
 from apps.catalog import find
 from apps.command_line.console import line, table
-from apps.command_line.options import AppName, DeviceName, find_device
+from apps.command_line.options import MOST, AppName, DeviceName, find_device
 from apps.command_line.program import AsJson, command
 from apps.command_line.tune import StoreFile, opened_store
 from apps.command_line.tuning_view import shown_ratio
@@ -20,6 +20,7 @@ from apps.errors import CommandError
 from apps.files import write_text
 from backend.halide.source import halide_source
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
 from spaces.model.writing.text import format_schedule
@@ -40,7 +41,13 @@ class ExportFormat(StrEnum):
 
 
 StudyNumber = Annotated[
-    int, typer.Argument(metavar="STUDY", help="The number of a study, as spaces studies lists it.")
+    int,
+    typer.Argument(
+        metavar="STUDY",
+        min=1,
+        max=MOST,
+        help="The number of a study, as spaces studies lists it.",
+    ),
 ]
 WrittenFormat = Annotated[
     ExportFormat,
@@ -73,7 +80,7 @@ def studies(store: StoreFile = "", as_json: AsJson = False) -> None:
         ]  # fmt: skip
         columns = ("study", "pipeline", "device", "machine", "model", "results", "best", "created")
         table(columns, rows)
-        line(f"{len(rows)} studies in {opened.path}.")
+        line(f"{amount(len(rows), 'study', 'studies')} in {opened.path}.")
 
 
 @command("best", "Show the fastest schedule that the store has.", "best blur", "best harris --json")

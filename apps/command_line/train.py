@@ -13,7 +13,7 @@ from attrs import evolve
 
 from apps.catalog import APPS, find
 from apps.command_line.console import line, table
-from apps.command_line.options import CPU, Seed
+from apps.command_line.options import CPU, MOST, Seed
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
 from apps.errors import CommandError, WrongUsage
@@ -76,6 +76,7 @@ Steps = Annotated[
     typer.Option(
         "--steps",
         min=1,
+        max=MOST,
         help="The steps of a training.",
         show_default="300",
     ),

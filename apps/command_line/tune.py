@@ -10,7 +10,7 @@ import typer
 from apps.app import App
 from apps.catalog import APPS, find
 from apps.command_line.console import line, table
-from apps.command_line.options import AppName, DeviceName, Seed, given_schedule
+from apps.command_line.options import MOST, AppName, DeviceName, Seed, given_schedule
 from apps.command_line.program import AsJson, command
 from apps.command_line.space import OptionsName, Preset, Where, space_of
 from apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
@@ -23,6 +23,8 @@ from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.registry import UnknownModelError
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
+from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from spaces.tuning.schema import StoreError
@@ -44,9 +46,9 @@ StoreFile = Annotated[
         show_default="tuning.sqlite in your data folder",
     ),
 ]
-Minutes = Annotated[float, typer.Option("--minutes", min=0, help="Stop after this time.")]
+Seconds = Annotated[float, typer.Option("--seconds", min=0, help="Stop after this time.")]
 Trials = Annotated[
-    int | None, typer.Option("--trials", min=1, help="Stop when so many have a result.")
+    int | None, typer.Option("--trials", min=1, max=MOST, help="Stop when so many have a result.")
 ]
 Starts = Annotated[
     list[str] | None,
@@ -90,7 +92,7 @@ SHOWN = 5
 )
 def tune(
     app: AppName,
-    minutes: Minutes = 10.0,
+    seconds: Seconds = 600.0,
     store: StoreFile = "",
     trials: Trials = None,
     device: DeviceName = "cpu",
@@ -111,13 +113,13 @@ def tune(
     with opened_store(store) as opened:
         seen: list[Study] = []
         interrupted = False
-        with TuningView(minutes * 60) as view:
+        with TuningView(seconds) as view:
             try:
                 study = tune_pipeline(
                     space.pipeline,
                     space.device,
                     store=opened,
-                    seconds=minutes * 60,
+                    seconds=seconds,
                     trials=trials,
                     options=space.options,
                     where=space.where,
@@ -135,7 +137,7 @@ def tune(
                 if not seen:
                     raise
                 study, interrupted = seen[-1], True
-            except (UnknownModelError, UnknownTuningStrategyError) as error:
+            except (UnknownModelError, UnknownTuningStrategyError, PluginError) as error:
                 raise WrongUsage(str(error)) from None
             except (
                 BusyStudyError,
@@ -189,7 +191,7 @@ def _summary(study: Study) -> None:
     best = study.best
     if best is not None:
         line(format_schedule(best.schedule, study.space.pipeline))
-    line(f"{len(told)} trials: {outcomes(told)}.")
+    line(f"{amount(len(told), 'trial')}: {outcomes(told)}.")
     line(f"Everything is in {study.store.path}, study {study.id}.")
 
 

@@ -16,6 +16,7 @@ from backend.ir.statements import (
     Statement,
     TupleAssignment,
 )
+from spaces.model.amounts import amount
 from spaces.model.schedules.domain_order import LoopKind
 
 
@@ -24,7 +25,9 @@ def program_text(program: LoopProgram) -> str:
     lines = [f"program {program.name}:"]
     for buffer in program.buffers:
         role = "output" if buffer.is_output else "image"
-        lines.append(f"  {role} {buffer.name}: {buffer.type}, {buffer.dimensions} dimensions")
+        lines.append(
+            f"  {role} {buffer.name}: {buffer.type}, {amount(buffer.dimensions, 'dimension')}"
+        )
     lines += [f"  scalar {s.name}: {s.type}" for s in program.scalars]
     lines += [f"  check {r.condition}" for r in program.size_checks]
     return "\n".join([*lines, *_lines(program.body, 1)])

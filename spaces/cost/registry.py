@@ -12,7 +12,7 @@ from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.reuse import Reuse
 from spaces.cost.roofline import Roofline
 from spaces.cost.weighted import Weighted
-from spaces.model.registry import Registry
+from spaces.model.registry import PluginError, Registry, shown_kind
 from spaces.model.suggestions import suggestion
 
 Factory: TypeAlias = Callable[[Device], CostModel]
@@ -47,7 +47,16 @@ _factories = Registry[Factory](
 
 
 def register_cost_model(name: str, factory: Factory) -> None:
-    """Registers a cost model under a name; a later registration replaces an earlier one."""
+    """Registers a cost model under a name; a later registration replaces an earlier one.
+
+    Raises:
+        TypeError: ``factory`` is not a function.
+    """
+    if not callable(factory):
+        raise TypeError(
+            "register_cost_model takes a function from a device to a cost model, not "
+            f"{shown_kind(factory)}."
+        )
     _factories[name] = factory
 
 
@@ -69,7 +78,7 @@ def cost_model(model: str | CostModel | CostFunction, device: Device) -> CostMod
         UnknownModelError: no model has this name.
         ValueError: the model with this name does not model the device.
         WeightsError: the file of weights does not exist, or holds no weights.
-        PluginError: the package that has the model cannot be imported.
+        PluginError: the package that has the model cannot be imported, or makes none.
         TypeError: ``model`` is not a name, a cost model or a function.
     """
     if isinstance(model, str):
@@ -80,7 +89,13 @@ def cost_model(model: str | CostModel | CostFunction, device: Device) -> CostMod
                 f"No cost model is called {model!r}{suggestion(model, cost_model_names())}; "
                 f"there are {', '.join(cost_model_names())}."
             )
-        return _factories[model](device)
+        made: object = _factories[model](device)
+        if not isinstance(made, CostModel):
+            raise PluginError(
+                f"Cost model {model!r} makes {shown_kind(made)} for {device.name}; it must make an "
+                "object with a method cost(batch)."
+            )
+        return made
     if isinstance(model, CostModel):
         return model
     if callable(model):

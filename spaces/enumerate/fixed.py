@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from spaces.enumerate.menus import entry_parameters
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -27,7 +28,8 @@ def mistakes_in_fixed(pipeline: Pipeline, fixed: Schedule) -> Iterator[str]:
             yield f"{entry.name} is scheduled twice; give one schedule of it."
         elif len(entry.stages) != stages[entry.name]:
             yield (
-                f"{entry.name} has {stages[entry.name]} stages, but {len(entry.stages)} domain "
+                f"{entry.name} has {amount(stages[entry.name], 'stage')}, but {len(entry.stages)} "
+                "domain "
                 "orders are given; give one for each."
             )
         elif entry_parameters(entry):

@@ -23,6 +23,7 @@ from spaces.model.algorithm.freeze import estimated_ranges
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
+from spaces.model.amounts import amount
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.schedule import Schedule
@@ -91,7 +92,8 @@ def mistakes_in_sizes(pipeline: Pipeline, sizes: tuple[FurtherSize, ...]) -> Ite
             elif given != ranks[name]:
                 misfit = True
                 yield (
-                    f"{place} gives {given} extents of {name}, which has {ranks[name]} dimensions."
+                    f"{place} gives {amount(given, 'extent')} of {name}, which has "
+                    f"{amount(ranks[name], 'dimension')}."
                 )
         named = {estimate.buffer for estimate in size}
         for name in pipeline.outputs:

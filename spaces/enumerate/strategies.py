@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 from spaces.cost.model import CostFunction, CostModel
 from spaces.cost.registry import cost_model, default_model
@@ -26,7 +27,7 @@ from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
-from spaces.model.registry import Registry
+from spaces.model.registry import PluginError, Registry, shown_kind
 from spaces.model.suggestions import suggestion
 
 log = logging.getLogger("spaces.search")
@@ -67,7 +68,16 @@ class UnknownStrategyError(ValueError):
 
 
 def register_strategy(name: str, strategy: Strategy) -> None:
-    """Registers a strategy under a name; a later registration replaces an earlier one."""
+    """Registers a strategy under a name; a later registration replaces an earlier one.
+
+    Raises:
+        TypeError: ``strategy`` is not a function.
+    """
+    if not callable(strategy):
+        raise TypeError(
+            "register_strategy takes a function of a space, a cost model and limits, not "
+            f"{shown_kind(strategy)}."
+        )
     _strategies[name] = strategy
 
 
@@ -107,6 +117,7 @@ def search(
         BatchError: the cost model does not give a number for each choice.
         TypeError: ``space`` is not a ScheduleSpace, or ``limits`` is not a Limits.
         EmptySpaceError: the search found no legal schedule.
+        PluginError: the strategy cannot be imported, or yields no events.
     """
     if not isinstance(space, ScheduleSpace):
         raise TypeError(
@@ -118,6 +129,7 @@ def search(
             f"search takes Limits, not a {type(limits).__name__}, as in Limits(top=3, seconds=10)."
         )
     strategy = strategy or default_strategy(space)
+    name = strategy if isinstance(strategy, str) else type(strategy).__name__
     if isinstance(strategy, str):
         if strategy not in _strategies:
             raise UnknownStrategyError(
@@ -128,7 +140,30 @@ def search(
         strategy = _strategies[strategy]
     log.debug("searching %s on %s by %s", space.pipeline.name, space.device.name, strategy)
     model = cost_model(default_model(space.device) if model is None else model, space.device)
-    return with_rare_garbage(strategy(space, model, limits or Limits()))
+    return with_rare_garbage(_checked(name, strategy(space, model, limits or Limits())))
+
+
+def _checked(name: str, events: object) -> Iterator[Event]:
+    """The events of a strategy.
+
+    Raises:
+        PluginError: the strategy yields something else.
+    """
+    if not isinstance(events, Iterable):
+        raise PluginError(
+            f"Search strategy {name} returns {shown_kind(events)}; it must yield events, the last "
+            "one Done."
+        )
+    return map(partial(_event, name), events)
+
+
+def _event(name: str, event: object) -> Event:
+    if not isinstance(event, Event):
+        raise PluginError(
+            f"Search strategy {name} yields {shown_kind(event)}; it must yield events, the last "
+            "one Done."
+        )
+    return event
 
 
 def best(events: Iterator[Event]) -> Done:

@@ -93,12 +93,18 @@ class Registry(MutableMapping[str, Thing]):
             ) from error
         if not self.is_fit(thing):
             raise PluginError(
-                f"{self.what} {point.name} of {package} must be {self.wanted}; {point.value} is a "
-                f"{type(thing).__name__}."
+                f"{self.what} {point.name} of {package} must be {self.wanted}; {point.value} is "
+                f"{shown_kind(thing)}."
             )
         log.debug("%s %s comes from %s", self.what, point.name, package)
         made: Thing = thing
         return made
+
+
+def shown_kind(thing: object) -> str:
+    """What something is, for a sentence about something that does not fit: ``an int``."""
+    kind = type(thing).__name__
+    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
 
 @lru_cache(maxsize=32)

@@ -19,6 +19,7 @@ from spaces.enumerate.ladder import RUNGS, filled
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given
+from spaces.model.registry import PluginError, shown_kind
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import this_machine
 from spaces.tuning.priced import priced_model
@@ -44,6 +45,9 @@ KEPT = "kept"
 
 SEARCHING = 30.0
 """The most seconds in which a new study finds the schedule that runs beside all others."""
+
+MOST_SEED = 2**63 - 1
+"""The largest seed that a store keeps."""
 
 WARM = 4
 """How many schedules of earlier studies a new one begins with."""
@@ -116,11 +120,13 @@ class Study:
 
         Raises:
             BusyStudyError: another process tunes this study.
-            ValueError: a schedule of ``start`` or the reference is illegal, or the space has a
-                Python restriction.
+            ValueError: a schedule of ``start`` or the reference is illegal, the space has a
+                Python restriction, or the seed is too large.
             EmptySpaceError: no simple schedule of the space is legal.
             UnknownTuningStrategyError: no strategy has this name.
         """
+        if not 0 <= seed <= MOST_SEED:
+            raise ValueError(f"The seed is {seed}; it is a whole number from 0 to {MOST_SEED}.")
         chosen = tuning_strategy(strategy)
         made = priced_model(model, space.device, store)
         key = StudyKey(
@@ -207,11 +213,25 @@ class Study:
         """
         waiting = self.open_trials
         if not waiting:
-            proposals = self.strategy.generation(self.space, self.model, self.trials, self.seed)
+            proposals = self._generation()
             log.debug("study %d: %d more proposals", self.id, len(proposals))
             self._propose(proposals)
             waiting = self.open_trials
         return list(waiting[:count])
+
+    def _generation(self) -> list[Proposal]:
+        """What the strategy proposes next.
+
+        Raises:
+            PluginError: it proposes something else.
+        """
+        made: object = self.strategy.generation(self.space, self.model, self.trials, self.seed)
+        if not isinstance(made, Sequence) or not all(isinstance(one, Proposal) for one in made):
+            raise PluginError(
+                f"Tuning strategy {type(self.strategy).__name__} proposes {shown_kind(made)}; "
+                "generation(space, model, trials, seed) must return a list of Proposals."
+            )
+        return list(made)
 
     def tell(self, trial: Trial, result: Measurement) -> Trial:
         """Keeps what became of a trial, and returns it with its result.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator
 from functools import partial, reduce
@@ -17,7 +18,7 @@ from spaces.constraints.rules.rule import (
     nest_rule,
 )
 from spaces.constraints.rules.written import kind_directive, placing_directive
-from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.expr import Const, Expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import LoopOf
@@ -133,7 +134,6 @@ def unroll_extent(view: NestView, func: str) -> Iterator[Check]:
     "This library's limit, from LLVM's compile times.",
     lanes=Quantity("product of the iterations of the nested vectorized loops", "lanes"),
     limit=Quantity("most lanes that are compiled", "lanes"),
-    most=Quantity("most iterations that the innermost of these loops may have", "iterations"),
 )
 def vector_lanes(view: NestView, func: str) -> Iterator[Check]:
     """One check for each stage with vectorized loops of constant extent."""
@@ -145,7 +145,7 @@ def vector_lanes(view: NestView, func: str) -> Iterator[Check]:
         "lanes",
         "The vectorized loops around {stage_name} ({directives}) make vectors of "
         "{reason}{lanes} lanes; at most {limit} are compiled.",
-        "Split {loop} and vectorize an inner loop of at most {most} iterations.",
+        "vectorize",
     )
 
 
@@ -157,7 +157,6 @@ def vector_lanes(view: NestView, func: str) -> Iterator[Check]:
     "This library's limit; Halide has none and does not end.",
     copies=Quantity("product of the iterations of the nested unrolled loops", "copies"),
     limit=Quantity("most copies that are compiled", "copies"),
-    most=Quantity("most iterations that the innermost of these loops may have", "iterations"),
 )
 def unroll_copies(view: NestView, func: str) -> Iterator[Check]:
     """One check for each stage with unrolled loops of constant extent."""
@@ -169,12 +168,12 @@ def unroll_copies(view: NestView, func: str) -> Iterator[Check]:
         "copies",
         "The unrolled loops around {stage_name} ({directives}) make {reason}{copies} copies of "
         "it; at most {limit} are compiled.",
-        "Split {loop} and unroll an inner loop of at most {most} iterations.",
+        "unroll",
     )
 
 
 def _limited(
-    view: NestView, func: str, kind: LoopKind, limit: int, unit: str, message: str, advice: str
+    view: NestView, func: str, kind: LoopKind, limit: int, unit: str, message: str, verb: str
 ) -> Iterator[Check]:
     """One check for each stage inside loops of a kind with a limit on their combined iterations."""
     for index, loops, count in _multiplied(view, func, kind):
@@ -182,7 +181,7 @@ def _limited(
             func,
             count <= limit,
             message,
-            advice,
+            "{remedy}",
             stage=index,
             loop=loops[-1].loop,
             values={
@@ -192,9 +191,22 @@ def _limited(
                 unit: count,
                 "limit": limit,
                 "loop": loops[-1].loop,
-                "most": limit * loops[-1].extent / count,
+                "remedy": partial(_remedy, loops, limit, verb),
             },
         )
+
+
+def _remedy(loops: tuple[LoopVar, ...], limit: int, verb: str) -> str:
+    """How to stay within a limit: by a shorter inner loop of the longest one, if that is enough."""
+    extents = [int(p.extent.value) for p in loops if isinstance(p.extent, Const)]
+    if len(extents) == len(loops):
+        longest = max(reversed(range(len(loops))), key=extents.__getitem__)
+        others = math.prod(extents) // max(1, extents[longest])
+        most = limit // max(1, others)
+        if most > 1:
+            loop = loops[longest].loop
+            return f"Split {loop} and {verb} an inner loop of at most {most} iterations."
+    return f"Split these loops and {verb} shorter ones, or {verb} fewer of them."
 
 
 def _multiplied(

@@ -10,6 +10,7 @@ from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.named_features import FeatureNameError, UsedFeature
 from spaces.enumerate.restrictions.restriction import FeatureCondition
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read
 from spaces.model.schedules.schedule import StageOf
 from spaces.model.suggestions import some_of, suggestion
@@ -64,7 +65,8 @@ class Nameable:
         stage = StageOf(func, int(used.arguments.get("stage", 0)))
         count = len(functions[func].stages)
         if stage.stage >= count:
-            return f"{func} has {count} stages, from number 0; it has no stage {stage.stage}."
+            stages = amount(count, "stage")
+            return f"{func} has {stages}, from number 0; it has no stage {stage.stage}."
         loop, var = (str(used.arguments.get(name, "")) for name in ("loop", "var"))
         if var and var not in functions[func].args:
             return _unknown(func, "Var", var, functions[func].args)

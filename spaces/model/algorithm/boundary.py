@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.var import Var
+from spaces.model.amounts import amount
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Expr, ExprLike, as_expr, cast
@@ -31,7 +32,8 @@ def _ranges(
         bounds = [(source.min(d), source.extent(d)) for d in range(dimensions)]
     if len(bounds) > dimensions:
         raise DefinitionError(
-            f"{source.name} has {dimensions} dimensions, but {len(bounds)} bounds are given."
+            f"{source.name} has {amount(dimensions, 'dimension')}, but {len(bounds)} bounds are "
+            "given."
         )
     bounds = [*bounds, *[None] * (dimensions - len(bounds))]
     return [

@@ -27,6 +27,7 @@ from spaces.model.algorithm.reference import Reference
 from spaces.model.algorithm.require import Required, require, varying
 from spaces.model.algorithm.required import reading, required, requiring
 from spaces.model.algorithm.size_constraints import Constraints
+from spaces.model.amounts import amount
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.definitions import RANDOM, arithmetic
 from spaces.model.expressions.expr import Call, Expr, Op, Text, Variable, constant, walk
@@ -354,7 +355,7 @@ def _estimate(
     ranges = estimated_ranges(name, given)
     if len(ranges) != buffers[name]:
         raise DefinitionError(
-            f"{name} has {buffers[name]} dimensions but its estimate gives {len(ranges)}."
+            f"{name} has {amount(buffers[name], 'dimension')} but its estimate gives {len(ranges)}."
         )
     return name, ranges
 

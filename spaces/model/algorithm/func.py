@@ -19,6 +19,7 @@ from spaces.model.algorithm.rdom import RVar, domain_of, require_one_domain
 from spaces.model.algorithm.reference import Reference, coordinates_of, indices_of
 from spaces.model.algorithm.undefined import defined, written
 from spaces.model.algorithm.var import Var, check_name, is_free_var, is_var
+from spaces.model.amounts import amount
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import (
     Arithmetic,
@@ -224,7 +225,7 @@ class Func:
     def _check_arity(self, args: tuple[Expr, ...]) -> None:
         if len(args) != len(self.args):
             raise DefinitionError(
-                f"Func {self.shown} has {len(self.args)} dimensions "
+                f"Func {self.shown} has {amount(len(self.args), 'dimension')} "
                 f"({', '.join(self.args)}), but here it has {len(args)} coordinates."
             )
 

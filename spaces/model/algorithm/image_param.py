@@ -9,6 +9,7 @@ from attrs import define, field, frozen
 from spaces.model.algorithm.dimensions import BufferDimensions, Dimension
 from spaces.model.algorithm.reference import Reference, coordinates_of, indices_of
 from spaces.model.algorithm.var import check_name
+from spaces.model.amounts import amount
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.numbers import shown_number
@@ -68,13 +69,13 @@ class ImageParam:
         args = coordinates_of(coordinates)
         if len(args) != self.dimensions:
             raise DefinitionError(
-                f"Image {self.name} has {self.dimensions} dimensions, but here it has "
+                f"Image {self.name} has {amount(self.dimensions, 'dimension')}, but here it has "
                 f"{len(args)} coordinates."
             )
         return Reference(self.type, self.name, indices_of(self.name, args), None, self)
 
     def __repr__(self) -> str:
-        return f"<ImageParam {self.name}: {self.type}, {self.dimensions} dimensions>"
+        return f"<ImageParam {self.name}: {self.type}, {amount(self.dimensions, 'dimension')}>"
 
     def __call__(self, *coordinates: Any) -> Expr:
         return self[coordinates]

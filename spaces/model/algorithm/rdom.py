@@ -9,6 +9,7 @@ from spaces.model.algorithm.param import ScalarVariable
 from spaces.model.algorithm.pipeline import ReductionVar
 from spaces.model.algorithm.reference import Reference
 from spaces.model.algorithm.var import check_name
+from spaces.model.amounts import amount
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Arithmetic, Expr, ExprLike, Variable, as_expr, cast, walk
 from spaces.model.expressions.types import Int32
@@ -37,7 +38,9 @@ class RDom(Arithmetic):
                 "RDom([(0, 10)], 'r')."
             ) from None
         if not 1 <= len(ranges) <= 4:
-            raise DefinitionError(f"RDom {name} has {len(ranges)} dimensions; give it 1 to 4.")
+            raise DefinitionError(
+                f"RDom {name} has {amount(len(ranges), 'dimension')}; give it 1 to 4."
+            )
         self.name = check_name("RDom", name)
         for axis, (low, extent) in zip("xyzw", ranges, strict=False):
             _check_domain(f"{name}.{axis}", _whole(name, axis, low), _whole(name, axis, extent))
@@ -88,7 +91,7 @@ class RDom(Arithmetic):
     def as_expr(self) -> RVar:
         if len(self.vars) != 1:
             raise DefinitionError(
-                f"RDom {self.name} has {len(self.vars)} dimensions; use one of them, "
+                f"RDom {self.name} has {amount(len(self.vars), 'dimension')}; use one of them, "
                 f"as in {self.name}.x."
             )
         return self[0]

@@ -10,6 +10,7 @@ from attrs import frozen
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.directives.directive_arguments import name_of
 from spaces.model.schedules.domain_order import DomainOrder
 from spaces.model.schedules.schedule import FuncSchedule, Schedule, Specialization
@@ -51,7 +52,8 @@ class Selection:
         updates = len(self._func.stages) - 1
         if not 0 <= index < updates:
             raise IndexError(
-                f"Func {self.selected} has {updates} update stages; there is no update({index})."
+                f"Func {self.selected} has {amount(updates, 'update stage')}; there is no "
+                f"update({index})."
             )
         return attrs.evolve(self, stage=index + 1, within=None)
 

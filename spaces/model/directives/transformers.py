@@ -16,6 +16,7 @@ import attrs
 from attrs import define, field, frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, Factor, LoopKind
@@ -55,7 +56,9 @@ class State:
         if found.compute.is_inline:
             raise MoveError(f"{func} is inlined, so it has no loops; de-inline it first.")
         if not 0 <= stage < len(found.stages):
-            raise MoveError(f"{func} has {len(found.stages)} stages; there is no stage {stage}.")
+            raise MoveError(
+                f"{func} has {amount(len(found.stages), 'stage')}; there is no stage {stage}."
+            )
         return found.stages[stage]
 
     def func(self, name: str) -> FuncSchedule:

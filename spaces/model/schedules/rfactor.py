@@ -9,6 +9,7 @@ from typing import TypeAlias
 from attrs import define, evolve, field, frozen
 
 from spaces.model.algorithm.pipeline import Function, Pipeline, ReductionVar, Stage
+from spaces.model.amounts import amount
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite, substitute
@@ -155,7 +156,8 @@ def _subject(pipeline: Pipeline, step: RFactor) -> Function:
         raise Refusal(
             "derive.update",
             step,
-            f"{step} factors an update that {step.func} has not: it has {updates} update stages.",
+            f"{step} factors an update that {step.func} has not: it has "
+            f"{amount(updates, 'update stage')}.",
             "Name one that there is.",
         )
     return function

@@ -30,8 +30,8 @@ from spaces.model.writing.vocabulary import (
 _OUTERMOST = "Var::outermost()"
 """Stands for the place outside all loops of a Func until all is read."""
 
-_ENDING = ("dim",)
-"""Directives that select another Func or stage for the rest of a chain."""
+_SELECTING = ("dim", "specialize", "update")
+"""Directives that select something else for the rest of a chain, besides those that add a Func."""
 
 
 @define
@@ -93,7 +93,8 @@ class Reader(ArgumentReader):
             except Mistake as mistake:
                 self.mistakes.append(mistake)
                 self.unread.add(selected)
-                if call.name.text in _ENDING:
+                if call.name.text in _SELECTING or _adds_func(call):
+                    # The rest of the chain is not about the Func that is selected now.
                     return
                 continue
             if not _adds_func(call):

@@ -116,7 +116,13 @@ def test_lanes_are_multiplied():
 def test_copies_are_multiplied():
     told = message("by.unroll(x, 5).unroll(y, 205)", CPU)
     assert "(by.unroll(y, 205), by.unroll(x, 5)) make 205 x 5 = 1025 copies of it" in told
-    assert "unroll an inner loop of at most 4 iterations" in told
+    assert "Split y_u and unroll an inner loop of at most 204 iterations" in told
+
+
+def test_no_inner_loop_of_no_iterations_is_advised():
+    told = message("by.split(y, y, yi, 1500).unroll(yi).split(x, x, xi, 1500).unroll(xi)", CPU)
+    assert "make 1500 x 1500 = 2250000 copies of it" in told
+    assert "Split these loops and unroll shorter ones, or unroll fewer of them." in told
 
 
 def test_what_is_live_in_a_fold():

@@ -417,6 +417,22 @@ def test_mistakes(text: str, part: str) -> None:
     assert part in message
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "input.in(8).vectorize(_0, 8);",
+        "input.in(8).compute_root();",
+        "input.in(8).tile(_0, _1, a, b, 8, 8).parallel(b);",
+        "blur_x.in(8).vectorize(_0, 8);",
+        "blur_x.clone_in(8).unroll(_0).compute_root();",
+        "blur_y.update(0).rfactor(8, u).vectorize(u, 8);",
+    ],
+)
+def test_a_chain_ends_at_a_mistake_in_the_func_that_it_adds(text: str) -> None:
+    ((_, column, _),) = problems(text)
+    assert column <= text.index(")") + 1
+
+
 @given(st.text("blur_y.x(){},;:\"'\n #/*+\\0-8Vaint=", max_size=40))
 def test_any_text_is_read_or_refused_with_sentences(text: str) -> None:
     lines = text.count("\n") + 1
