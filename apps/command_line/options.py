@@ -33,7 +33,11 @@ ScheduleFile = Annotated[
     ),
 ]
 DeviceName = Annotated[
-    str, typer.Option("--device", help="cpu, or the compute capability of a GPU such as sm_80.")
+    str,
+    typer.Option(
+        "--device",
+        help="cpu; a GPU such as h100, 'rtx 4090' or sm_80; or gpu, the one that is present.",
+    ),
 ]
 Exact = Annotated[
     bool,

@@ -77,7 +77,7 @@ def test_what_is_kept_is_listed_and_the_best_shown(own, store, sched):
     (listed,) = json.loads(spaces("studies", "--store", store, "--json")[0])
     assert (listed["pipeline"], listed["told"], listed["device"]) == ("out", 6, "cpu")
     shown, _ = spaces("studies", "--store", store)
-    assert shown.splitlines()[-1] == f"1 studies in {store}."
+    assert shown.splitlines()[-1] == f"1 study in {store}."
     best = json.loads(spaces("best", own, "--store", store, "--json")[0])
     assert best["ratio"] == listed["best"]
     spaces("verify", own, "--schedule", sched(best["schedule"]))

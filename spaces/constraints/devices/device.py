@@ -1,7 +1,7 @@
 """Devices: the limits of GPUs by compute capability, and of the CPU of this machine.
 
-A device is data. ``gpu_devices.toml`` lists the GPUs and names its source; the CPU describes
-itself.
+A device is data. ``gpu_devices.toml`` lists the limits of GPUs and ``gpu_products.toml`` the
+products; both name their sources. The CPU, and the GPU that is present, describe themselves.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import llvmlite.binding
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from spaces.constraints.devices.present_gpu import NoGpuError, present_gpu
+from spaces.constraints.devices.products import GpuProduct, gpu_products, product_called
 from spaces.model.suggestions import suggestion
 
 
@@ -104,23 +106,31 @@ _FALLBACK_VECTOR_BITS = 128
 
 
 def device(name: str) -> Device:
-    """The device called ``name``: ``"sm_70"`` to ``"sm_120"``, or ``"cpu"`` for this machine.
+    """The device called ``name``.
+
+    Args:
+        name: ``"cpu"`` for the CPU of this machine, ``"gpu"`` for its GPU; a compute capability,
+            ``"sm_70"`` to ``"sm_120"``, which stands for its first product; or a product, such as
+            ``"h100"``, ``"a100"``, ``"l4"`` or ``"rtx 4090"``.
 
     Raises:
-        ValueError: no device has that name; the message lists the names.
+        ValueError: no device has that name, and the message lists the names; or no GPU is present.
     """
     if not isinstance(name, str):
         raise ValueError(f"The name of a device is a text such as 'sm_80' or 'cpu', not {name!r}.")
     if name == "cpu":
         return _this_cpu()
-    try:
-        return _gpus()[name]
-    except KeyError:
-        near = suggestion(str(name), device_names(), most=3)
+    if name == "gpu":
+        return _this_gpu()
+    product = _gpus().get(name) or product_called(name)
+    if product is None:
+        near = suggestion(name.lower(), (*device_names(), *gpu_products()), most=3)
         raise ValueError(
             f"No device is called '{name[:100]}'{near}; the devices are "
-            f"{', '.join(device_names())}."
-        ) from None
+            f"{', '.join(device_names())}, gpu (the one present), and the products "
+            f"{', '.join(gpu_products())}."
+        )
+    return product if isinstance(product, GpuDevice) else _product_device(product)
 
 
 def device_names() -> tuple[str, ...]:
@@ -156,6 +166,37 @@ def _this_cpu() -> CpuDevice:
     return host_cpu()
 
 
+def _this_gpu() -> GpuDevice:
+    """The GPU of this machine: the limits of its compute capability, its own multiprocessors.
+
+    Raises:
+        ValueError: there is none, or its compute capability is not in the table.
+    """
+    try:
+        present = present_gpu()
+    except NoGpuError as error:
+        raise ValueError(
+            f"No GPU is present: {error}. Name one instead, such as sm_80 or h100."
+        ) from None
+    limits = _gpus().get(present.capability)
+    if limits is None:
+        raise ValueError(
+            f"The limits of {present.product} ({present.capability}) are not known, only those of "
+            f"{', '.join(_gpus())}."
+        )
+    product = product_called(present.product)
+    return evolve(
+        limits,
+        product=present.product if product is None else product.product,
+        sm_count=present.sm_count,
+    )
+
+
+def _product_device(product: GpuProduct) -> GpuDevice:
+    limits = _gpus()[product.capability]
+    return evolve(limits, product=product.product, sm_count=product.sm_count)
+
+
 @cache
 def _gpus() -> dict[str, GpuDevice]:
     text = (
@@ -165,7 +206,17 @@ def _gpus() -> dict[str, GpuDevice]:
     )
     table = tomllib.loads(text)
     common = table.pop("common")
-    return {name: GpuDevice(name=name, **common, **limits) for name, limits in table.items()}
+    first = {product.capability: product for product in reversed(gpu_products().values())}
+    return {
+        name: GpuDevice(
+            name=name,
+            product=first[name].product,
+            sm_count=first[name].sm_count,
+            **common,
+            **limits,
+        )
+        for name, limits in table.items()
+    }
 
 
 def _allowed_cores() -> int:

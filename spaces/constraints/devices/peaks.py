@@ -1,4 +1,4 @@
-"""Peak rates of processors: a table with its sources, ``peaks.toml``."""
+"""Peak rates of processors: tables with their sources, ``peaks.toml`` and ``gpu_products.toml``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from importlib import resources
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device
+from spaces.constraints.devices.products import gpu_products
 
 
 @frozen(kw_only=True)
@@ -28,12 +29,12 @@ class Peaks:
 
 
 def peaks_of(device: Device) -> Peaks:
-    """The rates of a device: for a GPU by its name, for a CPU by its model.
+    """The rates of a device: for a GPU by its product, for a CPU by its model.
 
     Raises:
         ValueError: the table lacks the device; the message lists those that it has.
     """
-    name = device.model if isinstance(device, CpuDevice) else device.name
+    name = device.model if isinstance(device, CpuDevice) else device.product
     known = _table()
     if name not in known:
         raise ValueError(
@@ -47,4 +48,12 @@ def peaks_of(device: Device) -> Peaks:
 @cache
 def _table() -> dict[str, Peaks]:
     text = resources.files("spaces.constraints.devices").joinpath("peaks.toml").read_text("utf-8")
-    return {name: Peaks(**rates) for name, rates in tomllib.loads(text).items()}
+    cpus = {name: Peaks(**rates) for name, rates in tomllib.loads(text).items()}
+    return cpus | {
+        gpu.product: Peaks(
+            product=gpu.product,
+            operations_per_second=gpu.operations_per_second,
+            bytes_per_second=gpu.bytes_per_second,
+        )
+        for gpu in gpu_products().values()
+    }
