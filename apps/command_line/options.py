@@ -10,6 +10,7 @@ import typer
 from attrs import frozen
 
 from apps.app import App
+from apps.command_line.completion import app_names, device_names
 from apps.errors import WrongUsage
 from apps.files import BYTE_ORDER_MARK, is_there, read_text
 from backend.llvm.operators import FloatMode
@@ -23,7 +24,12 @@ from spaces.model.writing.text import parse_partial, read_schedule
 from spaces.model.writing.written import WrittenSchedule
 
 AppName = Annotated[
-    str, typer.Argument(metavar="APP", help="The name of an app, or file.py:function.")
+    str,
+    typer.Argument(
+        metavar="APP",
+        help="The name of an app, or file.py:function.",
+        autocompletion=app_names,
+    ),
 ]
 ScheduleFile = Annotated[
     str,
@@ -37,6 +43,7 @@ DeviceName = Annotated[
     typer.Option(
         "--device",
         help="cpu; a GPU such as h100, 'rtx 4090' or sm_80; or gpu, the one that is present.",
+        autocompletion=device_names,
     ),
 ]
 Exact = Annotated[

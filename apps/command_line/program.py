@@ -108,7 +108,6 @@ program = typer.Typer(
         )
     ),
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -17,11 +17,23 @@ from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.rule import AdviceRule, Rule
 from spaces.model.suggestions import suggestion
 
+
+def _ids(incomplete: str) -> list[str]:
+    """The rules and subjects that begin so, for the shell."""
+    ids = [one.id for one in (*RULES, *ADVICE)]
+    return [
+        i
+        for i in dict.fromkeys([*(i.split(".")[0] for i in ids), *ids])
+        if i.startswith(incomplete)
+    ]
+
+
 RuleId = Annotated[
     str,
     typer.Argument(
         metavar="[ID]",
         help="A rule such as order.factor, or a subject such as order; all if omitted.",
+        autocompletion=_ids,
     ),
 ]
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from apps.catalog import find
 from apps.command_line.collected import Collected
+from apps.command_line.completion import model_names, strategy_names
 from apps.command_line.console import line, table
 from apps.command_line.options import MOST, AppName, DeviceName, Seed
 from apps.command_line.program import AsJson, command
@@ -52,6 +53,7 @@ Cost = Annotated[
     typer.Option(
         "--cost",
         help="A cost model, or file.py:function that takes a batch.",
+        autocompletion=model_names,
         show_default="reuse on a CPU, occupancy on a GPU",
     ),
 ]
@@ -60,6 +62,7 @@ StrategyName = Annotated[
     typer.Option(
         "--strategy",
         help="A search strategy.",
+        autocompletion=strategy_names,
         show_default="freezing for many Funcs; annealing where loops are decided one by one; "
         "else stagewise",
     ),

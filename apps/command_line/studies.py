@@ -14,7 +14,7 @@ from apps.catalog import find
 from apps.command_line.console import line, table
 from apps.command_line.options import MOST, AppName, DeviceName, find_device
 from apps.command_line.program import AsJson, command
-from apps.command_line.tune import StoreFile, opened_store
+from apps.command_line.tune import StoreFile, read_store
 from apps.command_line.tuning_view import shown_ratio
 from apps.errors import CommandError
 from apps.files import write_text
@@ -66,7 +66,7 @@ OutputFile = Annotated[
 @command("studies", "List the studies of a store.", "studies", "studies --store blur.sqlite")
 def studies(store: StoreFile = "", as_json: AsJson = False) -> None:
     """List the studies of a store."""
-    with opened_store(store) as opened:
+    with read_store(store) as opened:
         found = opened.studies()
         if as_json:
             line(json.dumps([asdict(one) for one in found], indent=2))
@@ -83,15 +83,21 @@ def studies(store: StoreFile = "", as_json: AsJson = False) -> None:
         line(f"{amount(len(rows), 'study', 'studies')} in {opened.path}.")
 
 
-@command("best", "Show the fastest schedule that the store has.", "best blur", "best harris --json")
+@command(
+    "best", "Show the fastest schedule that the store has.", "best blur", "best blur -o best.sched"
+)
 def best(
-    app: AppName, device: DeviceName = "cpu", store: StoreFile = "", as_json: AsJson = False
+    app: AppName,
+    device: DeviceName = "cpu",
+    store: StoreFile = "",
+    output: OutputFile = "",
+    as_json: AsJson = False,
 ) -> None:
-    """Show the fastest schedule that the store has and that is legal here. Times of this machine
-    come first.
+    """Show the fastest schedule that the store has and that is legal here, or write it to a file.
+    Times of this machine come first.
     """
     pipeline, target = find(app).pipeline(), find_device(device)
-    with opened_store(store) as opened:
+    with read_store(store) as opened:
         known = best_known(opened, pipeline, target)
         path = opened.path
     if known is None:
@@ -101,11 +107,14 @@ def best(
         )
     study, trial = known
     text = format_schedule(trial.schedule, pipeline)
+    if output:
+        write_text(Path(output), f"{text}\n")
     if as_json:
         report: dict[str, Any] = {"app": app, "study": study, "trial": trial.number}
-        line(json.dumps(report | {"ratio": trial.ratio, "schedule": text}, indent=2))
+        report |= {"ratio": trial.ratio, "schedule": text}
+        line(json.dumps(report | ({"file": output} if output else {}), indent=2))
         return
-    line(text)
+    line(f"Wrote {output}." if output else text)
     line(f"Trial {trial.number} of study {study}: {shown_ratio(trial)}.")
 
 
@@ -124,7 +133,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the best schedule of a study, or all its results."""
-    with opened_store(store) as opened:
+    with read_store(store) as opened:
         try:
             pipeline = opened.pipeline_of(study)
         except StoreError as error:

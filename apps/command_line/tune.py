@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from apps.app import App
 from apps.catalog import APPS, find
+from apps.command_line.completion import model_names, tuning_strategy_names
 from apps.command_line.console import line, table
 from apps.command_line.options import MOST, AppName, DeviceName, Seed, given_schedule
 from apps.command_line.program import AsJson, command
 from apps.command_line.space import OptionsName, Preset, Where, space_of
 from apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
 from apps.errors import CommandError, Interrupted, WrongUsage
+from apps.files import is_there
 from apps.photographs import photograph
 from backend.arguments import Array
 from backend.measuring.over_dask import DaskUnavailable
@@ -28,7 +31,7 @@ from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from spaces.tuning.schema import StoreError
-from spaces.tuning.store import TuningStore, default_store
+from spaces.tuning.store import MEMORY, TuningStore, default_store
 from spaces.tuning.strategies import (
     DEFAULT,
     UnknownTuningStrategyError,
@@ -65,10 +68,16 @@ CostName = Annotated[
     typer.Option(
         "--cost",
         help="The cost model that chooses what is measured.",
+        autocompletion=model_names,
         show_default="reuse on a CPU, occupancy on a GPU",
     ),
 ]
-StrategyName = Annotated[str, typer.Option("--strategy", help="What proposes schedules.")]
+StrategyName = Annotated[
+    str,
+    typer.Option(
+        "--strategy", help="What proposes schedules.", autocompletion=tuning_strategy_names
+    ),
+]
 Scheduler = Annotated[
     str,
     typer.Option(
@@ -163,6 +172,20 @@ def opened_store(file: str) -> TuningStore:
     """
     try:
         return TuningStore.open(file or default_store())
+    except (StoreError, OSError) as error:
+        raise WrongUsage(str(error)) from None
+
+
+def read_store(file: str) -> TuningStore:
+    """The store in a file, or the one of the user, to look at what it has; nothing is made.
+
+    Raises:
+        WrongUsage: the file that the user names does not exist, or is no store.
+    """
+    if file and file != MEMORY and not is_there(Path(file).expanduser()):
+        raise WrongUsage(f"There is no store {file}; spaces tune --store {file} makes one.")
+    try:
+        return TuningStore.read(file or default_store())
     except (StoreError, OSError) as error:
         raise WrongUsage(str(error)) from None
 

@@ -20,9 +20,7 @@ def priced_here(name: str, device: Device) -> CostModel:
     Raises:
         StoreError, UnknownModelError, ValueError: as :func:`priced_model` does.
     """
-    if not default_store().exists():
-        return cost_model(name, device)
-    with TuningStore.open(default_store()) as store:
+    with TuningStore.read(default_store()) as store:
         return priced_model(name, device, store)
 
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.prices import Prices
@@ -135,6 +135,10 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
 
 
+MEMORY = ":memory:"
+"""The name of a store that is gone when it is closed."""
+
+
 @define
 class TuningStore:
     """A file with studies. A context manager, which closes it.
@@ -155,7 +159,7 @@ class TuningStore:
             StoreError: the file holds something else, or cannot be opened.
         """
         name = str(path)
-        if name != ":memory:":
+        if name != MEMORY:
             Path(name).expanduser().parent.mkdir(parents=True, exist_ok=True)
             name = str(Path(name).expanduser())
         try:
@@ -167,6 +171,19 @@ class TuningStore:
         except sqlite3.DatabaseError as error:
             raise StoreError(f"{name} cannot be opened as a store: {error}.") from None
         return TuningStore(name, connection)
+
+    @staticmethod
+    def read(path: str | Path) -> TuningStore:
+        """The store in a file, to look at what it has; an empty one in memory if there is no such
+        file, which stays absent.
+
+        Raises:
+            StoreError: the file holds something else, or cannot be opened.
+        """
+        file = Path(path).expanduser()
+        if str(path) == MEMORY or file.exists():
+            return TuningStore.open(path)
+        return evolve(TuningStore.open(MEMORY), path=str(file))
 
     def close(self) -> None:
         """Closes the file."""

@@ -179,7 +179,7 @@ def compile_best(
     if sizes is not None:
         (estimates,) = as_sizes([sizes])
         pipeline = evolve(pipeline, estimates=estimates)
-    opened = store if isinstance(store, TuningStore) else TuningStore.open(store or default_store())
+    opened = store if isinstance(store, TuningStore) else TuningStore.read(store or default_store())
     known = best_known(opened, pipeline, chosen)
     model = priced_model(default_model(chosen), chosen, opened)
     schedule = _searched(pipeline, chosen, model, seconds) if known is None else known[1].schedule

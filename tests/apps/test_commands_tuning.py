@@ -6,11 +6,13 @@ import attrs
 import pytest
 
 from apps.command_line import calibrate, tuning_view
+from apps.loading import load_function
 from spaces.constraints.devices.device import device
 from spaces.cost.prices import Prices
 from spaces.tuning.calibrating import Calibration
 from spaces.tuning.identity import this_machine
 from spaces.tuning.store import TuningStore, default_store
+from spaces.tuning.tune import compile_best
 from tests.apps.command_line import files, spaces
 
 OWN = """
@@ -84,6 +86,28 @@ def test_what_is_kept_is_listed_and_the_best_shown(own, store, sched):
     text, _ = spaces("best", own, "--store", store)
     assert text.startswith(best["schedule"])
     assert f"Trial {best['trial']} of study 1:" in text
+
+
+def test_the_best_is_written_to_a_file(own, store, tmp_path):
+    path = tmp_path / "best.sched"
+    out, _ = spaces("best", own, "--store", store, "-o", path)
+    assert out.startswith(f"Wrote {path}.\nTrial ")
+    report = json.loads(spaces("best", own, "--store", store, "--json")[0])
+    assert path.read_text() == f"{report['schedule']}\n"
+    spaces("verify", own, "--schedule", path)
+
+
+def test_what_only_reads_makes_no_store(own, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert "0 studies in" in spaces("studies")[0]
+    assert "has no study 1" in spaces("export", "1", status=1)[1]
+    assert "has no schedule of out" in spaces("best", own, status=1)[1]
+    compile_best(load_function(own)())
+    for call in (("studies",), ("export", "1"), ("best", own)):
+        told = spaces(*call, "--store", tmp_path / "gone.sqlite", status=2)[1]
+        assert "There is no store" in told
+        assert "makes one" in told
+    assert files(tmp_path) == []
 
 
 @pytest.mark.parametrize(

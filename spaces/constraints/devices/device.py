@@ -124,7 +124,7 @@ def device(name: str) -> Device:
         return _this_gpu()
     product = _gpus().get(name) or product_called(name)
     if product is None:
-        near = suggestion(name.lower(), (*device_names(), *gpu_products()), most=3)
+        near = suggestion(name.lower(), known_names(), most=3)
         raise ValueError(
             f"No device is called '{name[:100]}'{near}; the devices are "
             f"{', '.join(device_names())}, gpu (the one present), and the products "
@@ -136,6 +136,11 @@ def device(name: str) -> Device:
 def device_names() -> tuple[str, ...]:
     """The names that `device` knows, the GPUs by compute capability and then the CPU."""
     return (*_gpus(), "cpu")
+
+
+def known_names() -> tuple[str, ...]:
+    """All names that `device` knows: also ``gpu``, and those of products."""
+    return (*device_names(), "gpu", *gpu_products())
 
 
 def host_cpu(cache_folder: Path = _CACHE_FOLDER) -> CpuDevice:

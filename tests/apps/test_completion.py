@@ -1,0 +1,35 @@
+"""What a shell is offered after the first letters of an argument."""
+
+import os
+import subprocess
+
+import pytest
+
+from tests.apps.command_line import SCRIPT
+
+OFFERED = [
+    ("se", ["search"]),
+    ("show unsh", ["unsharp"]),
+    ("verify bl", ["blur"]),
+    ("verify blur --device h1", ["h100", "h100 pcie"]),
+    ("search blur --strategy stage", ["stagewise"]),
+    ("search blur --cost roof", ["roofline"]),
+    ("tune blur --strategy evol", ["evolving"]),
+    ("rules order.u", ["order.unknown-loop"]),
+]
+
+
+@pytest.mark.parametrize(("words", "offered"), OFFERED)
+def test_names_are_offered(words, offered):
+    line = f"spaces {words}"
+    shell = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+    told = subprocess.run(
+        [SCRIPT],
+        env={**os.environ, "_SPACES_COMPLETE": "complete_bash", **shell},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = told.stdout.split("\n")[:-1]
+    assert set(offered) <= set(found)
+    assert all(name.startswith(words.split()[-1]) for name in found)
