@@ -94,8 +94,6 @@ def shown_ratio(trial: Trial) -> str:
     result = trial.result
     if result is None or math.isinf(result.ratio):
         return "no time"
-    low, high = result.interval
-    ms = result.median_seconds * 1e3
     if trial.proposal.source == REFERENCE:
-        return f"{ms:.3g} ms"
-    return f"{ms:.3g} ms, {result.ratio:.2f} ({low:.2f} to {high:.2f}) of the reference"
+        return f"{result.median_seconds * 1e3:.3g} ms"
+    return str(result)

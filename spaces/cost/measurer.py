@@ -13,6 +13,7 @@ from attrs import frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import outline
 
 
 class RunOutcome(StrEnum):
@@ -36,7 +37,7 @@ class RunOutcome(StrEnum):
     """Its results differ from those of the trusted schedule."""
 
 
-@frozen
+@frozen(repr=False)
 class Measurement:
     """What became of one schedule.
 
@@ -58,6 +59,18 @@ class Measurement:
     seconds: tuple[float, ...] = ()
     reference_seconds: tuple[float, ...] = ()
     compile_seconds: float | None = None
+
+    def __str__(self) -> str:
+        if not self.ratios:
+            return f"{self.outcome}: {self.reason}" if self.reason else str(self.outcome)
+        low, high = self.interval
+        return (
+            f"{self.median_seconds * 1e3:.3g} ms, {self.ratio:.2f} ({low:.2f} to {high:.2f}) of "
+            "the reference"
+        )
+
+    def __repr__(self) -> str:
+        return outline(self)
 
     @property
     def is_correct(self) -> bool:

@@ -6,10 +6,12 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import few_lines, outline
 
 
-@frozen
+@frozen(repr=False)
 class Found:
     """A legal schedule and its cost.
 
@@ -21,6 +23,12 @@ class Found:
 
     cost: float
     schedule: Schedule
+
+    def __str__(self) -> str:
+        return f"cost {self.cost:,.6g}\n{self.schedule}"
+
+    def __repr__(self) -> str:
+        return outline(self)
 
 
 @frozen
@@ -84,7 +92,7 @@ class Certificate:
     proven: int
 
 
-@frozen
+@frozen(repr=False)
 class Done:
     """The end of a search.
 
@@ -101,6 +109,15 @@ class Done:
     choices: int
     complete: bool
     certificate: Certificate | None = None
+
+    def __str__(self) -> str:
+        scored = amount(self.structures, "structure")
+        ending = "" if self.complete else ", stopped before its end"
+        head = f"{amount(len(self.best), 'schedule')} of {scored} scored{ending}; the best:"
+        return few_lines([head, *str(self.best[0]).splitlines()]) if self.best else head
+
+    def __repr__(self) -> str:
+        return outline(self)
 
 
 @frozen

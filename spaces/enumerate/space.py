@@ -51,6 +51,7 @@ from spaces.enumerate.sizes_of_space import (
 )
 from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.canonical import canonical_form
@@ -62,7 +63,7 @@ NOTHING_FIXED = Schedule(())
 """A schedule without entries."""
 
 
-@frozen
+@frozen(repr=False)
 class ScheduleSpace:
     """The schedules of ``pipeline`` that ``options`` allow and that are legal on ``device``.
 
@@ -131,6 +132,12 @@ class ScheduleSpace:
         names = self._names() if conditions else None
         for mistake in itertools.chain(*(names.mistakes(one) for one in conditions if names)):
             raise ValueError(mistake)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self.fixed.funcs)} fixed"] * bool(self.fixed.funcs)
+        parts += [f"{amount(len(self.where), 'condition')}"] * bool(self.where)
+        about = f" ({', '.join(parts)})" if parts else ""
+        return f"<ScheduleSpace of {self.pipeline.name} for {self.device.name}{about}>"
 
     @property
     def decides_loops(self) -> bool:

@@ -17,10 +17,12 @@ from spaces.enumerate.board import Limits
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.ladder import RUNGS, filled
 from spaces.enumerate.space import ScheduleSpace
+from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.registry import PluginError, shown_kind
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import few_lines
 from spaces.tuning.identity import this_machine
 from spaces.tuning.priced import priced_model
 from spaces.tuning.store import StudyKey, TuningStore
@@ -57,7 +59,7 @@ class BusyStudyError(RuntimeError):
     """Another process tunes the study; ``str`` gives a sentence."""
 
 
-@define
+@define(repr=False)
 class Study:
     """The tuning of one pipeline at one size on one machine. A context manager.
 
@@ -88,6 +90,20 @@ class Study:
     strategy: TuningStrategy
     seed: int
     _trials: list[Trial] = field(repr=False)
+
+    def __str__(self) -> str:
+        told = [trial for trial in self if trial.result is not None]
+        head = f"{self!r}, in {self.store.path}"
+        lines = [f"trial {one.number} ({one.proposal.source}): {one.result}" for one in told]
+        best = self.best
+        if best is not None:
+            lines = [f"fastest: trial {best.number} ({best.proposal.source}), {best.result}"]
+            lines += str(best.schedule).splitlines()
+        return few_lines([head, *lines])
+
+    def __repr__(self) -> str:
+        about = f"{self.space.pipeline.name} for {self.space.device.name}"
+        return f"<Study {self.id} of {about}: {amount(len(self._trials), 'trial')}>"
 
     @staticmethod
     def open(

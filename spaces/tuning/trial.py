@@ -9,9 +9,10 @@ from attrs import frozen
 
 from spaces.cost.measurer import Measurement
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import outline
 
 
-@frozen
+@frozen(repr=False)
 class Proposal:
     """A schedule to measure.
 
@@ -25,8 +26,14 @@ class Proposal:
     source: str
     predicted: float | None = None
 
+    def __str__(self) -> str:
+        return f"from {self.source}\n{self.schedule}"
 
-@frozen
+    def __repr__(self) -> str:
+        return outline(self)
+
+
+@frozen(repr=False)
 class Trial:
     """A proposal of a study.
 
@@ -39,6 +46,12 @@ class Trial:
     number: int
     proposal: Proposal
     result: Measurement | None = None
+
+    def __str__(self) -> str:
+        return f"trial {self.number}: {self.result or 'open'}, {self.proposal}"
+
+    def __repr__(self) -> str:
+        return outline(self)
 
     @property
     def schedule(self) -> Schedule:

@@ -16,11 +16,14 @@ from spaces.constraints.rules.rounding import Rounding, roundings
 from spaces.constraints.rules.rule import Check
 from spaces.constraints.sizes.kernels import Kernel, kernels
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import LoopNest, assemble
 from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import few_lines
+from spaces.model.suggestions import some_of
 
 
 @frozen(repr=False)
@@ -52,7 +55,7 @@ class SizeCondition:
         return f"<SizeCondition {self.rule}: {self.condition}>"
 
 
-@frozen
+@frozen(repr=False)
 class CheckedSchedule:
     """A schedule that is legal for a device; only ``verify`` makes one.
 
@@ -138,6 +141,9 @@ class CheckedSchedule:
     def __str__(self) -> str:
         return f"The schedule of {self.pipeline.name} is legal for {self.device.name}."
 
+    def __repr__(self) -> str:
+        return f"<CheckedSchedule of {self.pipeline.name} for {self.device.name}>"
+
     def json(self) -> dict[str, Any]:
         """The verdict and the advice as a dictionary of JSON's types."""
         return {
@@ -149,7 +155,7 @@ class CheckedSchedule:
         }
 
 
-@frozen
+@frozen(repr=False)
 class Illegal:
     """A schedule that is not legal, with all violations."""
 
@@ -169,7 +175,11 @@ class Illegal:
         return False
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.violations))
+        return few_lines(map(str, self.violations), rest="violations")
+
+    def __repr__(self) -> str:
+        rules = some_of(list(dict.fromkeys(violation.rule for violation in self.violations)))
+        return f"<Illegal: {amount(len(self.violations), 'violation')} of {rules}>"
 
     def json(self) -> dict[str, Any]:
         """The verdict as a dictionary of JSON's types."""

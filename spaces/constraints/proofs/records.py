@@ -13,13 +13,14 @@ from typing import Literal, TypeAlias
 from attrs import field, frozen
 
 from spaces.model.expressions.expr import Expr
+from spaces.model.showing import few_lines
 
 ObligationKind: TypeAlias = Literal[
     "bounds", "coverage", "sliding", "folding", "race", "order", "definition", "barrier"
 ]
 
 
-@frozen
+@frozen(repr=False)
 class Obligation:
     """``goal`` must hold whenever all ``hypotheses`` do.
 
@@ -56,6 +57,12 @@ class Obligation:
     other: tuple[tuple[str, str], ...] = ()
     opaque: tuple[tuple[str, Expr], ...] = ()
     exact: bool = True
+
+    def __str__(self) -> str:
+        return self.statement
+
+    def __repr__(self) -> str:
+        return f"<Obligation {self.kind} of {self.func}: {self.statement}>"
 
 
 @frozen
@@ -130,8 +137,17 @@ class Proof:
     seconds: float
     solver_seconds: float = 0.0
 
+    def __str__(self) -> str:
+        match self.outcome:
+            case Proven(by=by):
+                return f"proven by {'the solver' if by == 'solver' else by}: {self.obligation}"
+            case Refuted(counterexample=witness):
+                return f"refuted: {self.obligation} At {witness}."
+            case Unknown(reason=reason):
+                return f"unknown: {self.obligation} {reason}"
 
-@frozen
+
+@frozen(repr=False)
 class ProofReport:
     """The proofs about one loop nest. A proven obligation holds for all calls in which arithmetic
     of coordinates stays within int32 (``docs/language.md``).
@@ -143,6 +159,21 @@ class ProofReport:
 
     proofs: tuple[Proof, ...]
     seconds: float = field(default=0.0)
+
+    def __str__(self) -> str:
+        lines = [f"{self._summary}."]
+        lines += map(str, (*self.refuted, *self.unknown))
+        return few_lines(lines, rest="obligations that are not proven")
+
+    def __repr__(self) -> str:
+        return f"<ProofReport: {self._summary}>"
+
+    @property
+    def _summary(self) -> str:
+        parts = [f"{len(self.proven)} of {len(self.proofs)} proven"]
+        parts += [f"{len(self.refuted)} refuted"] * bool(self.refuted)
+        parts += [f"{len(self.unknown)} unknown"] * bool(self.unknown)
+        return ", ".join(parts)
 
     @property
     def proven(self) -> tuple[Proof, ...]:

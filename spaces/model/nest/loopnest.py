@@ -27,6 +27,7 @@ from spaces.model.schedules.fused_groups import Fused
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.schedule import MemoryType, Schedule, StageOf
+from spaces.model.showing import shown
 
 NestNode: TypeAlias = "Loop | HoistedStorage | Allocate | Produce | Compute"
 
@@ -87,7 +88,7 @@ class Compute:
     predicates: tuple[Expr, ...] = ()
 
 
-@frozen
+@frozen(repr=False)
 class LoopNest:
     """The tree of one (pipeline, schedule).
 
@@ -98,6 +99,12 @@ class LoopNest:
 
     body: tuple[NestNode, ...]
     bounds: Bounds = field(eq=False, repr=False)
+
+    def __str__(self) -> str:
+        return shown(self)
+
+    def __repr__(self) -> str:
+        return f"<LoopNest of {self.pipeline.name}>"
 
     @property
     def pipeline(self) -> Pipeline:

@@ -20,6 +20,7 @@ from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.conditions import format_condition
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import few_lines, shown
 
 
 def format_nests(pipeline: Pipeline, schedule: Schedule) -> str:
@@ -43,6 +44,11 @@ def format_nests(pipeline: Pipeline, schedule: Schedule) -> str:
 def format_nest(nest: LoopNest) -> str:
     """One line a node, indented by nesting; intervals are closed."""
     return "\n".join(_lines(nest.body, 0))
+
+
+@shown.register
+def _(nest: LoopNest) -> str:
+    return few_lines(_lines(nest.body, 0), rest="lines (format_nest has all)")
 
 
 def _lines(nodes: tuple[NestNode, ...], depth: int) -> Iterator[str]:

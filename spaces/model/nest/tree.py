@@ -13,12 +13,14 @@ from typing import TypeAlias
 from attrs import define, field, frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.fused_groups import Fused, in_turn, turns
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import LevelError, Levels
 from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
+from spaces.model.showing import few_lines
 
 
 @frozen
@@ -50,11 +52,17 @@ class StorageNode:
     children: tuple[TreeNode, ...]
 
 
-@frozen
+@frozen(repr=False)
 class RootNode:
     """The top of a schedule tree."""
 
     children: tuple[TreeNode, ...]
+
+    def __str__(self) -> str:
+        return few_lines(format_tree(self).splitlines(), rest="lines (format_tree has all)")
+
+    def __repr__(self) -> str:
+        return f"<RootNode with {amount(len(self.children), 'child', 'children')}>"
 
 
 TreeNode: TypeAlias = ComputeNode | LoopNode | StorageNode

@@ -19,6 +19,8 @@ from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.conditions import check_size
 from spaces.model.schedules.derivations import Derivation
 from spaces.model.schedules.domain_order import DomainOrder, Factor, OrderedLoop
+from spaces.model.showing import shown
+from spaces.model.suggestions import some_of
 
 
 class MemoryType(Choice, halide="MemoryType", called="a kind of memory"):
@@ -290,7 +292,7 @@ class FuncSchedule:
         return FuncSchedule(function.name, stages, level, level)
 
 
-@frozen
+@frozen(repr=False)
 class Schedule:
     """The schedule of a whole pipeline: one entry a Func, producers first.
 
@@ -313,6 +315,12 @@ class Schedule:
             ),
             pipeline.derivations,
         )
+
+    def __str__(self) -> str:
+        return shown(self)
+
+    def __repr__(self) -> str:
+        return f"<Schedule of {some_of([entry.name for entry in self.funcs])}>"
 
     @cached_property
     def _by_name(self) -> dict[str, FuncSchedule]:

@@ -60,7 +60,7 @@ def directive_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls,
         )
     _check_stages(schedule)
     lines = {
-        (target.name, stage): _stage_lines(start, target, stage)
+        (target.name, stage): stage_lines(start, target, stage)
         for start, target in reversed(list(zip(default.funcs, schedule.funcs, strict=True)))
         for stage in range(len(target.stages))
     }
@@ -115,7 +115,7 @@ def _derivation_calls(step: Derivation) -> tuple[DirectiveCall, ...]:
             return (*map(call_of, step.splits), DirectiveCall("rfactor", pairs))
 
 
-def _stage_lines(start: FuncSchedule, target: FuncSchedule, stage: int) -> tuple[StageCalls, ...]:
+def stage_lines(start: FuncSchedule, target: FuncSchedule, stage: int) -> tuple[StageCalls, ...]:
     """The directives on one stage, first those on its specializations. A specialization begins with
     the current schedule of the stage, so they come before the stage's own directives.
     """
