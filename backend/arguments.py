@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from backend.arithmetic import value_of
 from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar, size_variable
 from spaces.model.amounts import amount
+from spaces.model.articles import shown_kind
 from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk
 from spaces.model.expressions.numbers import NumberError, number_in, shown_number
 from spaces.model.expressions.operators import COMPARISONS
@@ -180,7 +181,7 @@ def _image(image: Image, inputs: Mapping[str, Array], pipeline: Pipeline) -> Arr
     if array.dtype != image.type.dtype and not hasattr(given, "astype"):
         wanted = str(image.type.dtype)
         raise ArgumentError(
-            f"Image {image.name} is given a {type(given).__name__}, which is not an array of "
+            f"Image {image.name} is given {shown_kind(given)}, which is not an array of "
             f"{image.type}; make one, for example with numpy.array(..., dtype={wanted!r})."
         )
     if array.dtype != image.type.dtype:

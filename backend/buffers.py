@@ -27,6 +27,7 @@ from backend.arguments import (
 )
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.undefined import may_keep
+from spaces.model.articles import shown_kind
 from spaces.model.expressions.types import Type
 
 _LINE_BYTES = 64
@@ -54,7 +55,7 @@ def sizes_of(
             )
         if not isinstance(array, np.ndarray):
             raise ArgumentError(
-                f"out= gives output {buffer} a {type(array).__name__}, which is not an array; "
+                f"out= gives output {buffer} {shown_kind(array)}, which is not an array; "
                 "make one with numpy.empty."
             )
         name = outputs[buffer]

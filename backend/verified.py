@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
+from spaces.model.articles import shown_kind
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -25,9 +26,7 @@ def verified_for(
     if isinstance(verdict, Illegal):
         raise ValueError(f"{function} does not compile this schedule: it is not legal.\n{verdict}")
     if not isinstance(verdict, CheckedSchedule):
-        raise TypeError(
-            f"{function} takes what spaces.verify returns, not a {type(verdict).__name__}."
-        )
+        raise TypeError(f"{function} takes what spaces.verify returns, not {shown_kind(verdict)}.")
     if not isinstance(verdict.device, kind):
         raise ValueError(
             f"{function} is given a schedule that was verified for {verdict.device.name}; verify "

@@ -331,6 +331,12 @@ from backend.reference.boxes import ImageBoundsError as ImageBoundsError
 from spaces.cost.model import (
     BoundedModel as BoundedModel,
     CostModel as CostModel,
+    PartedModel as PartedModel,
+)
+from spaces.cost.price import (
+    price as price,
+    SchedulePrice as SchedulePrice,
+    PricePart as PricePart,
 )
 from spaces.cost.batch import (
     Batch as Batch,
@@ -447,7 +453,11 @@ from spaces.enumerate.strategies import (
     strategy_names as strategy_names,
     UnknownStrategyError as UnknownStrategyError,
 )
-from spaces.enumerate.board import Limits as Limits
+from spaces.enumerate.board import (
+    Board as Board,
+    Limits as Limits,
+    Strategy as Strategy,
+)
 from spaces.enumerate.annealing import Annealing as Annealing
 from spaces.enumerate.bandit import Bandit as Bandit
 from spaces.enumerate.beam import Beam as Beam

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -58,6 +58,17 @@ class AdditiveModel(CostModel, Protocol):
     @property
     def adds_nests(self) -> bool:
         """Always true: it tells these models from others."""
+        ...
+
+
+@runtime_checkable
+class PartedModel(CostModel, Protocol):
+    """A cost model that tells what costs how much."""
+
+    def parts(self, features: Features) -> Mapping[tuple[str, int], Mapping[str, SymbolicNumber]]:
+        """For each Func and number of its stage the parts of its cost, each with a name. The sum of
+        all parts is the price.
+        """
         ...
 
 

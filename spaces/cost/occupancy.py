@@ -88,6 +88,17 @@ class OccupancyModel:
                 cost = cost + self._on_host(features, stage)
         return cost
 
+    def parts(self, features: Features) -> dict[tuple[str, int], dict[str, SymbolicNumber]]:
+        """The cost of each kernel, under the stage that names it, and of each stage on the host."""
+        found = {
+            (kernel.func, kernel.stage): {"kernel": self._group(features, kernel)}
+            for kernel in features.kernels
+        }
+        for stage in features.stages:
+            if kernel_of(stage) is None:
+                found[stage.func, stage.index] = {"host": self._on_host(features, stage)}
+        return found
+
     def least(self, features: Features) -> SymbolicNumber:
         """Arithmetic, loads of images and stores of each stage, with as many busy threads as it has
         if its block has no shared memory, and the start of the kernel that has its name.

@@ -12,7 +12,8 @@ from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.reuse import Reuse
 from spaces.cost.roofline import Roofline
 from spaces.cost.weighted import Weighted
-from spaces.model.registry import PluginError, Registry, shown_kind
+from spaces.model.articles import shown_kind
+from spaces.model.registry import PluginError, Registry
 from spaces.model.suggestions import suggestion
 
 Factory: TypeAlias = Callable[[Device], CostModel]

@@ -56,16 +56,23 @@ class Roofline:
 
     def price(self, features: Features) -> SymbolicNumber:
         """Seconds of all Funcs together."""
-        traffic = self._traffic(features)
         seconds: SymbolicNumber = 0.0
+        for part in self.parts(features).values():
+            seconds = seconds + part["seconds"]
+        return seconds
+
+    def parts(self, features: Features) -> dict[tuple[str, int], dict[str, SymbolicNumber]]:
+        """The seconds of each Func, all under its first stage."""
+        traffic = self._traffic(features)
+        found: dict[tuple[str, int], dict[str, SymbolicNumber]] = {}
         for func in features.funcs:
             moved = sum(
                 self._bytes(traffic, stage, buffer)
                 for stage in _working(func)
                 for buffer in touched(stage)
             )
-            seconds = seconds + self._seconds(func, moved)
-        return seconds
+            found[func.name, 0] = {"seconds": self._seconds(func, moved)}
+        return found
 
     def least(self, features: Features) -> SymbolicNumber:
         """Seconds of each Func, with the bytes of its own values and of images alone.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
-from spaces.cost.feature_records import total
+from spaces.cost.feature_records import FuncFeatures, StageFeatures, total
 from spaces.cost.features import Features
 
 
@@ -66,6 +66,27 @@ class Weighted:
             + self.arith * found.arith
             + self.math * found.math
         )
+
+    def parts(self, features: Features) -> dict[tuple[str, int], dict[str, SymbolicNumber]]:
+        """The five groups of each stage; memory and stores count for the first stage of a Func."""
+        return {
+            (stage.func, stage.index): self._parts(features, func, stage)
+            for func in features.funcs
+            for stage in func.stages
+        }
+
+    def _parts(
+        self, features: Features, func: FuncFeatures, stage: StageFeatures
+    ) -> dict[str, SymbolicNumber]:
+        found: dict[str, SymbolicNumber] = {
+            "loads": self.loads * features.loads_of_funcs(stage),
+            "arith": self.arith * stage.points * stage.work.operations.arithmetic,
+            "math": self.math * stage.points * stage.work.operations.math,
+        }
+        if stage.index == 0 and not func.is_output:
+            found["mem"] = self.mem * func.allocation_bytes
+            found["stores"] = self.stores * func.stores
+        return found
 
     def least(self, features: Features) -> SymbolicNumber:
         """The price: each group is a sum over Funcs, and each of their stages adds to it what its

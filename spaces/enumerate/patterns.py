@@ -19,6 +19,7 @@ from spaces.enumerate.cpu_patterns import (
 )
 from spaces.enumerate.gpu_patterns import blocks, grid, thread_blocks, thread_registers, threads
 from spaces.enumerate.pattern_builder import Maker, Pattern, Shape, serial
+from spaces.model.articles import shown_kind
 from spaces.model.registry import Registry
 
 
@@ -82,8 +83,7 @@ def register_pattern(name: str, maker: Maker, where: Literal["root", "inner"] = 
         raise ValueError(f"{name} is a pattern that decides loop by loop; choose another name.")
     if not callable(maker):
         raise TypeError(
-            "register_pattern takes a function from a Shape to a Pattern, not a "
-            f"{type(maker).__name__}."
+            f"register_pattern takes a function from a Shape to a Pattern, not {shown_kind(maker)}."
         )
     {"root": ROOT_PATTERNS, "inner": INNER_PATTERNS}[where][name] = maker
 
@@ -100,7 +100,7 @@ def made_by(name: str, maker: Maker, shape: Shape) -> Pattern | None:
     stage = f"stage {shape.stage} of {shape.func}"
     if not isinstance(pattern, Pattern):
         raise PatternError(
-            f"Pattern {name} makes a {type(pattern).__name__} of {stage}; it returns a "
+            f"Pattern {name} makes {shown_kind(pattern)} of {stage}; it returns a "
             "Pattern, or None if the stage lacks its dimensions."
         )
     open_ = {*shape.free, *shape.bound}

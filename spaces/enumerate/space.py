@@ -59,6 +59,9 @@ from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
 from spaces.model.writing.serialize import to_json
 
+COUNTING = 10.0
+"""The most seconds in which the length of a space is found."""
+
 NOTHING_FIXED = Schedule(())
 """A schedule without entries."""
 
@@ -76,7 +79,8 @@ class ScheduleSpace:
     in the default schedule, and no wrapper, clone or factored reduction of it is made.
 
     ``where`` restricts the space: its conditions on features and its predicates are true for every
-    schedule of the space. ``sizes`` are further sizes, each a mapping as
+    schedule of the space. A condition may be a text, such as ``"threads(blur_y) % 32 == 0"``.
+    ``sizes`` are further sizes, each a mapping as
     ``pipeline(..., estimates=...)`` takes: every schedule of the space is legal at them, too.
 
     Raises:
@@ -86,6 +90,7 @@ class ScheduleSpace:
             fit a Func of the pipeline; ``leave`` names a Func that the pipeline does not have, or
             one with an entry in ``fixed``; a condition names a feature, Func or loop that does
             not exist; or ``sizes`` do not fit the outputs.
+        RestrictionSyntaxError: a text in ``where`` is no condition.
         TypeError: ``where`` is no list of conditions and functions, or ``sizes`` no list of
             mappings.
 
@@ -370,28 +375,54 @@ class ScheduleSpace:
     def __getitem__(self, rank: slice) -> list[Schedule]: ...
 
     def __getitem__(self, rank: int | slice) -> Schedule | list[Schedule]:
-        """The legal schedule of a rank, its place in the iteration from 0; for a slice, a list.
+        """The legal schedule of a rank, its place in the iteration from 0; for a slice, a list. As
+        in a list, negative ranks count from the end.
 
-        It judges all structures before it once, so it suits ranks up to some millions.
+        It judges all structures before it once, so it suits ranks up to some millions. A negative
+        rank counts the whole space.
 
         Raises:
-            IndexError: there are not as many legal schedules, or the rank is negative.
+            IndexError: there are not as many legal schedules.
+            TypeError: a rank is negative and the space is too large to be counted.
         """
         if isinstance(rank, slice):
             return self._slice(rank)
-        found = None if rank < 0 else self._positions.at(rank)
+        place = rank + len(self) if rank < 0 else rank
+        found = None if place < 0 else self._positions.at(place)
         if found is None:
             raise IndexError(
                 f"The space of {self.pipeline.name} has no legal schedule of rank {rank}; ranks go "
-                "from 0 to count() - 1."
+                "from 0 to len(space) - 1, and from -1 down to -len(space)."
             )
         return found
+
+    def __len__(self) -> int:
+        """The number of legal schedules, as :meth:`count` finds it in a few seconds.
+
+        Raises:
+            TypeError: the space is too large for that, or has a Python restriction.
+        """
+        try:
+            return self._length
+        except (TimeoutError, ValueError) as error:
+            # Not another error: list(space) asks for the length, and goes on without.
+            raise TypeError(
+                f"The length of this space of {self.pipeline.name} is not known: {error}"
+            ) from None
+
+    @cached_property
+    def _length(self) -> int:
+        return self.count(seconds=COUNTING)
+
+    def __bool__(self) -> bool:
+        """Whether a schedule is legal; unlike the length this is known soon."""
+        return self._positions.at(0) is not None
 
     def _slice(self, ranks: slice) -> list[Schedule]:
         start, step = ranks.start or 0, ranks.step or 1
         stop = sys.maxsize if ranks.stop is None else ranks.stop
         if min(start, stop, step) < 0:
-            raise IndexError("Ranks go from 0 up; a slice of a space takes no negative numbers.")
+            start, stop, step = ranks.indices(len(self))
         found: list[Schedule] = []
         for rank in range(start, stop, step):
             schedule = self._positions.at(rank)

@@ -27,7 +27,8 @@ from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
-from spaces.model.registry import PluginError, Registry, shown_kind
+from spaces.model.articles import shown_kind
+from spaces.model.registry import PluginError, Registry
 from spaces.model.suggestions import suggestion
 
 log = logging.getLogger("spaces.search")
@@ -121,12 +122,12 @@ def search(
     """
     if not isinstance(space, ScheduleSpace):
         raise TypeError(
-            f"search takes a ScheduleSpace, not a {type(space).__name__}; "
+            f"search takes a ScheduleSpace, not {shown_kind(space)}; "
             "ScheduleSpace(pipeline, device) makes one."
         )
     if not isinstance(limits, Limits | None):
         raise TypeError(
-            f"search takes Limits, not a {type(limits).__name__}, as in Limits(top=3, seconds=10)."
+            f"search takes Limits, not {shown_kind(limits)}, as in Limits(top=3, seconds=10)."
         )
     strategy = strategy or default_strategy(space)
     name = strategy if isinstance(strategy, str) else type(strategy).__name__

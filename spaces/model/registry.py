@@ -21,6 +21,8 @@ from typing import TypeVar
 
 from attrs import define, field
 
+from spaces.model.articles import shown_kind
+
 Thing = TypeVar("Thing")
 
 log = logging.getLogger("spaces.plugins")
@@ -99,12 +101,6 @@ class Registry(MutableMapping[str, Thing]):
         log.debug("%s %s comes from %s", self.what, point.name, package)
         made: Thing = thing
         return made
-
-
-def shown_kind(thing: object) -> str:
-    """What something is, for a sentence about something that does not fit: ``an int``."""
-    kind = type(thing).__name__
-    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
 
 @lru_cache(maxsize=32)

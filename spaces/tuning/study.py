@@ -18,9 +18,10 @@ from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.ladder import RUNGS, filled
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.amounts import amount
+from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given
-from spaces.model.registry import PluginError, shown_kind
+from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
 from spaces.tuning.identity import this_machine

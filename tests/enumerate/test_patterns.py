@@ -91,7 +91,7 @@ def test_a_pattern_that_fits_makes_schedules() -> None:
 def test_names_and_kinds_of_patterns_are_checked() -> None:
     with pytest.raises(ValueError, match="nests is a pattern that decides loop by loop"):
         register_pattern("nests", lambda shape: None)
-    with pytest.raises(TypeError, match="takes a function from a Shape to a Pattern, not a int"):
+    with pytest.raises(TypeError, match="takes a function from a Shape to a Pattern, not an int"):
         register_pattern("own", 3)  # type: ignore[arg-type]
 
 

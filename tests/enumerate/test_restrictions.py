@@ -143,7 +143,7 @@ def test_a_serial_output_limits_the_tasks_of_all_completions(text: str, ruled_ou
     "text",
     [
         "bytes_stored(blur_x) <= 64 * KiB",
-        "parallel_tasks >= 2 * cores or lanes(blur_y) == 8",
+        "parallel_tasks >= 2 * cores or lanes(blur_y) == 16",
         "extent(blur_x, x) % 4 == 0 and stores(blur_x) < loads(blur_y)",
     ],
 )
@@ -292,13 +292,27 @@ def test_a_text_that_is_no_condition_is_explained(text: str) -> None:
         parse_restriction(text)
 
 
+def test_a_restriction_is_a_text_a_condition_or_a_function_alone_or_in_a_list() -> None:
+    wanted = list(small_space(BLUR, CPU, where=[spaces.bytes_stored("blur_x") <= 256]))
+    assert wanted
+    for where in (
+        spaces.bytes_stored("blur_x") <= 256,
+        "bytes_stored(blur_x) <= 256",
+        ["bytes_stored(blur_x) <= 256"],
+        spaces.parse_restriction("bytes_stored(blur_x) <= 256"),
+    ):
+        assert list(small_space(BLUR, CPU, where=where)) == wanted
+    every = list(small_space(BLUR, CPU))
+    assert list(small_space(BLUR, CPU, where=lambda schedule: True)) == every
+
+
 def test_where_and_leave_name_what_they_take() -> None:
-    with pytest.raises(TypeError, match="where takes a list of restrictions, not a Op"):
-        small_space(BLUR, CPU, where=spaces.lanes("blur_y") == 8)
+    with pytest.raises(TypeError, match="where takes a list of restrictions, not 8"):
+        small_space(BLUR, CPU, where=8)
     with pytest.raises(TypeError, match=r"where\[0\] is the number `lanes\(blur_y\)`"):
         small_space(BLUR, CPU, where=[spaces.lanes("blur_y")])
-    with pytest.raises(TypeError, match=r"where\[0\] is a text; parse_restriction"):
-        small_space(BLUR, CPU, where=["lanes(blur_y) == 8"])
+    with pytest.raises(spaces.RestrictionSyntaxError, match="No feature is called 'lames'"):
+        small_space(BLUR, CPU, where=["lames(blur_y) == 8"])
     with pytest.raises(TypeError, match="lanes takes the name of a Func as func, not 3"):
         spaces.lanes(3)
     with pytest.raises(ValueError, match="leave names 'blr', and pipeline blur_y has no such Func"):

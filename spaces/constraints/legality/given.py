@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
+from spaces.model.articles import with_article
 from spaces.model.schedules.given import check_pipeline, check_schedule
 
 
@@ -16,7 +17,9 @@ def check_device(function: str, value: object) -> None:
     """
     if not isinstance(value, GpuDevice | CpuDevice):
         given = type(value).__name__
-        raise TypeError(f"{function} takes a Device, not a {given}; spaces.device(name) gives one.")
+        raise TypeError(
+            f"{function} takes a Device, not {with_article(given)}; spaces.device(name) gives one."
+        )
 
 
 _CHECKS: dict[str, Callable[[str, object], None]] = {

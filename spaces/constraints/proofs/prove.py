@@ -30,6 +30,7 @@ from spaces.constraints.proofs.records import (
 from spaces.constraints.proofs.sites import Subject
 from spaces.constraints.proofs.sliding import sliding
 from spaces.constraints.proofs.trace import NotFollowedError, TraceFault, trace
+from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.loopnest import LoopNest
@@ -108,7 +109,7 @@ def _subject(proposed: LoopNest | CheckedSchedule) -> Subject:
         )
     if not isinstance(proposed, LoopNest | CheckedSchedule):
         raise TypeError(
-            f"prove takes what verify returns, or a loop nest, not a {type(proposed).__name__}; "
+            f"prove takes what verify returns, or a loop nest, not {shown_kind(proposed)}; "
             f"loop_nest(pipeline, schedule) makes one."
         )
     checked = None if isinstance(proposed, LoopNest) else proposed

@@ -26,11 +26,13 @@ class StageInputs:
     """One stage of a structure.
 
     Attributes:
+        place: its Func, and its number there.
         algorithm: its features of the algorithm.
         schedule: its features of the schedule, each a number or an array over the choices.
         terms: the terms of its cost, likewise.
     """
 
+    place: tuple[str, int]
     algorithm: Mapping[str, int]
     schedule: Numbers
     terms: Mapping[str, SymbolicNumber]
@@ -43,15 +45,18 @@ StageReader: TypeAlias = Callable[[Features, CpuDevice], Iterator[StageInputs]]
 def learned_inputs(features: Features, device: CpuDevice) -> Iterator[StageInputs]:
     """The features of [A21] appendix A, and the terms of appendix B."""
     for view, numbers in schedule_features(features, device):
-        yield StageInputs(algorithm_features(features, view.stage), numbers, terms(numbers))
+        place = view.stage.func, view.stage.index
+        yield StageInputs(place, algorithm_features(features, view.stage), numbers, terms(numbers))
 
 
 def hybrid_inputs(features: Features, device: CpuDevice) -> Iterator[StageInputs]:
     """The same features and the parts of ``reuse``; the terms are these parts."""
     of_stages = parts(Reuse(device), features)
     for view, numbers in schedule_features(features, device):
-        own = of_stages[view.stage.func, view.stage.index]
+        place = view.stage.func, view.stage.index
+        own = of_stages[place]
         yield StageInputs(
+            place,
             algorithm_features(features, view.stage),
             {**numbers, **{f"reuse_{part}": cycles for part, cycles in own.items()}},
             own,

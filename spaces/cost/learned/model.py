@@ -10,7 +10,9 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device
+from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
+from spaces.cost.features import Features
 from spaces.cost.learned.inputs import INPUTS_OF, StageInputs, compressed, table
 from spaces.cost.learned.network import Network
 from spaces.cost.learned.weights import WeightsError, read_network, shipped_network
@@ -69,11 +71,21 @@ class Learned:
     def _costs(self, batch: Batch) -> NDArray[np.float64]:
         total = np.zeros(int(np.prod(batch.shape)))
         for stage in INPUTS_OF[self.network.kind](batch.features, self.device):
-            self._check(stage)
-            algorithm = compressed(table(stage.algorithm, ()))
-            schedule = compressed(table(stage.schedule, batch.shape))
-            total += self.network.cost(algorithm, schedule, table(stage.terms, batch.shape))
+            total += self._cost(stage, batch.shape)
         return total
+
+    def parts(self, features: Features) -> dict[tuple[str, int], dict[str, SymbolicNumber]]:
+        """The cost of each stage of one choice."""
+        return {
+            stage.place: {"stage": float(self._cost(stage, ())[0])}
+            for stage in INPUTS_OF[self.network.kind](features, self.device)
+        }
+
+    def _cost(self, stage: StageInputs, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        self._check(stage)
+        algorithm = compressed(table(stage.algorithm, ()))
+        schedule = compressed(table(stage.schedule, shape))
+        return self.network.cost(algorithm, schedule, table(stage.terms, shape))
 
     def _check(self, stage: StageInputs) -> None:
         """Raises WeightsError if the network was trained on other features."""

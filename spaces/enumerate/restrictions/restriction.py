@@ -17,7 +17,9 @@ from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.rule import RESTRICTION, VIOLATED, Check, SpaceRule
 from spaces.cost.named_features import UsedFeature, features_in, read_features
 from spaces.cost.structure_features import StructureFeatures, structure_features
+from spaces.enumerate.restrictions.text import parse_restriction
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.articles import shown_kind
 from spaces.model.expressions.expr import Arithmetic, Expr, constant
 from spaces.model.expressions.rewrite import substitute
 from spaces.model.expressions.types import Int32
@@ -165,12 +167,16 @@ def _answer(function: SchedulePredicate, schedule: Schedule) -> bool:
 
 
 def as_restrictions(given: object) -> tuple[Restriction, ...]:
-    """The restrictions of a list of conditions and functions.
+    """The restrictions of a list of conditions and functions; one that stands alone is a list of
+    one.
 
     Raises:
+        RestrictionSyntaxError: a text is no condition.
         TypeError: it is not a list, or something in it is no restriction.
     """
-    if isinstance(given, str | Arithmetic) or not isinstance(given, Iterable):
+    if isinstance(given, str | Arithmetic) or callable(given) or isinstance(given, Restriction):
+        given = (given,)
+    if not isinstance(given, Iterable):
         raise TypeError(
             f"where takes a list of restrictions, not {_shown(given)}; write where=[...]."
         )
@@ -180,6 +186,8 @@ def as_restrictions(given: object) -> tuple[Restriction, ...]:
 def _as_restriction(place: int, given: object) -> Restriction:
     if isinstance(given, FeatureCondition | Predicate | PartialPredicate):
         return given
+    if isinstance(given, str):
+        return FeatureCondition(parse_restriction(given))
     if isinstance(given, Arithmetic):
         holds = given.as_expr()
         if not holds.type.is_bool:
@@ -188,10 +196,6 @@ def _as_restriction(place: int, given: object) -> Restriction:
                 f"`{holds} <= 32`."
             )
         return FeatureCondition(holds)
-    if isinstance(given, str):
-        raise TypeError(
-            f"where[{place}] is a text; parse_restriction({given!r}) makes a condition of it."
-        )
     if callable(given):
         return Predicate(given)
     raise TypeError(
@@ -203,4 +207,4 @@ def _as_restriction(place: int, given: object) -> Restriction:
 def _shown(given: object) -> str:
     if given is None or isinstance(given, bool | int | float):
         return repr(given)
-    return f"a {type(given).__name__}"
+    return shown_kind(given)

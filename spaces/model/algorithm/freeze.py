@@ -28,6 +28,7 @@ from spaces.model.algorithm.require import Required, require, varying
 from spaces.model.algorithm.required import reading, required, requiring
 from spaces.model.algorithm.size_constraints import Constraints
 from spaces.model.amounts import amount
+from spaces.model.articles import shown_kind
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.definitions import RANDOM, arithmetic
 from spaces.model.expressions.expr import Call, Expr, Op, Text, Variable, constant, walk
@@ -67,7 +68,7 @@ def pipeline(
     if not isinstance(estimates, Mapping | None):
         raise DefinitionError(
             "Estimates are a mapping from outputs and images, as in estimates={f: [640, 480]}, "
-            f"not a {type(estimates).__name__}."
+            f"not {shown_kind(estimates)}."
         )
     wanted = list(outputs) if isinstance(outputs, Sequence) else [outputs]
     _check_outputs(wanted)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spaces.model.articles import shown_kind
 from spaces.model.expressions.types import Type
 
 _MOST_BITS = 256
@@ -27,7 +28,7 @@ def shown_number(value: object) -> str:
     try:
         return repr(value)
     except ValueError:
-        return f"a {type(value).__name__} with a number of thousands of digits"
+        return f"{shown_kind(value)} with a number of thousands of digits"
 
 
 def seconds_given(what: str, value: Any) -> float:

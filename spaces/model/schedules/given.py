@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.articles import with_article
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -33,4 +34,6 @@ def check_kind(function: str, value: object, kind: type, how: str) -> None:
     """
     if not isinstance(value, kind):
         given = type(value).__name__
-        raise TypeError(f"{function} takes a {kind.__name__}, not a {given}; {how}.")
+        raise TypeError(
+            f"{function} takes {with_article(kind.__name__)}, not {with_article(given)}; {how}."
+        )

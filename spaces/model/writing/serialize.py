@@ -26,6 +26,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
 from spaces.model.algorithm.consistency import pipeline_problems
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.articles import shown_kind, with_article
 from spaces.model.directives.transformers import Move
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Type
@@ -86,16 +87,18 @@ def from_json(text: str, type_: type[_T]) -> _T:
         raise DocumentError(f"A document has no key {', '.join(sorted(extra))}.")
     expected = _kind(type_)
     if str(document["is"]) not in {expected, *_variants(type_)}:
-        raise DocumentError(f"The document holds {document['is']!r}, not a {expected}.")
+        raise DocumentError(f"The document holds {document['is']!r}, not {with_article(expected)}.")
     try:
         with _using(_reading, read_nodes(document.get("nodes", []))):
             record = _converter.structure(document["value"], type_)
     except NodeError as error:
-        raise DocumentError(f"The document is not a {expected}. {error}") from None
+        raise DocumentError(f"The document is not {with_article(expected)}. {error}") from None
     except (cattrs.BaseValidationError, _Expected) as error:
         mistakes = cattrs.transform_error(error, path="value", format_exception=_sentence)
         places = [f"{path}: {what}" for what, _, path in (m.rpartition(" @ ") for m in mistakes)]
-        raise DocumentError("\n".join([f"The document is not a {expected}.", *places])) from None
+        raise DocumentError(
+            "\n".join([f"The document is not {with_article(expected)}.", *places])
+        ) from None
     problems = pipeline_problems(record) if isinstance(record, Pipeline) else []
     if problems:
         raise DocumentError("\n".join(["The document is not a sound Pipeline.", *problems]))
@@ -109,7 +112,7 @@ def _loaded(text: str) -> object:
         DocumentError: the text is not JSON, exceeds a limit, or has a key twice in an object.
     """
     if not isinstance(text, str):
-        raise TypeError(f"The text of a document comes first, and not a {type(text).__name__}.")
+        raise TypeError(f"The text of a document comes first, and not {shown_kind(text)}.")
     if len(text) > LONGEST_DOCUMENT:
         raise DocumentError(
             f"A document has at most {LONGEST_DOCUMENT} characters; this one has {len(text)}."
@@ -231,7 +234,7 @@ def _read_expr(value: object, type_: type[Expr]) -> Expr:
     if type(value) is not int or not 0 <= value < len(nodes):
         raise _Expected(f"Expected the number of one of {len(nodes)} nodes, not {value!r}.")
     if not isinstance(nodes[value], type_):
-        raise _Expected(f"Expected a {type_.__name__}, not `{nodes[value]}`.")
+        raise _Expected(f"Expected {with_article(type_.__name__)}, not `{nodes[value]}`.")
     return nodes[value]
 
 
@@ -240,7 +243,7 @@ def _read_enum(value: object, enum: type[StrEnum]) -> StrEnum:
         if member.value == value:
             return member
     known = ", ".join(enum)
-    raise _Expected(f"{value!r} is not a {enum.__name__}; those are {known}.")
+    raise _Expected(f"{value!r} is not {with_article(enum.__name__)}; those are {known}.")
 
 
 def _is_union(type_: object) -> bool:
@@ -311,7 +314,9 @@ def _record_reader(type_: type[_T]) -> Callable[[Any, object], _T]:
 
     def read(value: Any, _: object) -> _T:
         if not isinstance(value, dict):
-            raise _Expected(f"Expected an object with the fields of a {type_.__name__}.")
+            raise _Expected(
+                f"Expected an object with the fields of {with_article(type_.__name__)}."
+            )
         return fields(value, type_)
 
     return read

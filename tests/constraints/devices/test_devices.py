@@ -60,7 +60,9 @@ def test_gpu_limits(name):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ValueError, match=r"No device is called 'sm_81'.*sm_80, .*cpu, gpu") as error:
+    with pytest.raises(
+        ValueError, match=r"No device is called 'sm_81'.*sm_80, .*cpu, gpu"
+    ) as error:
         device("sm_81")
     assert error.value.__cause__ is None
 

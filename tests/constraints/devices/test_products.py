@@ -117,5 +117,5 @@ def test_without_a_gpu_a_sentence_says_what_is_missing(driver):
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
-        with pytest.raises(ValueError, match="No GPU is present: .* such as sm_80 or h100"):
+        with pytest.raises(ValueError, match=r"No GPU is present: .* such as sm_80 or h100"):
             device("gpu")

@@ -1,0 +1,124 @@
+"""The price of one schedule: what a cost model says of it, and which Funcs cost how much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from attrs import frozen
+
+from spaces.constraints.devices.occupancy import SymbolicNumber
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.cost.batch import Batch
+from spaces.cost.features import Features
+from spaces.cost.model import CostFunction, CostModel, PartedModel
+from spaces.cost.registry import cost_model, default_model
+from spaces.cost.reuse import Reuse
+from spaces.cost.reuse_parts import parts as parts_of_reuse
+from spaces.model.articles import shown_kind
+from spaces.model.showing import few_lines, outline
+
+
+@frozen
+class PricePart:
+    """A part of a price.
+
+    Attributes:
+        func: the Func that costs it.
+        stage: 0 for its pure stage, n for its update n - 1.
+        what: what costs it, such as ``compute`` or ``from_memory``.
+        cost: how much, in the unit of the model.
+    """
+
+    func: str
+    stage: int
+    what: str
+    cost: float
+
+
+@frozen(repr=False)
+class SchedulePrice:
+    """What a cost model says of one schedule at the estimates.
+
+    Attributes:
+        model: the name of the model.
+        cost: the whole price; lower is better.
+        parts: what costs it, the dearest first; empty for a model that tells no parts.
+    """
+
+    model: str
+    cost: float
+    parts: tuple[PricePart, ...] = ()
+
+    @property
+    def by_func(self) -> dict[str, float]:
+        """The cost of each Func, the dearest first."""
+        costs: dict[str, float] = {}
+        for part in self.parts:
+            costs[part.func] = costs.get(part.func, 0.0) + part.cost
+        return dict(sorted(costs.items(), key=lambda item: -item[1]))
+
+    def __str__(self) -> str:
+        head = f"{self.cost:,.6g} by {self.model}"
+        return few_lines([head, *map(self._line, self.by_func)], rest="Funcs")
+
+    def _line(self, func: str) -> str:
+        """``blur_x  12.3 %  1.2e+06: compute 8e+05, from_memory 4e+05``."""
+        cost = self.by_func[func]
+        sums: dict[str, float] = {}
+        for part in self.parts:
+            if part.func == func:
+                sums[part.what] = sums.get(part.what, 0.0) + part.cost
+        share = cost / self.cost if self.cost and math.isfinite(self.cost) else 0.0
+        told = ", ".join(f"{what} {number:,.3g}" for what, number in sums.items() if number)
+        width = max(map(len, self.by_func))
+        return f"  {func:{width}}  {share:6.1%}  {cost:,.4g}" + (f": {told}" if told else "")
+
+    def __repr__(self) -> str:
+        return outline(self)
+
+
+def price(
+    checked: CheckedSchedule, model: str | CostModel | CostFunction | None = None
+) -> SchedulePrice:
+    """The price of a legal schedule at the estimates of its pipeline, with its parts.
+
+    The models of the library tell parts; one of your own does so with a method ``parts(features)``
+    (:class:`~spaces.cost.model.PartedModel`).
+
+    Args:
+        checked: what :func:`verify` returns for a legal schedule.
+        model: a cost model, its name, or a function of a batch; by default :func:`default_model`.
+
+    Raises:
+        UnknownModelError: no model has this name.
+        ValueError: the model does not model the device.
+        BatchError: the model gives no number, or an output has no estimate.
+        TypeError: something else is given than a legal schedule.
+
+    >>> print(price(verify(pipeline, schedule, device("cpu"))))
+    """
+    if not isinstance(checked, CheckedSchedule):
+        raise TypeError(
+            f"price takes what verify returns for a legal schedule, not {shown_kind(checked)}."
+        )
+    made = cost_model(default_model(checked.device) if model is None else model, checked.device)
+    batch = Batch.of(checked.pipeline, checked.schedule)
+    cost = float(batch.full(made.cost(batch)))
+    found = sorted(_parts(made, batch.features), key=lambda part: -part.cost)
+    name = model if isinstance(model, str) else type(made).__name__
+    return SchedulePrice(
+        default_model(checked.device) if model is None else name, cost, tuple(found)
+    )
+
+
+def _parts(model: CostModel, features: Features) -> Iterator[PricePart]:
+    found: Mapping[tuple[str, int], Mapping[str, SymbolicNumber]] = {}
+    if isinstance(model, Reuse):
+        found = parts_of_reuse(model, features)
+    elif isinstance(model, PartedModel):
+        found = model.parts(features)
+    for (func, stage), costs in found.items():
+        for what, cost in costs.items():
+            yield PricePart(func, stage, what, float(np.asarray(cost)))

@@ -1,0 +1,79 @@
+"""The price of one schedule, and its parts."""
+
+import math
+
+import pytest
+
+import spaces
+from apps.catalog import APPS
+from tests.enumerate.pipelines import blur
+
+
+def checked(app, name, device):
+    pipeline = APPS[app].pipeline()
+    text = APPS[app].schedules[name].read_text()
+    return spaces.verify(pipeline, spaces.parse_schedule(text, pipeline, 256), device)
+
+
+SUBJECTS = [
+    *(("harris", "cpu", "cpu", m) for m in ("reuse", "weighted", "roofline", "learned", "hybrid")),
+    *(("sgemm", "cpu", "cpu", m) for m in ("reuse", "weighted", "roofline")),
+    *(("unsharp", "gpu", "sm_80", m) for m in ("occupancy", "weighted", "roofline")),
+]
+
+
+@pytest.mark.parametrize(("app", "name", "device", "model"), SUBJECTS)
+def test_the_parts_add_up_to_the_price_of_a_batch(app, name, device, model):
+    verdict = checked(app, name, spaces.device(device))
+    found = spaces.price(verdict, model)
+    batch = spaces.Batch.of(verdict.pipeline, verdict.schedule)
+    whole = float(spaces.cost_model(model, verdict.device).cost(batch))
+    assert found.cost == whole
+    assert found.model == model
+    assert math.fsum(part.cost for part in found.parts) == pytest.approx(whole, rel=1e-9)
+    assert math.fsum(found.by_func.values()) == pytest.approx(whole, rel=1e-9)
+    computed = {entry.name for entry in verdict.schedule.funcs if not entry.compute.is_inline}
+    assert {part.func for part in found.parts} <= computed
+    costs = [part.cost for part in found.parts]
+    assert costs == sorted(costs, reverse=True)
+    assert str(found).splitlines()[1].split()[0] == next(iter(found.by_func))
+    assert len(str(found).splitlines()) <= 30
+
+
+def test_a_function_prices_without_parts():
+    verdict = spaces.verify(
+        blur(64, 32), spaces.Schedule.default(blur(64, 32)), spaces.device("cpu")
+    )
+    found = spaces.price(verdict, lambda batch: 7.0)
+    assert (found.cost, found.parts) == (7.0, ())
+    assert str(found) == "7 by FunctionModel"
+    assert spaces.price(verdict).model == "reuse"
+
+
+class Halves:
+    """A model that says which half of its price is whose."""
+
+    def cost(self, batch):
+        return batch.full(4.0)
+
+    def parts(self, features):
+        return {(func.name, 0): {"half": 4.0 / len(features.funcs)} for func in features.funcs}
+
+
+def test_a_model_of_the_user_tells_its_parts():
+    pipeline = blur(64, 32)
+    schedule = spaces.parse_schedule("blur_x.compute_root()", pipeline)
+    found = spaces.price(spaces.verify(pipeline, schedule, spaces.device("cpu")), Halves())
+    assert found.by_func == {"blur_x": 2.0, "blur_y": 2.0}
+    assert "50.0%  2: half 2" in str(found)
+
+
+def test_what_has_no_price_is_told():
+    pipeline = blur(64, 32)
+    with pytest.raises(TypeError, match="not a Schedule"):
+        spaces.price(spaces.Schedule.default(pipeline))
+    illegal = spaces.verify(
+        pipeline, spaces.parse_schedule("blur_y.vectorize(z)", pipeline), spaces.device("cpu")
+    )
+    with pytest.raises(TypeError, match="not an Illegal"):
+        spaces.price(illegal)
