@@ -143,7 +143,7 @@ def test_a_serial_output_limits_the_tasks_of_all_completions(text: str, ruled_ou
     "text",
     [
         "bytes_stored(blur_x) <= 64 * KiB",
-        "parallel_tasks >= 2 * cores or lanes(blur_y) == 16",
+        "parallel_tasks >= 2 * cores or lanes(blur_y) == 8",
         "extent(blur_x, x) % 4 == 0 and stores(blur_x) < loads(blur_y)",
     ],
 )
