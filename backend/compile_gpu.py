@@ -8,8 +8,16 @@ from functools import partial
 from attrs import evolve, frozen
 
 from backend.access import AccessError, AccessMode, Side
-from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind, whole_numbers
-from backend.arithmetic import value_of
+from backend.arguments import (
+    ArgumentError,
+    Arguments,
+    Array,
+    Scalars,
+    Sizes,
+    bind,
+    holds,
+    whole_numbers,
+)
 from backend.buffers import Outputs, image_arrays, poison, sizes_of
 from backend.cuda.emulator import Emulator
 from backend.cuda.host import FARTHEST, MOST_ELEMENTS, host_program
@@ -180,7 +188,7 @@ class GpuPipeline:
         strides: they are the strides in device memory, where arrays lie without gaps.
         """
         for program in self.programs[:-1]:
-            if all(value_of(condition, values) for condition in program.assumptions):
+            if all(holds(condition, values) for condition in program.assumptions):
                 return program
         return self.programs[-1]
 

@@ -59,7 +59,8 @@ struct {name}_arguments {{
  * the same time. Returns 0; or {OUT_OF_MEMORY} if there is no memory for intermediate values.
  * Returns {ILL_SIZED} and computes nothing if an extent is below 1, a coordinate does not fit
  * int32_t, or an innermost dimension of more than one element has another stride than 1.
- * Returns the number of the first condition below that does not hold, and then computes nothing:
+ * Returns the number of the first condition below that does not hold, and then computes nothing.
+ * The int32_t numbers of a condition are mathematical integers: they do not overflow.
 {_size_checks(program)}{_stops(program)}{_accesses(program, access_mode)} */
 int32_t {name}(spaces_pool *pool, const struct {name}_arguments *arguments);
 
