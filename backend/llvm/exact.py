@@ -99,7 +99,7 @@ class _Exact:
         return self._number_operator(name, self._hidden(a) if self.wide.bits > _WORD else a, b)
 
     def _hidden(self, value: Value) -> Value:
-        """The value, of which LLVM knows no bits. It would divide numbers that fit 128 bits by a
+        """The value; LLVM knows none of its bits. It would divide numbers that fit 128 bits by a
         function of a library.
         """
         build, word = self.operators.builder, ir.IntType(_WORD)
