@@ -136,7 +136,7 @@ def _check_promises(pipeline: Pipeline, values: Mapping[str, int | float | bool]
     """
     broken: dict[str, str] = {}
     for promise in pipeline.promises:
-        if not _holds(promise.condition, values):
+        if not holds(promise.condition, values):
             names = sorted(promise.condition.names)
             shown = ", ".join(f"{name} is {values[name]}" for name in names)
             broken.setdefault(promise.message, f"{promise.message} Here {shown}.")
@@ -144,9 +144,10 @@ def _check_promises(pipeline: Pipeline, values: Mapping[str, int | float | bool]
         raise ArgumentError("\n".join(broken.values()))
 
 
-def _holds(condition: Expr, values: Mapping[str, int | float | bool]) -> bool:
-    """Whether a promise holds. A promise about integers is read as proofs read it: sizes and
-    parameters of type int32 do not overflow. A promise about floats uses float arithmetic.
+def holds(condition: Expr, values: Mapping[str, int | float | bool]) -> bool:
+    """Whether a condition on the sizes and parameters of a call holds. Comparisons of integers are
+    read as proofs read them: numbers of int32 are mathematical integers, other numbers wrap in
+    their type. Comparisons of floats use the arithmetic of values.
     """
     whole = whole_numbers(values)
 

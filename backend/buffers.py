@@ -141,19 +141,12 @@ class Outputs:
         return Outputs(returned, written)
 
     def are_empty(self) -> bool:
-        """Whether all outputs are empty.
+        """Whether all outputs are empty."""
+        return not any(array.size for array in self.written.values())
 
-        Raises:
-            ArgumentError: some outputs are empty and others are not.
-        """
-        empty = [name for name, array in self.written.items() if array.size == 0]
-        if empty and len(empty) < len(self.written):
-            full = [name for name in self.written if name not in empty]
-            raise ArgumentError(
-                f"Output {', '.join(empty)} is empty, but {', '.join(full)} is not; give every "
-                "output at least one element."
-            )
-        return bool(empty)
+    def have_elements(self) -> bool:
+        """Whether no output is empty."""
+        return all(array.size for array in self.written.values())
 
     def results(self) -> dict[str, Array]:
         """The arrays to return, with their values."""

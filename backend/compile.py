@@ -29,7 +29,7 @@ from backend.llvm.module import OUT_OF_MEMORY
 from backend.llvm.operators import FloatMode
 from backend.llvm.runtime.helpers import runtime_symbols
 from backend.llvm.runtime.pools import ThreadPool, default_pool
-from backend.lowering.cpu.passes import lower, lower_cases
+from backend.lowering.cpu.passes import beside_empty_outputs, lower, lower_cases
 from backend.preconditions import check_sizes, size_error
 from backend.verified import verified_for
 from spaces.constraints.devices.device import CpuDevice
@@ -120,7 +120,8 @@ class CompiledPipeline:
         images: Mapping[str, Array] = {}
         words = _no_words
         if not outputs.are_empty():
-            check_sizes(self.preconditions, arguments)
+            if outputs.have_elements():
+                check_sizes(self.preconditions, arguments)
             images = image_arrays(self.pipeline, arguments, outputs.written)
             words = argument_words(self.pipeline, arguments, {**images, **outputs.written})
         report = (ctypes.c_int64 * report_words(self._program, self.access_mode))()
@@ -252,6 +253,7 @@ def compile_cpu(
         stages = lower_cases(legal.pipeline, tuple(cases(legal.schedule)), access_mode)
     else:
         stages = lower(legal.nest, access_mode)
+    stages = beside_empty_outputs(stages, legal.pipeline, legal.schedule, access_mode)
     module = _machine_code(stages, float_mode, access_mode)
     return CompiledPipeline(
         pipeline=legal.pipeline,
@@ -288,6 +290,7 @@ def compile_cpu_unchecked(
         stages = lower_cases(pipeline, tuple(cases(schedule)), access_mode)
     else:
         stages = lower(loop_nest(pipeline, schedule), access_mode)
+    stages = beside_empty_outputs(stages, pipeline, schedule, access_mode)
     module = _machine_code(stages, float_mode, access_mode)
     return CompiledPipeline(
         pipeline=pipeline,

@@ -8,8 +8,16 @@ from functools import partial
 from attrs import evolve, frozen
 
 from backend.access import AccessError, AccessMode, Side
-from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind, whole_numbers
-from backend.arithmetic import value_of
+from backend.arguments import (
+    ArgumentError,
+    Arguments,
+    Array,
+    Scalars,
+    Sizes,
+    bind,
+    holds,
+    whole_numbers,
+)
 from backend.buffers import Outputs, image_arrays, poison, sizes_of
 from backend.cuda.emulator import Emulator
 from backend.cuda.host import FARTHEST, MOST_ELEMENTS, host_program
@@ -28,6 +36,7 @@ from backend.lowering.gpu.passes import (
     gpu_passes,
     gpu_stages,
     lower_gpu,
+    lower_gpu_beside_empty_outputs,
     lower_gpu_cases,
 )
 from backend.lowering.passes import START
@@ -61,6 +70,8 @@ class GpuPipeline:
             schedule. A schedule without specializations has one case.
         preconditions: the conditions that the schedule puts on sizes; empty if it is not verified.
         access_mode: whether the code tests its accesses of memory; only emulators do so.
+        beside_empty_outputs: the program for calls in which some outputs are empty and others are
+            not; None if there is only one output.
     """
 
     pipeline: Pipeline
@@ -69,6 +80,7 @@ class GpuPipeline:
     programs: tuple[GpuProgram, ...]
     preconditions: tuple[Precondition, ...]
     access_mode: AccessMode
+    beside_empty_outputs: GpuProgram | None
     _printed: PrintedProgram
     _parts: Mapping[str, HostFunction]
 
@@ -134,7 +146,8 @@ class GpuPipeline:
         outputs = Outputs.make(self.pipeline, arguments, out or {}, self.access_mode)
         if outputs.are_empty():
             return outputs.results()
-        check_sizes(self.preconditions, arguments)
+        if outputs.have_elements():
+            check_sizes(self.preconditions, arguments)
         values = _values(arguments)
         program = self.at(values)
         self._check(program, arguments)
@@ -179,10 +192,13 @@ class GpuPipeline:
         """The program that runs for these values of sizes and parameters. Conditions may contain
         strides: they are the strides in device memory, where arrays lie without gaps.
         """
-        for program in self.programs[:-1]:
-            if all(value_of(condition, values) for condition in program.assumptions):
+        *chosen, last = self.programs
+        if self.beside_empty_outputs is not None:
+            chosen.insert(0, self.beside_empty_outputs)
+        for program in chosen:
+            if all(holds(condition, values) for condition in program.assumptions):
                 return program
-        return self.programs[-1]
+        return last
 
     def _check(self, program: GpuProgram, arguments: Arguments) -> None:
         """Refuses a call that fails a size check of the program."""
@@ -245,7 +261,8 @@ def compile_gpu(
         programs = lower_gpu_cases(legal.pipeline, tuple(cases(legal.schedule)), passes)
     else:
         programs = (lower_gpu(legal.nest, passes),)
-    printed, parts = _printed(programs, access_mode)
+    beside = lower_gpu_beside_empty_outputs(programs, legal.pipeline, legal.schedule, passes)
+    printed, parts = _printed((*programs, beside) if beside else programs, access_mode)
     return GpuPipeline(
         pipeline=legal.pipeline,
         schedule=legal.schedule,
@@ -253,6 +270,7 @@ def compile_gpu(
         programs=programs,
         preconditions=size_preconditions(legal),
         access_mode=access_mode,
+        beside_empty_outputs=beside,
         printed=printed,
         parts=parts,
     )
@@ -283,7 +301,8 @@ def compile_gpu_unchecked(
         programs = lower_gpu_cases(pipeline, tuple(cases(schedule)), passes)
     else:
         programs = (lower_gpu(loop_nest(pipeline, schedule), passes),)
-    printed, parts = _printed(programs, access_mode)
+    beside = lower_gpu_beside_empty_outputs(programs, pipeline, schedule, passes)
+    printed, parts = _printed((*programs, beside) if beside else programs, access_mode)
     return GpuPipeline(
         pipeline=pipeline,
         schedule=schedule,
@@ -291,6 +310,7 @@ def compile_gpu_unchecked(
         programs=programs,
         preconditions=(),
         access_mode=access_mode,
+        beside_empty_outputs=beside,
         printed=printed,
         parts=parts,
     )

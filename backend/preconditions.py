@@ -57,5 +57,5 @@ def size_error(check: SizeCheck, arguments: Arguments) -> SizeError:
     values = {**arguments.sizes(), **arguments.scalars}
     names = variables(check.condition)
     shown = ", ".join(f"{name} is {values[name]}" for name in names if name in values)
-    message = f"{check.message} This needs {check.condition}, but {shown}."
-    return SizeError(message)
+    needs = f" This needs {check.condition}, but {shown}." if shown else ""
+    return SizeError(f"{check.message}{needs}")

@@ -55,16 +55,23 @@ class HostFunction:
         """Computes the part.
 
         Args:
-            arrays: a dense array for each of ``buffers``.
+            arrays: a dense array in C order for each of ``buffers``. The strides among ``values``
+                are those of dense arrays, and hardened code tests against the bytes of the array.
             values: a number for each of ``variables``.
 
         Raises:
+            ValueError: an array has other strides.
             MemoryError: there is not enough memory for what the part stores.
             AccessError: hardened code meant to touch memory that is not its own.
         """
         words: list[int] = []
         for name in self.buffers:
             array = arrays[name]
+            if not array.flags.c_contiguous:
+                raise ValueError(
+                    f"{self.name} computes on dense arrays in C order, but the array of {name} has "
+                    f"the shape {array.shape} and strides of {array.strides} bytes."
+                )
             words += [array.ctypes.data, 0, array.size, 1]
         words += [scalar_word(v.type, values[v.name]) for v in self.variables]
         report = (ctypes.c_int64 * report_words(self._program, self._access_mode))()

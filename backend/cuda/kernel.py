@@ -174,7 +174,8 @@ class HostStep:
 
     Attributes:
         name: its name in messages.
-        run: a function of host arrays by name; it writes only to those in `writes`.
+        run: a function of host arrays by name, dense and in C order whatever the strides of the
+            caller's arrays are; it writes only to those in `writes`.
         reads: buffers it reads.
         writes: buffers it writes, wholly or in part.
 

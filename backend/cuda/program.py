@@ -5,6 +5,10 @@ finds each argument, checks that it fits, and decides which copies are necessary
 call has a host array and, from its first use by a kernel on, device memory; `Session` remembers
 which of the two is current and copies only when a step needs the other one. So an input goes up
 once, however many kernels read it. A buffer that only kernels use never comes back.
+
+Kernels and steps on the host see each array of the call in one layout: dense, in C order. If the
+caller's array has other strides, the host array is a dense copy. `Session.fetch` copies written
+values back to the caller's array, and to no other place.
 """
 
 from __future__ import annotations
@@ -82,12 +86,25 @@ class CudaDevice(Protocol[Handle]):
 
 @attrs.define(slots=True)
 class _Buffer(Generic[Handle]):
+    """A buffer of a program. ``given`` is the caller's array, and ``host`` is the dense array of
+    the same values; both are None if the buffer exists only on the device. ``written`` says that
+    ``host`` or ``memory`` has values that ``given`` may lack.
+    """
+
     dtype: np.dtype[Any]
     nbytes: int
-    host: NDArray[Any] | None
+    given: NDArray[Any] | None = None
+    host: NDArray[Any] | None = None
     memory: Handle | None = None
     host_current: bool = True
     device_current: bool = False
+    written: bool = False
+
+    @staticmethod
+    def of(array: NDArray[Any]) -> _Buffer[Handle]:
+        """The buffer of an array of the caller."""
+        dense = array if array.flags.c_contiguous else np.ascontiguousarray(array)
+        return _Buffer(array.dtype, array.nbytes, array, dense)
 
 
 class Session(Generic[Handle]):
@@ -112,7 +129,7 @@ class Session(Generic[Handle]):
                     f"buffer {name} holds {array.dtype}, which no CUDA type stands for; "
                     f"convert it to one of {', '.join(str(each) for each in CTYPES.values())}"
                 )
-            self._buffers[name] = _Buffer(array.dtype, array.nbytes, array)
+            self._buffers[name] = _Buffer.of(array)
 
     def __enter__(self) -> Session[Handle]:
         return self
@@ -153,17 +170,25 @@ class Session(Generic[Handle]):
         return self._device.timed(lambda: self.run(steps, scalars))
 
     def fetch(self) -> None:
-        """Copies back every array whose device memory is newer."""
+        """Gives every array of the caller the values that steps wrote."""
         for buffer in self._buffers.values():
-            if buffer.host is not None:
-                self._to_host(buffer, buffer.host)
+            if buffer.host is None or buffer.given is None or not buffer.written:
+                continue
+            self._to_host(buffer, buffer.host)
+            if buffer.host is not buffer.given:
+                buffer.given[...] = buffer.host
+            buffer.written = False
 
     def _alloc(self, step: AllocStep) -> None:
         if step.buffer in self._buffers:
             raise CudaProgramError(f"buffer {step.buffer} is allocated, but it exists already")
         memory = self._allocated(step.nbytes)
         self._buffers[step.buffer] = _Buffer(
-            CTYPES[step.ctype], step.nbytes, None, memory, host_current=False, device_current=True
+            CTYPES[step.ctype],
+            step.nbytes,
+            memory=memory,
+            host_current=False,
+            device_current=True,
         )
 
     def _free(self, step: FreeStep) -> None:
@@ -204,6 +229,7 @@ class Session(Generic[Handle]):
         for name, param in bound:
             if param.written:
                 self._buffers[name].host_current = False
+                self._buffers[name].written = True
 
     def _fitting(self, kernel: CudaKernel, param: BufferParam, name: str) -> _Buffer[Handle]:
         buffer = self._find(name, f"kernel {kernel.name} is given")
@@ -212,10 +238,8 @@ class Session(Generic[Handle]):
                 f"buffer {name} holds {buffer.dtype}, but parameter {param.name} of kernel "
                 f"{kernel.name} is {param.ctype} ({CTYPES[param.ctype]})"
             )
-        if param.written and buffer.host is not None and not buffer.host.flags.writeable:
-            raise CudaProgramError(
-                f"kernel {kernel.name} writes buffer {name}, but its array is read-only"
-            )
+        if param.written:
+            _check_writable(buffer, name, f"kernel {kernel.name}")
         return buffer
 
     def _run_on_host(self, step: HostStep) -> None:
@@ -229,9 +253,12 @@ class Session(Generic[Handle]):
                 )
             self._to_host(buffer, buffer.host)
             arrays[name] = buffer.host
+        for name in step.writes:
+            _check_writable(self._buffers[name], name, f"host step {step.name}")
         step.run(arrays)
         for name in step.writes:
             self._buffers[name].device_current = False
+            self._buffers[name].written = True
 
     def _find(self, name: str, who: str) -> _Buffer[Handle]:
         if name not in self._buffers:
@@ -245,19 +272,14 @@ class Session(Generic[Handle]):
         if buffer.memory is None:
             buffer.memory = self._allocated(buffer.nbytes)
         if not buffer.device_current and buffer.host is not None:
-            self._device.upload(buffer.memory, np.ascontiguousarray(buffer.host))
+            self._device.upload(buffer.memory, buffer.host)
             buffer.device_current = True
         return buffer.memory
 
     def _to_host(self, buffer: _Buffer[Handle], host: NDArray[Any]) -> None:
         if buffer.host_current or buffer.memory is None:
             return
-        if host.flags.c_contiguous:
-            self._device.download(buffer.memory, host)
-        else:
-            dense = np.empty(host.shape, host.dtype)
-            self._device.download(buffer.memory, dense)
-            host[...] = dense
+        self._device.download(buffer.memory, host)
         buffer.host_current = True
 
     def _allocated(self, nbytes: int) -> Handle:
@@ -300,7 +322,8 @@ class CudaExecutor(ABC):
         Args:
             module: the text, and its kernels that the steps launch.
             steps: the steps, in order.
-            buffers: arrays by buffer name, of any strides; kernels see them dense, in C order.
+            buffers: arrays by buffer name, of any strides; kernels and steps on the host see them
+                dense, in C order.
             scalars: numbers by name, for launch arguments that name one.
 
         Raises:
@@ -312,6 +335,11 @@ class CudaExecutor(ABC):
         with self.session(module, buffers) as session:
             session.run(steps, scalars)
             session.fetch()
+
+
+def _check_writable(buffer: _Buffer[Handle], name: str, who: str) -> None:
+    if buffer.given is not None and not buffer.given.flags.writeable:
+        raise CudaProgramError(f"{who} writes buffer {name}, but its array is read-only")
 
 
 def _check_sizes(kernel: CudaKernel, grid: Dim3) -> None:

@@ -16,6 +16,7 @@ class BufferParameter:
 
     Attributes:
         steps: the strides that are known, and None for those that the caller chooses.
+        least_extent: the smallest extent of a dimension.
     """
 
     name: str
@@ -27,6 +28,8 @@ class BufferParameter:
     @steps.default
     def _dense(self) -> tuple[int | None, ...]:
         return (1, *(None,) * (self.dimensions - 1))[: self.dimensions]
+
+    least_extent: int = 1
 
 
 @frozen

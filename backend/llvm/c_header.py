@@ -57,9 +57,11 @@ struct {name}_arguments {{
 /* Computes the outputs over the ranges of their dimensions. The pool's threads execute parallel
  * loops; with a null pool, the calling thread executes them alone. Several threads may call it at
  * the same time. Returns 0; or {OUT_OF_MEMORY} if there is no memory for intermediate values.
- * Returns {ILL_SIZED} and computes nothing if an extent is below 1, a coordinate does not fit
- * int32_t, or an innermost dimension of more than one element has another stride than 1.
- * Returns the number of the first condition below that does not hold, and then computes nothing:
+ * Returns {ILL_SIZED} and computes nothing if an extent is below {_least_extents(program)}, a
+ * coordinate does not fit int32_t, or an innermost dimension of more than one element has another
+ * stride than 1.
+ * Returns the number of the first condition below that does not hold, and then computes nothing.
+ * The int32_t numbers of a condition are mathematical integers: they do not overflow.
 {_size_checks(program)}{_stops(program)}{_accesses(program, access_mode)} */
 int32_t {name}(spaces_pool *pool, const struct {name}_arguments *arguments);
 
@@ -69,6 +71,12 @@ int32_t {name}(spaces_pool *pool, const struct {name}_arguments *arguments);
 
 #endif
 """
+
+
+def _least_extents(program: LoopProgram) -> str:
+    """The smallest extents, as words."""
+    least = {buffer.least_extent for buffer in program.buffers if buffer.is_output}
+    return "1" if least == {1} else "1 (of an output: below 0)"
 
 
 def _buffer(buffer: BufferParameter) -> Iterator[str]:

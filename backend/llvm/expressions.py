@@ -19,6 +19,7 @@ from llvmlite import ir
 
 from backend.ir.statements import Store, updated
 from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Shuffle, VectorReduce
+from backend.llvm.exact import exactly
 from backend.llvm.float_ranges import UNKNOWN, float_range
 from backend.llvm.indices import IndexTerm, lane_terms, scaled, step_of, terms_of
 from backend.llvm.instructions import instruction
@@ -123,10 +124,14 @@ class Expressions:
         return self._emit((expr, Form.VALUE))
 
     def condition(self, expr: Expr) -> Value:
-        """A scalar condition, in which coordinates do not overflow."""
+        """A scalar condition, in which coordinates do not overflow. A condition on sizes and
+        parameters alone is calculated with mathematical integers, whatever their size.
+        """
         if not isinstance(expr, Op) or expr.type.lanes > 1:
             return self.value(expr)
-        if expr.name in LOGIC:
+        if self._is_fixed(expr) and not expr.has_floats:
+            return exactly(expr, self.variables, self.entry.operators)
+        if expr.name in LOGIC or (expr.name == "select" and expr.type.is_bool):
             parts = [self.condition(a) for a in expr.args]
             return self.here.operators.op(expr.name, expr.type, (expr.type,), parts)
         if expr.name in COMPARISONS and all(a.type == Int32 and not a.loads for a in expr.args):

@@ -69,22 +69,26 @@ class Statements:
         return self.emitter.here.builder
 
     def dimensions(self, buffer: BufferParameter) -> None:
-        """Leaves the function if a dimension of a buffer is empty, has coordinates that do not fit
-        int32, or has another stride than the known one. All other code assumes that this is not so.
+        """Leaves the function if a dimension of a buffer is too short, has coordinates that do not
+        fit int32, or has another stride than the known one. All other code assumes that this is not
+        so.
         """
         build, most = self._build, i64(Int32.max_value)
+        least = i64(buffer.least_extent)
+        longest = i64(Int32.max_value - buffer.least_extent)
         for d, step in enumerate(buffer.steps):
             low, extent, stride = (
                 self.values.variables[f"{buffer.name}.{part}.{d}"]
                 for part in ("min", "extent", "stride")
             )
             is_low = build.icmp_signed("==", low, build.sext(build.trunc(low, I32), I64))
-            counts = build.icmp_unsigned("<", build.sub(extent, i64(1)), most)
+            counts = build.icmp_unsigned("<=", build.sub(extent, least), longest)
             ends = build.icmp_signed("<=", build.sub(build.add(low, extent), i64(1)), most)
             fits = build.and_(build.and_(is_low, counts), ends)
             if step is not None:
                 is_step = build.icmp_signed("==", stride, i64(step))
-                fits = build.and_(fits, build.or_(is_step, build.icmp_signed("==", extent, i64(1))))
+                is_one = build.icmp_signed("<=", extent, i64(1))
+                fits = build.and_(fits, build.or_(is_step, is_one))
             self._leave_if(build.not_(fits), i32(ILL_SIZED))
 
     def size_checks(self, program: LoopProgram) -> None:

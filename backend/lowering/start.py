@@ -52,7 +52,7 @@ def start(nest: LoopNest) -> LoopProgram:
         for f in map(pipeline.function, pipeline.outputs)
         for buffer, type in zip(f.buffers, f.types, strict=True)
     )
-    sizes = _sizes_of_tuples(pipeline)
+    sizes = sizes_of_tuples(pipeline)
     program = LoopProgram(
         name=pipeline.name,
         buffers=(*images, *outputs),
@@ -188,7 +188,7 @@ def _allocate(node: loopnest.Allocate, bounds: Bounds) -> Statement:
     return statement
 
 
-def _sizes_of_tuples(pipeline: Pipeline) -> dict[str, Expr]:
+def sizes_of_tuples(pipeline: Pipeline) -> dict[str, Expr]:
     """For each size of a Tuple that is an output, the size of its first component's array."""
     return {
         size_variable(f.name, part, d).name: size_variable(f.buffers[0], part, d)
@@ -213,5 +213,5 @@ def _renamed(program: LoopProgram, names: dict[str, Expr]) -> LoopProgram:
 
 def over_arrays(pipeline: Pipeline, conditions: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """Conditions on the sizes of outputs and images, over the names of arrays that programs use."""
-    names = _sizes_of_tuples(pipeline)
+    names = sizes_of_tuples(pipeline)
     return tuple(substitute(expanded(c), names) for c in conditions)

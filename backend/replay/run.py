@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from attrs import evolve
 
-from backend.arguments import ArgumentError, Array, Range
-from backend.arithmetic import value_of
+from backend.arguments import ArgumentError, Array, Range, holds
 from backend.ir.host import GpuProgram
 from backend.ir.node import walk_nodes
 from backend.ir.statements import For
@@ -86,7 +85,7 @@ def _replayed(
     pipeline = nest.pipeline
     try:
         inputs = inputs_for(nest, sizes)
-        if not all(value_of(condition, inputs.constants) for condition in nest.assumptions):
+        if not all(holds(condition, inputs.constants) for condition in nest.assumptions):
             elsewhere = "It was not run: the sizes chosen for it are those of another case."
             return Replay(dict(sizes), (), (), (), elsewhere)
         buffers = (*pipeline.outputs, *(image.name for image in pipeline.images))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _TESTS = ("test_gpu_passes.py",)
+_STRIDES = ("test_gpu_host_strides.py",)
 
 GPU_PASSES = (
     Mutant(
@@ -70,5 +71,21 @@ GPU_PASSES = (
         "loop.extent - (axis == 1)",
         "A grid lacks its last row of blocks.",
         _TESTS,
+    ),
+    Mutant(
+        "host-parts-see-any-strides",
+        "_Buffer.of",
+        "array if array.flags.c_contiguous else np.ascontiguousarray(array)",
+        "array",
+        "Host parts compute on the caller's arrays as if these had no gaps.",
+        _STRIDES,
+    ),
+    Mutant(
+        "results-stay-in-the-dense-copy",
+        "Session.fetch",
+        "buffer.host is not buffer.given",
+        "buffer.host is buffer.given",
+        "What is written to an output with gaps does not reach the caller's array.",
+        _STRIDES,
     ),
 )

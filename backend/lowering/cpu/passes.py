@@ -12,6 +12,7 @@ from backend.lowering.cpu.parallel import parallel
 from backend.lowering.cpu.partition import partition
 from backend.lowering.cpu.unroll import unroll
 from backend.lowering.cpu.vectorize import vectorize
+from backend.lowering.empty_outputs import outputs_alone, with_empty_outputs
 from backend.lowering.flatten import flatten, flatten_with_dimensions
 from backend.lowering.passes import Pass, after_each
 from backend.lowering.simplify import simplify
@@ -20,6 +21,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.cases import Case
+from spaces.model.schedules.schedule import Schedule
 
 
 def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
@@ -57,6 +59,23 @@ def lower_cases(
     """The program after each pass, for a pipeline with a schedule for each of several cases."""
     programs = each(pipeline, cases, lambda nest, _: lower(nest, access_mode), _refused)
     return {name: combined([p[name] for p in programs]) for name in programs[0]}
+
+
+def beside_empty_outputs(
+    stages: Mapping[str, LoopProgram],
+    pipeline: Pipeline,
+    schedule: Schedule,
+    access_mode: AccessMode = AccessMode.PLAIN,
+) -> dict[str, LoopProgram]:
+    """The program after each pass. If there are several outputs, the last pass adds what runs where
+    some of them are empty.
+    """
+    alone = outputs_alone(pipeline, schedule)
+    if not alone:
+        return dict(stages)
+    *_, last = stages.values()
+    others = {one: list(lower(one.nest, access_mode).values())[-1] for one in alone}
+    return {**stages, "empty_outputs": with_empty_outputs(last, pipeline, others)}
 
 
 def _refused(

@@ -11,6 +11,11 @@ from backend.ir.host import GpuProgram, HostBlock
 from backend.ir.program import BufferParameter, LoopProgram
 from backend.lowering.analyses.hints import unhinted
 from backend.lowering.cases import each, refusal
+from backend.lowering.empty_outputs import (
+    OutputAlone,
+    outputs_alone,
+    program_beside_empty_outputs,
+)
 from backend.lowering.flatten import flatten, flatten_with_dimensions
 from backend.lowering.gpu.barriers import insert_barriers
 from backend.lowering.gpu.kernels import outline_kernels
@@ -24,6 +29,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.cases import Case
+from spaces.model.schedules.schedule import Schedule
 
 
 @named("dense")
@@ -87,6 +93,21 @@ def lower_gpu_cases(
         GpuLoweringError: a kernel cannot do what the schedule asks.
     """
     return each(pipeline, cases, lambda nest, others: lower_gpu(nest, passes, others), _refused)
+
+
+def lower_gpu_beside_empty_outputs(
+    programs: tuple[GpuProgram, ...],
+    pipeline: Pipeline,
+    schedule: Schedule,
+    passes: Callable[[KernelSizes], tuple[Pass, ...]] = gpu_passes,
+) -> GpuProgram | None:
+    """The program for calls in which some outputs are empty and others are not; None if there is
+    only one output. ``programs`` are those for all other calls.
+    """
+    alone: dict[OutputAlone, GpuProgram] = {}
+    for one in outputs_alone(pipeline, schedule):
+        alone[one] = lower_gpu(one.nest, passes, (*programs, *alone.values()))
+    return program_beside_empty_outputs(programs[0], alone) if alone else None
 
 
 def _refused(program: GpuProgram, assumptions: tuple[Expr, ...], message: str) -> GpuProgram:

@@ -35,6 +35,7 @@ from spaces.model.expressions.expr import Call, Expr, Op, Text, Variable, consta
 from spaces.model.expressions.numbers import shown_number
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.widths import MOST_BITS, is_too_wide
 
 Estimates = Mapping[Func | ImageParam | str, Sequence[int | tuple[int, int]]]
 
@@ -58,8 +59,8 @@ def pipeline(
     Raises:
         DefinitionError: a Func is undefined; two Funcs, images or parameters share a name; an
             estimate names no output or image, contradicts ``set_bounds``, or exceeds int32 or any
-            memory; conditions on sizes and Params contradict each other; ``name`` is not a text;
-            or ``estimates`` is not a mapping.
+            memory; conditions on sizes and Params contradict each other, or multiply to numbers of
+            more than 1024 bits; ``name`` is not a text; or ``estimates`` is not a mapping.
     """
     if not isinstance(name, str | None):
         raise DefinitionError(
@@ -96,6 +97,7 @@ def pipeline(
     promises = (*constraints.promises, *(Promise(c, m) for (c, m) in freezing.required))
     symbolic = _Freezing(names, {}, {})
     promised = tuple(Promise(arithmetic(symbolic(p.condition)), p.message) for p in promises)
+    _check_widths(promised)
     result = Pipeline(
         name=name or names[id(wanted[0])],
         functions=functions,
@@ -138,6 +140,16 @@ def _requirement(condition: Expr, message: str) -> Expr:
             "other conditions."
         )
     return require(condition, condition, message)
+
+
+def _check_widths(promises: tuple[Promise, ...]) -> None:
+    for promise in promises:
+        if is_too_wide(promise.condition):
+            names = ", ".join(sorted(promise.condition.names))
+            raise DefinitionError(
+                f"A condition on {names} ({promise.message}) multiplies to numbers of more than "
+                f"{MOST_BITS} bits; write it with fewer factors."
+            )
 
 
 class _Collected:

@@ -27,7 +27,7 @@ from spaces.model.expressions.types import Bool, Int32, Type
 
 T = TypeVar("T")
 
-_MOST_SHIFT = 128
+MOST_SHIFT = 128
 """The largest amount of a shift, more than the bits of any type; larger amounts count as this one.
 """
 
@@ -122,7 +122,7 @@ def _modulo(a: int, b: int) -> int:
 
 
 def _shift(a: int, by: int) -> int:
-    by = max(-_MOST_SHIFT, min(by, _MOST_SHIFT))
+    by = max(-MOST_SHIFT, min(by, MOST_SHIFT))
     return a << by if by >= 0 else a >> -by
 
 

@@ -38,6 +38,7 @@ from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import SCALAR_TYPES, Bool, Float32, Int32, Type
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.formulas.widths import MOST_BITS, is_too_wide
 from spaces.model.suggestions import some_of
 from spaces.model.text_limits import LARGEST_CONDITION, MOST_NESTED
 
@@ -231,10 +232,11 @@ def _check_tree(tree: ast.expr) -> None:
 
 @lru_cache(maxsize=1024)
 def check_size(condition: Expr) -> None:
-    """Refuse a condition that cannot be written as text.
+    """Refuse a condition that cannot be written as text, or that needs too long integers.
 
     Raises:
-        ConditionError: it is nested too deep, or too large where shared parts are written out.
+        ConditionError: it is nested too deep, or too large where shared parts are written out; or
+            its numbers may have more than ``MOST_BITS`` bits.
     """
     depth: dict[Expr, int] = {}
     count: dict[Expr, int] = {}
@@ -245,6 +247,11 @@ def check_size(condition: Expr) -> None:
             raise _too_deep()
         if count[node] > LARGEST_CONDITION:
             raise _too_large()
+    if is_too_wide(condition):
+        raise ConditionError(
+            f"This condition multiplies to numbers of more than {MOST_BITS} bits; write it with "
+            "fewer factors, or as a parameter of the pipeline."
+        )
 
 
 def _shortened(text: str) -> str:

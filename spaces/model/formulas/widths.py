@@ -1,0 +1,90 @@
+"""The bits that the numbers in a formula need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from spaces.model.expressions.definitions import expanded
+from spaces.model.expressions.expr import Expr, Op, Variable, walk
+from spaces.model.expressions.operators import BITWISE, COMPARISONS, LOGIC
+from spaces.model.expressions.types import Int64, Type
+from spaces.model.formulas.algebra import SHIFTS, Reading, read
+
+MOST_BITS = 1024
+"""The most bits of a number in a condition on the sizes and Params of a call, enough for a product
+of 33 int32 numbers. Machine code calculates such a condition with integers of as many bits, and
+longer ones take long to compile.
+"""
+
+_BEYOND = 1 << (16 * MOST_BITS)
+"""A number in place of all larger ones."""
+
+
+def is_too_wide(condition: Expr) -> bool:
+    """Whether a comparison of integers in a condition may need more than ``MOST_BITS`` bits."""
+    return any(
+        isinstance(node, Op)
+        and node.name in COMPARISONS
+        and not node.has_floats
+        and width(node) > MOST_BITS
+        for node in walk(expanded(condition))
+    )
+
+
+@lru_cache(maxsize=1024)
+def width(formula: Expr) -> int:
+    """Returns ``bits`` so that ``-2**bits < n < 2**bits`` for each number n in a formula without
+    floats, by limits of each operator. Sizes and parameters have any value of their types. Strides,
+    which are int32 in formulas, have any value of int64.
+    """
+    greatest = 1
+
+    def noted(magnitude: int) -> int:
+        nonlocal greatest
+        greatest = max(greatest, min(magnitude, _BEYOND))
+        return min(magnitude, _BEYOND)
+
+    variables = (node for node in walk(formula) if isinstance(node, Variable))
+    values = {v.name: noted(_of_type(_type_of(v))) for v in variables}
+    reading = Reading(
+        literal=lambda value: noted(abs(value)),
+        convert=lambda type, magnitude: noted(_of_type(type)),
+        operators={name: _noting(noted, one) for name, one in _MAGNITUDES.items()},
+    )
+    read(formula, values, reading)
+    return greatest.bit_length()
+
+
+def _noting(noted: Callable[[int], int], result: Callable[..., int]) -> Callable[..., int]:
+    return lambda *operands: noted(result(*operands))
+
+
+def _type_of(size: Variable) -> Type:
+    return Int64 if ".stride." in size.name else size.type
+
+
+def _of_type(type: Type) -> int:
+    return max(-type.min_value, type.max_value)
+
+
+def _greatest(*operands: int) -> int:
+    return max(operands)
+
+
+_MAGNITUDES: Mapping[str, Callable[..., int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a,
+    "mod": lambda a, b: b,
+    "min": _greatest,
+    "max": _greatest,
+    "abs": lambda a: a,
+    "select": lambda condition, a, b: max(a, b),
+    # A shift wraps in its type, which has fewer bits than the integers of machine code.
+    **dict.fromkeys(SHIFTS, lambda a, by: a),
+    **dict.fromkeys(BITWISE, lambda a, b: 1 << max(a, b).bit_length()),
+    **dict.fromkeys((*COMPARISONS, *LOGIC), lambda *operands: 1),
+}
+"""The largest absolute value of a result, from those of the operands."""
