@@ -6,12 +6,13 @@ loops that enclose all its uses: its residual path.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.model.algorithm.pipeline import Function
+from spaces.model.algorithm.inlined import live_functions
+from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel
 
@@ -45,8 +46,27 @@ class Frontier:
         """The loops that enclose every use of ``func`` so far; empty for outputs."""
         return self.paths.get(func, ())
 
+    def reads(self, func: str) -> bool:
+        """Whether a decided Func reads ``func``."""
+        return func in self.paths
+
+    @staticmethod
+    def of(pipeline: Pipeline, entries: Iterable[FuncSchedule]) -> Frontier:
+        """The frontier after the Funcs of some entries, consumers first. Of an inlined Func only
+        those reads count that its consumers still have.
+        """
+        decided = {entry.name: entry for entry in entries}
+        inlined = frozenset(e.name for e in decided.values() if e.compute.is_inline)
+        found = Frontier({})
+        for function in reversed(live_functions(pipeline, inlined)):
+            if function.name in decided:
+                found = found.after(function, decided[function.name])
+        return found
+
     def after(self, function: Function, entry: FuncSchedule) -> Frontier:
-        """The frontier after ``function`` has the schedule ``entry``."""
+        """The frontier after ``function``, whose reads all count, has the schedule ``entry``."""
+        if entry.compute.is_inline and not self.reads(function.name):
+            return self
         own = self.path(function.name)
         paths = {name: path for name, path in self.paths.items() if name != function.name}
         site = own[: depth_of(own, entry.compute)]

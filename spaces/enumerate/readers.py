@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from spaces.model.algorithm.inlined import live_functions
 from spaces.model.algorithm.pipeline import Pipeline
 
 
 def computed_readers(
     pipeline: Pipeline, name: str, inlined: Collection[str] = ()
 ) -> frozenset[str]:
-    """The Funcs that read a Func, directly or through inlined ones.
+    """The computed Funcs that read a Func, directly or through inlined ones; none if the inlined
+    ones leave no read of it.
 
     Args:
         pipeline: the pipeline.
@@ -18,11 +20,8 @@ def computed_readers(
         inlined: the inlined Funcs.
     """
     found: set[str] = set()
-    open_ = [name]
-    while open_:
-        for reader in pipeline.consumers(open_.pop()):
-            if reader in inlined:
-                open_.append(reader)
-            elif reader != name:
-                found.add(reader)
+    through = {name}
+    for function in live_functions(pipeline, frozenset(inlined)):
+        if not through.isdisjoint(function.callees):
+            (through if function.name in inlined else found).add(function.name)
     return frozenset(found)

@@ -52,9 +52,9 @@ def output_at_root(records: Records, func: str) -> Iterator[Check]:
         )
 
 
-@own_rule(
+@call_rule(
     "call.inline-update",
-    "An inlined Func that has updates and a consumer is illegal, because there is no single "
+    "An inlined Func that has updates and is read is illegal, because there is no single "
     "expression to substitute.",
     "Halide computes such a Func anew around each store that reads it.",
     updates=Quantity("update stages of the Func", "stages"),
@@ -63,7 +63,7 @@ def inline_update(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
     function = records.function(func)
     inline = records.entry(func).compute.is_inline and func not in records.pipeline.outputs
-    if inline and not function.is_pure and records.pipeline.consumers(func):
+    if inline and not function.is_pure and func in records.computed:
         yield Check(
             func,
             VIOLATED,
@@ -124,9 +124,13 @@ def inline_storage(records: Records, func: str) -> Iterator[Check]:
     "Halide refuses other levels [RK13 4.1].",
 )
 def compute_level(records: Records, func: str) -> Iterator[Check]:
-    """At most one check; none if the level of a consumer is illegal."""
+    """At most one check; none if the level of a consumer is illegal, or if nobody reads the Func,
+    which is another rule.
+    """
     level = records.entry(func).compute
     if func not in records.computed or level.is_root or level.is_inline:
+        return
+    if not records.levels.uses(func):
         return
     if func in records.pipeline.outputs or records.compute_path(func) is not None:
         return

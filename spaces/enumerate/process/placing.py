@@ -61,7 +61,7 @@ class PlaceTopic:
         plain = FuncSchedule.default(state.function(self.func), stored=False)
         is_output = self.func in state.pipeline.outputs
         placements = state.choices.placements
-        is_read = is_output or any(n != self.func for n in state.pipeline.consumers(self.func))
+        is_read = is_output or state.frontier.reads(self.func)
         # Root comes first: inlined pyramids would be so large that iterating finds nothing legal.
         if is_read and ("root" in placements or is_output):
             yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)

@@ -15,7 +15,7 @@ from spaces.constraints.rules.findings import Asked, failing
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.settled import around, unknown_reads
 from spaces.enumerate.process.state import ProcessState
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.inlined import live_functions
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
 from spaces.model.formulas.regions import Box
 from spaces.model.schedules.levels import LevelError
@@ -35,7 +35,8 @@ def suits_plain_rest(state: ProcessState) -> bool:
     if not unknown and (state.has_structure or _needs_little(state)):
         return True
     decided = {entry.name: entry for entry in bind(Schedule(state.entries), state.numbers).funcs}
-    plain = (FuncSchedule.default(f, stored=f.name in _read(pipeline)) for f in pipeline.functions)
+    read = {*pipeline.outputs, *_read(state)}
+    plain = (FuncSchedule.default(f, stored=f.name in read) for f in pipeline.functions)
     entries = tuple(decided.get(entry.name, entry) for entry in plain)
     try:
         bounds = bounds_of(pipeline, Schedule(entries, pipeline.derivations), memo=state.memo.nests)
@@ -82,6 +83,8 @@ def _lies_in(box: Box, known: Mapping[str, tuple[int, int]], sizes: Mapping[str,
     return True
 
 
-def _read(pipeline: Pipeline) -> set[str]:
-    """The outputs, and the Funcs that others read."""
-    return {*pipeline.outputs}.union(*(function.callees for function in pipeline.functions))
+def _read(state: ProcessState) -> set[str]:
+    """The Funcs that others read once the decided ones are inlined or not."""
+    inlined = frozenset(entry.name for entry in state.entries if entry.compute.is_inline)
+    functions = live_functions(state.pipeline, inlined)
+    return set[str]().union(*(function.callees for function in functions))

@@ -13,6 +13,7 @@ from spaces.enumerate.options import Options
 from spaces.enumerate.process.decision import Topic
 from spaces.enumerate.process.sizes import EstimatedBoxes, sizes_of
 from spaces.enumerate.restrictions.restricted import Restricted
+from spaces.model.algorithm.inlined import may_hide_reads
 from spaces.model.algorithm.pipeline import Estimate, Function, Pipeline, Stage
 from spaces.model.nest.canonical import Origins
 from spaces.model.schedules.domain_order import DomainOrder
@@ -123,5 +124,9 @@ class ProcessState:
     def decided(self) -> ProcessState:
         """The state after the Func that is being decided."""
         entry = self.entry
-        frontier = self.frontier.after(self.function(entry.name), entry)
-        return evolve(self, entries=(entry, *self.entries), draft=None, frontier=frontier)
+        entries = (entry, *self.entries)
+        if entry.compute.is_inline and may_hide_reads(self.pipeline):
+            frontier = Frontier.of(self.pipeline, reversed(entries))
+        else:
+            frontier = self.frontier.after(self.function(entry.name), entry)
+        return evolve(self, entries=entries, draft=None, frontier=frontier)

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 import attrs
 from attrs import field, frozen
 
+from spaces.model.algorithm.inlined import live_functions
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
@@ -306,15 +307,13 @@ class Schedule:
     @staticmethod
     def default(pipeline: Pipeline) -> Schedule:
         """Row-major serial loops over the outputs; pure Funcs inlined [TOY]; Funcs with update
-        stages, which cannot be inlined, computed at root.
+        stages that are read, which cannot be inlined, computed at root.
         """
-        return Schedule(
-            tuple(
-                FuncSchedule.default(f, f.name in pipeline.outputs or not f.is_pure)
-                for f in pipeline.functions
-            ),
-            pipeline.derivations,
-        )
+        names = frozenset(function.name for function in pipeline.functions)
+        computed = {f.name for f in live_functions(pipeline, names) if not f.is_pure}
+        computed.update(pipeline.outputs)
+        entries = (FuncSchedule.default(f, f.name in computed) for f in pipeline.functions)
+        return Schedule(tuple(entries), pipeline.derivations)
 
     def __str__(self) -> str:
         return shown(self)

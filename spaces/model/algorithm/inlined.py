@@ -1,0 +1,135 @@
+"""The Funcs that remain when others are substituted into their consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from functools import lru_cache, reduce
+
+from attrs import evolve
+
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.algorithm.required import reading, required, requiring
+from spaces.model.algorithm.undefined import inlined
+from spaces.model.expressions.definitions import REQUIRE, arithmetic
+from spaces.model.expressions.expr import Call, Expr
+from spaces.model.expressions.rewrite import rewrite, substitute
+
+
+@lru_cache(maxsize=256)
+def without_inlined(pipeline: Pipeline, inline: frozenset[str]) -> tuple[Function, ...]:
+    """The Funcs that are computed when those in ``inline`` are not, producers first, calling only
+    each other and images. A Func that has updates and is read, or that is an output, is computed
+    all the same. Cached, because searches ask for the same few sets again and again.
+
+    A substituted value brings only the reads that it has. An inlined Tuple brings those of the
+    components that are read; an inlined Func that ignores a coordinate drops what this reads.
+    """
+    return _without(pipeline, inline, lambda expanded: True)
+
+
+@lru_cache(maxsize=256)
+def live_functions(pipeline: Pipeline, inline: frozenset[str]) -> tuple[Function, ...]:
+    """The Funcs that are read when those in ``inline`` are inlined, and the computed ones, with
+    their reads; each inlined Func passes on all that it reads. It takes less work than
+    :func:`without_inlined`: only those Funcs are substituted that hide reads.
+    """
+    if may_hide_reads(pipeline):
+        return _without(pipeline, inline, _hides_reads)
+    return _without_unread(pipeline.functions, inline.difference(pipeline.outputs))
+
+
+@lru_cache(maxsize=256)
+def may_hide_reads(pipeline: Pipeline) -> bool:
+    """Whether some Func, once it is inlined, may hide that others are read."""
+    return any(
+        _hides_reads(function)
+        for function in pipeline.functions
+        if function.name not in pipeline.outputs
+    )
+
+
+def _without(
+    pipeline: Pipeline, inline: frozenset[str], goes: Callable[[Function], bool]
+) -> tuple[Function, ...]:
+    """The Funcs without those of ``inline`` that are unread, or go and have one expression to
+    substitute.
+    """
+    inline = inline.difference(pipeline.outputs)
+    bodies: dict[str, Function] = {}
+    kept = []
+    for function in pipeline.functions:
+        expanded = _expand(function, tuple(bodies[n] for n in function.callees if n in bodies))
+        if function.name in inline and function.is_pure and goes(expanded):
+            bodies[function.name] = expanded
+        else:
+            kept.append(expanded)
+    return _without_unread(tuple(kept), inline)
+
+
+def _without_unread(functions: tuple[Function, ...], inline: Set[str]) -> tuple[Function, ...]:
+    """The Funcs without those of ``inline`` that no other one reads."""
+    kept: list[Function] = []
+    read: set[str] = set()
+    for function in reversed(functions):
+        if function.name in read or function.name not in inline:
+            kept.append(function)
+            read.update(function.callees)
+    return tuple(reversed(kept))
+
+
+@lru_cache(maxsize=4096)
+def _hides_reads(function: Function) -> bool:
+    """Whether an inlined Func may not bring all that it and its coordinates read: it is a Tuple, or
+    it ignores a coordinate.
+    """
+    if not function.is_pure:
+        return False
+    (stage,) = function.stages
+    used = frozenset[str]().union(*(e.names for e in (*stage.values, *stage.predicates)))
+    return len(stage.values) > 1 or not used.issuperset(function.args)
+
+
+@lru_cache(maxsize=4096)
+def _expand(function: Function, callees: tuple[Function, ...]) -> Function:
+    """A Func with the inlined Funcs that it reads substituted. Cached, because many
+    sets of inlined Funcs have those of one consumer in common.
+    """
+    bodies = {body.name: body for body in callees}
+
+    def value(call: Call) -> Expr:
+        if call.target not in bodies:
+            return call
+        callee = bodies[call.target]
+        arguments = dict(zip(callee.args, call.args, strict=True))
+        return substitute(inlined(callee.stages[0], call.component or 0), arguments)
+
+    def inline(node: Expr) -> Expr:
+        return reading(node, value) if isinstance(node, Call) else node
+
+    def expanded(expr: Expr) -> Expr:
+        return rewrite(expr, inline) if expr.loads else expr
+
+    def place(expr: Expr) -> Expr:
+        # Values that have become coordinates are arithmetic, as those written there are.
+        return arithmetic(expanded(expr), (REQUIRE,))
+
+    if not callees:
+        return function
+    return evolve(
+        function,
+        stages=tuple(_with_plain_places(s.mapped(expanded, place)) for s in function.stages),
+    )
+
+
+def _with_plain_places(stage: Stage) -> Stage:
+    """A stage whose left side is only arithmetic; its values take over the conditions that the left
+    side requires.
+    """
+    conditions = tuple(required(*stage.args))
+    if not conditions:
+        return stage
+    values = (
+        reduce(lambda e, r: requiring(r.condition, e, r.parts), conditions, value)
+        for value in stage.values
+    )
+    return evolve(stage, args=tuple(map(arithmetic, stage.args)), values=tuple(values))
