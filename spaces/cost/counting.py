@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
-from spaces.constraints.sizes.kernels import kernels, largest
+from spaces.constraints.sizes.kernels import kernels
 from spaces.cost.accesses import stage_work
 from spaces.cost.constant_loops import constant_loops
 from spaces.cost.coverage import Wheels, covered
@@ -19,6 +19,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.counts import extent_of
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.memo import Memo
+from spaces.model.nest.largest import largest
 from spaces.model.nest.nest_memo import NO_SIZES, NestMemo
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges

@@ -24,7 +24,7 @@ class Definition:
     """One definition of a name.
 
     Attributes:
-        name: with the classes and functions around it: ``_UpperBound._either``.
+        name: with the classes and functions around it: ``_Largest._apart``.
         module: with the packages around it, joined by dots.
         path: from the root of the repository.
         node: its statement.

@@ -35,8 +35,8 @@ LAYOUT = (
     Mutant(
         "hoisted-for-one-iteration",
         "Bounds._hoisted_extents",
-        "whole.most",
-        "whole.least",
+        "largest(e, loops, self.simplify)",
+        "-largest(-e, loops, self.simplify)",
         "Hoisted memory is as large as the smallest of all that it is for.",
         ("test_hoisting.py",),
     ),

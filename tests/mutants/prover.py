@@ -11,8 +11,8 @@ _READINGS = (
     "test_regions.py",
     *_ENCODING,
 )
-_UPPER = (
-    "test_upper.py",
+_LARGEST = (
+    "test_largest.py",
     "rules/test_examples.py",
     "test_verify.py",
     "sizes/test_kernels.py",
@@ -209,39 +209,55 @@ READINGS = (
     ),
 )
 
-UPPER = (
+LARGEST = (
     Mutant(
         "smaller-of-two-values",
-        "_UpperBound._either",
-        "fn.max",
-        "fn.min",
+        "_Largest._apart",
+        "fn.max(largest, most)",
+        "fn.min(largest, most)",
         "The upper limit of a select is the smaller of its values'.",
-        _UPPER,
+        _LARGEST,
     ),
     Mutant(
         "subtracted-minimum",
-        "_UpperBound._adds",
-        "(factor.constant or 0) > 0",
-        "(factor.constant or 0) != 0",
+        "_Largest._choice",
+        'signs[node] == {1 if node.name == "min" else -1}',
+        "signs[node] <= {1, -1}",
         "A minimum that is subtracted is replaced by one of its operands.",
-        _UPPER,
+        _LARGEST,
+    ),
+    Mutant(
+        "subtracted-terms-move-up",
+        "_Largest._enter",
+        "sign if coefficient > 0 else -sign",
+        "sign",
+        "A minimum in a subtracted term counts as one in an added term.",
+        _LARGEST,
     ),
     Mutant(
         "replacement-makes-smaller",
-        "_UpperBound._below",
-        "self.simplify.at_most(whole, larger)",
-        "self.simplify.at_most(larger, whole)",
+        "_Largest._apart",
+        "self._simplify.at_most(whole, c)",
+        "self._simplify.at_most(c, whole)",
         "An operand replaces a minimum where that makes the whole smaller.",
-        _UPPER,
+        _LARGEST,
+    ),
+    Mutant(
+        "least-iteration-of-the-inner-loop",
+        "_Largest._inside",
+        "loop.max if factor > 0 else loop.min",
+        "loop.min if factor > 0 else loop.max",
+        "A size that grows with an inner loop counts at the least iteration of it.",
+        _LARGEST,
     ),
     Mutant(
         "limit-one-too-small",
-        "upper_bound",
+        "_Largest._termwise",
         "constant(number, Int32)",
         "constant(number - 1, Int32)",
         "The largest size is one less than it is.",
-        _UPPER,
+        _LARGEST,
     ),
 )
 
-MUTANTS = (*ENCODING, *READINGS, *UPPER)
+MUTANTS = (*ENCODING, *READINGS, *LARGEST)

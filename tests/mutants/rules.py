@@ -19,7 +19,7 @@ _RACES = (
 )
 _KERNELS = (
     *_EXAMPLES,
-    "test_upper.py",
+    "test_largest.py",
     "test_encode.py",
     "test_gpu_random.py",
 )

@@ -214,8 +214,8 @@ FOLDING = (
     Mutant(
         "rows-read-again-forgotten",
         "_least_folds",
-        "None if revisited else _widest(window, whole)",
-        "None if False else _widest(window, whole)",
+        "None if revisited else _widest(window, between, whole.simplify)",
+        "None if False else _widest(window, between, whole.simplify)",
         "What the next round of an outer loop reads again is overwritten.",
         _TESTS,
     ),
@@ -230,8 +230,8 @@ FOLDING = (
     Mutant(
         "widest-window-one-less",
         "_widest",
-        "constant(number, Int32)",
-        "constant(number - 1, Int32)",
+        "widest.append(most)",
+        "widest.append(most - 1)",
         "The widest window of any iteration is taken to hold one value less.",
         _TESTS,
     ),

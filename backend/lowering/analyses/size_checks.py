@@ -11,13 +11,14 @@ from functools import reduce
 from backend.ir.program import SizeCheck
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions.definitions import expanded
-from spaces.model.expressions.expr import Const, constant, walk
+from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Interval, Ranges
+from spaces.model.formulas.regions import Interval
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.largest import largest
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.nest.splits import factor_expr, resolved_tails, tail_of_writes
-from spaces.model.nest.traversal import loop_ranges
+from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import Fuse, Split, Tail
 from spaces.model.schedules.explicit_bounds import declared
 
@@ -73,7 +74,6 @@ def _declared(nest: LoopNest) -> Iterator[SizeCheck]:
     for name, placement in nest.placements.items():
         args, simplify = placement.function.args, nest.simplify
         _, limits = declared(args, nest.schedule.of(name), placement.demanded, simplify)
-        whole = Ranges(simplify, loop_ranges(placement.path, simplify))
         for claim in limits:
             low, high = claim.required.min, claim.required.max
             if low is None or high is None:
@@ -83,7 +83,7 @@ def _declared(nest: LoopNest) -> Iterator[SizeCheck]:
                 "wider bounds, or pass an output of another size."
             )
             for excess in (claim.low - low, high - claim.high):
-                most = whole.of(simplify(excess)).max
+                most = _most(excess, placement.path, simplify)
                 if most is not None and not simplify.at_most(most, constant(0, Int32)):
                     yield SizeCheck(most <= constant(0, Int32), text)
 
@@ -93,16 +93,21 @@ def _bounded_storage(nest: LoopNest) -> Iterator[SizeCheck]:
     for name, placement in nest.placements.items():
         args, simplify = placement.function.args, nest.simplify
         loops = placement.path[: placement.store_depth]
-        whole = Ranges(simplify, loop_ranges(loops, simplify))
         for bound in nest.schedule.of(name).storage_bounds:
             d = args.index(bound.dimension)
-            most = whole.of(simplify(placement.storage.needed(d))).max
+            most = _most(placement.storage.needed(d), loops, simplify)
             if most is not None and not simplify.at_most(most, constant(bound.extent, Int32)):
                 yield SizeCheck(
                     most <= constant(bound.extent, Int32),
                     f"The storage of {name} is bounded by {bound.extent} along {bound.dimension}, "
                     "but more is needed; give it a larger bound, or ask for a smaller output.",
                 )
+
+
+def _most(size: Expr, loops: tuple[LoopVar, ...], simplify: Simplifier) -> Expr | None:
+    """The largest value of ``size`` while ``loops`` run; None if no limit is known before."""
+    most = largest(simplify(size), loops, simplify)
+    return None if any(loop.var.name in most.names for loop in loops) else most
 
 
 def _fused(nest: LoopNest) -> Iterator[SizeCheck]:
@@ -112,12 +117,14 @@ def _fused(nest: LoopNest) -> Iterator[SizeCheck]:
     most = constant(Int32.max_value, Int32)
     for name, placement in nest.placements.items():
         simplify = nest.simplify
-        whole = Ranges(simplify, loop_ranges(placement.path, simplify))
         for traversal in placement.stages:
             for step in traversal.steps:
                 if not isinstance(step.record, Fuse):
                     continue
-                ends = [whole.of(extent).max for _, extent in (step.first, step.second)]
+                ends = [
+                    _most(extent, placement.path, simplify)
+                    for _, extent in (step.first, step.second)
+                ]
                 if any(end is None for end in ends):
                     continue
                 iterations = reduce(operator.mul, (end for end in ends if end is not None))

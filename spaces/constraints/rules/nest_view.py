@@ -9,9 +9,10 @@ from attrs import define
 
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.rules.records import Records
-from spaces.constraints.sizes.kernels import Kernel, kernels, largest
+from spaces.constraints.sizes.kernels import Kernel, kernels
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.allocation import Allocation
+from spaces.model.nest.largest import largest
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.parameters import parameters

@@ -23,10 +23,10 @@ from spaces.constraints.rules.rule import (
 )
 from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
 from spaces.constraints.sizes.kernels import allocation_bytes
-from spaces.constraints.sizes.upper import upper_bound
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Interval
+from spaces.model.nest.largest import largest_constant
 from spaces.model.nest.splits import factor_expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
@@ -316,7 +316,7 @@ def _limits(view: NestView, func: str) -> tuple[Expr, ...]:
     """The largest extents of a Func's memory along each dimension; constants if known."""
     path = view.placement(func).path
     return tuple(
-        upper_bound(e, path, view.nest.simplify, view.is_constant)
+        largest_constant(e, path, view.nest.simplify, view.is_constant)
         for e in view.nest.memory_of(func)
     )
 

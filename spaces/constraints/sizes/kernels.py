@@ -13,15 +13,14 @@ from functools import reduce
 
 from attrs import evolve, frozen
 
-from spaces.constraints.sizes.upper import upper_bound
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation
+from spaces.model.nest.largest import largest_constant
 from spaces.model.nest.placement import Bounds
-from spaces.model.nest.traversal import LoopVar, loop_ranges
+from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import MemoryType
@@ -100,7 +99,7 @@ def kernels(bounds: Bounds) -> tuple[Kernel, ...]:
     names = frozenset(parameters(bounds.schedule))
 
     def most(expr: Expr, loops: tuple[LoopVar, ...]) -> Expr:
-        return upper_bound(expr, loops, bounds.simplify, lambda e: names.issuperset(e.names))
+        return largest_constant(expr, loops, bounds.simplify, lambda e: names.issuperset(e.names))
 
     found: dict[tuple[str, int], _Parts] = {}
     for name, placement in bounds.placements.items():
@@ -150,15 +149,6 @@ def words_bytes(allocation: Allocation) -> Expr:
 def element_bytes(allocation: Allocation) -> int:
     """Bytes of one element, all components together."""
     return sum(type.bytes for type in allocation.types)
-
-
-def largest(expr: Expr, loops: tuple[LoopVar, ...], simplify: Simplifier) -> Expr:
-    """The largest value of ``expr`` while ``loops`` run; ``expr`` itself if none is found."""
-    names = {loop.var.name for loop in loops}
-    if names.isdisjoint(expr.names):
-        return expr
-    most = Ranges(simplify, loop_ranges(loops, simplify)).most(expr)
-    return expr if most is None else most
 
 
 @frozen

@@ -28,6 +28,7 @@ from spaces.model.nest.allocation import Allocation, allocated
 from spaces.model.nest.demand import ALWAYS, Demand, demanded
 from spaces.model.nest.fused_loops import joined
 from spaces.model.nest.inward_shifts import inward_shifts
+from spaces.model.nest.largest import largest
 from spaces.model.nest.reads import Window, reads
 from spaces.model.nest.sliding import Storage, slide
 from spaces.model.nest.splits import loop_dimensions
@@ -191,9 +192,7 @@ class Bounds:
     def _hoisted_extents(self, name: str, extents: tuple[Expr, ...]) -> tuple[Expr, ...]:
         placement, depth = self.placements[name], len(self.levels.hoist_path(name))
         loops = placement.path[depth : placement.store_depth]
-        whole = Ranges(self.simplify, loop_ranges(loops, self.simplify))
-        most = [whole.most(e) for e in extents]
-        return tuple(e if m is None else m for e, m in zip(extents, most, strict=True))
+        return tuple(largest(e, loops, self.simplify) for e in extents)
 
     def memory_of(self, name: str) -> tuple[Expr, ...]:
         """The extents of the memory of a Func that is stored."""

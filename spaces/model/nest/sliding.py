@@ -16,12 +16,13 @@ from attrs import frozen
 
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.rewrite import rewrite, substitute, variables
-from spaces.model.expressions.types import Bool, Int32
+from spaces.model.expressions.types import Bool
 from spaces.model.formulas.monotone import never_decreases, never_increases
 from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError, union
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.largest import largest_constant
 from spaces.model.nest.splits import divided, factor_expr
 from spaces.model.nest.traversal import LoopVar, loop_ranges
 from spaces.model.schedules.domain_order import DomainOrder, Fuse
@@ -269,21 +270,20 @@ def _least_folds(
             for outer in loops
             for inner in between[between.index(outer) + 1 :]
         )
-        widest = None if revisited else _widest(window, whole)
+        widest = None if revisited else _widest(window, between, whole.simplify)
         least.append(extent if widest is None else widest)
     return tuple(least)
 
 
-def _widest(window: Interval, whole: Ranges) -> Expr | None:
+def _widest(window: Interval, between: tuple[LoopVar, ...], simplify: Simplifier) -> Expr | None:
     """The most values that a window holds in any iteration; None where that is not known."""
     widest: list[Expr] = []
-    for extent in _turns(_extent(window), whole.simplify):
-        _, number = whole.simplify.ends(whole.simplify.polynomial(extent))
-        most = whole.most(extent) if number is None else constant(number, Int32)
-        if most is None or any(n in whole.ranges for n in most.names):
+    for extent in _turns(_extent(window), simplify):
+        most = largest_constant(extent, between, simplify, lambda e: isinstance(e, Const))
+        if any(loop.var.name in most.names for loop in between):
             return None
         widest.append(most)
-    return whole.simplify(reduce(fn.max, widest))
+    return simplify(reduce(fn.max, widest))
 
 
 def _turns(expr: Expr, simplify: Simplifier) -> Iterator[Expr]:
