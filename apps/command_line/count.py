@@ -82,7 +82,7 @@ def count(
     else:
         line(f"{about(candidates)} candidates")
     if exact:
-        line(f"{amount(first.low, 'legal schedule')}")
+        line(f"{amount(int(first.low), 'legal schedule')}")
         if not first.low:
             line(str(explain_empty(space, seconds=deadline.left)))
         return

@@ -79,9 +79,9 @@ SLIDING = (
     ),
     Mutant(
         "diagonal-windows",
-        "_windows",
+        "windows",
         """
-        len(moving) > 1 or dimension in taken or (
+        len(ends) > 1 or dimension in taken or (
             not _may_slide(function, schedule, dimension)
         )
         """,
@@ -91,20 +91,44 @@ SLIDING = (
     ),
     Mutant(
         "one-dimension-slides-twice",
-        "_windows",
+        "windows",
         """
-        len(moving) > 1 or dimension in taken or (
+        len(ends) > 1 or dimension in taken or (
             not _may_slide(function, schedule, dimension)
         )
         """,
-        "len(moving) > 1 or not _may_slide(function, schedule, dimension)",
+        "len(ends) > 1 or not _may_slide(function, schedule, dimension)",
         "A dimension slides along an outer loop, too, though an inner one moves it.",
         _TESTS,
     ),
     Mutant(
+        "reshaped-inner-loops",
+        "windows",
+        "any(_is_reshaped(inner, loop) for inner in between[depth + 1:])",
+        "False",
+        "A window slides along a loop though the loops inside had other iterations before.",
+        _TESTS,
+    ),
+    Mutant(
+        "reshaped-nearest-loops",
+        "windows",
+        "between[depth + 1:]",
+        "between[depth + 2:]",
+        "Only the ranges of loops further inside decide whether a window slides.",
+        _TESTS,
+    ),
+    Mutant(
+        "tails-move-alone",
+        "_moving_ends",
+        "zip(function.args, required, widened, strict=True)",
+        "zip(function.args, widened, widened, strict=True)",
+        "Only what tiles reach decides whether a window slides, not what is required.",
+        _TESTS,
+    ),
+    Mutant(
         "tiles-without-overlap-slide",
-        "_windows",
-        "dimension in tiled and not _overlaps(interval, window, simplify)",
+        "windows",
+        "dimension in tiled and not _overlaps(reach, window, simplify)",
         "False",
         "A dimension slides in tiles though no iteration reads what another has read.",
         ("test_space.py", *_TESTS),
@@ -119,8 +143,8 @@ SLIDING = (
     ),
     Mutant(
         "windows-move-to-and-fro",
-        "_windows",
-        "all(never_increases(e, loop.var, simplify) for e in ends)",
+        "windows",
+        "all(never_increases(e, loop.var, simplify) for e in ends[dimension])",
         "ends",
         "A window slides downwards though its ends may move back up.",
         _TESTS,
@@ -178,9 +202,9 @@ SLIDING = (
     ),
     Mutant(
         "outermost-loop-first",
-        "_windows",
-        "reversed(between)",
-        "between",
+        "windows",
+        "reversed(list(enumerate(between)))",
+        "list(enumerate(between))",
         "Windows are looked for from the outermost loop inwards.",
         _TESTS,
     ),

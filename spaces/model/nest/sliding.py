@@ -2,9 +2,7 @@
 
 A Func that is stored outside a serial loop and computed inside it keeps what earlier iterations
 computed: each iteration computes only what is new, and storage that no later iteration reads is
-reused in a circle. A window may slide upwards or downwards. Tiles of a pure Func may compute more
-than the new values: they may repeat an old value, or compute a later one early. Tiles of a Func
-with updates may not, because the values would start again or be updated twice.
+reused in a circle. Which loops slide a window is decided in :mod:`spaces.model.nest.windows`.
 """
 
 from __future__ import annotations
@@ -16,31 +14,21 @@ from attrs import frozen
 
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
-from spaces.model.expressions.rewrite import rewrite, substitute, variables
+from spaces.model.expressions.expr import Const, Expr, Op, constant, walk
+from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Bool
-from spaces.model.formulas.monotone import never_decreases, never_increases
 from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError, union
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.largest import largest_constant
-from spaces.model.nest.splits import divided, factor_expr
+from spaces.model.nest.splits import factor_expr
 from spaces.model.nest.traversal import LoopVar, loop_ranges
-from spaces.model.schedules.domain_order import DomainOrder, Fuse
+from spaces.model.nest.windows import Slide, windows
 from spaces.model.schedules.schedule import FuncSchedule
 
 Widen = Callable[[Function, Box], Box]
 
 _MOST_CONDITIONS = 4
 """Cases are enumerated only up to this many conditions; n conditions give 2**n cases."""
-
-
-@frozen
-class Slide:
-    """Dimension ``dimension`` of the Func slides along ``loop``: up, or down if not ``forward``."""
-
-    dimension: str
-    loop: LoopVar
-    forward: bool = True
 
 
 @frozen
@@ -80,7 +68,7 @@ def slide(
 ) -> Storage:
     """What a Func computes and stores, given what one visit of its compute level requires."""
     widened = widen(function, required)
-    slides = _windows(function, schedule, widened, between, simplify)
+    slides = windows(function, schedule, required, widened, between, simplify)
     target, computed, live = list(required), list(widened), list(widened)
     if slides:
         later = list(required)
@@ -113,87 +101,9 @@ def slide(
     return Storage(tuple(target), tuple(computed), stored, slides, least, folds)
 
 
-def _windows(
-    function: Function,
-    schedule: FuncSchedule,
-    box: Box,
-    between: tuple[LoopVar, ...],
-    simplify: Simplifier,
-) -> tuple[Slide, ...]:
-    """The innermost loops first: each slides the one dimension that moves with it."""
-    tiled = divided(schedule.stages[0])
-    slides: list[Slide] = []
-    for loop in reversed(between):
-        if loop.kind.is_concurrent:
-            break
-        moving = [name for name, i in zip(function.args, box, strict=True) if _moves(i, loop)]
-        if not moving:
-            continue
-        dimension = moving[0]
-        taken = {s.dimension for s in slides}
-        if len(moving) > 1 or dimension in taken or not _may_slide(function, schedule, dimension):
-            break
-        interval = box[function.args.index(dimension)]
-        ends = [e for e in (interval.min, interval.max) if e is not None]
-        rises = all(never_decreases(e, loop.var, simplify) for e in ends)
-        if not rises and not all(never_increases(e, loop.var, simplify) for e in ends):
-            break
-        window = Slide(dimension, loop, rises)
-        if dimension in tiled and not _overlaps(interval, window, simplify):
-            break
-        slides.append(window)
-    return tuple(slides)
-
-
-def _overlaps(interval: Interval, window: Slide, simplify: Simplifier) -> bool:
-    """Whether every iteration reads again what the one before has read. In tiles less than that is
-    not worth it: they would only be cut where the last of a consumer's is shifted inwards.
-    """
-    low, high, loop = interval.min, interval.max, window.loop
-    if low is None or high is None:
-        return False
-    before = {loop.var.name: loop.var - 1}
-    if window.forward:
-        return simplify.at_most(low, simplify(substitute(high, before)))
-    return simplify.at_most(simplify(substitute(low, before)), high)
-
-
-def _may_slide(function: Function, schedule: FuncSchedule, dimension: str) -> bool:
-    """Whether each value along a dimension can be computed without those before it, and whether
-    what tiles compute beyond what is new does no harm. One loop along two dimensions of unknown
-    size would do none either, but that could seldom be proven.
-    """
-    d = function.args.index(dimension)
-    if function.is_pure:
-        return not _is_fused(schedule.stages[0], dimension)
-    for stage, order in zip(function.stages, schedule.stages, strict=True):
-        own = [c.args for c in stage.calls if c.target == function.name]
-        if not all(_is_var(args[d], dimension) for args in (stage.args, *own)):
-            return False
-        if dimension in divided(order):
-            return False
-    return True
-
-
-def _is_var(expr: Expr, name: str) -> bool:
-    return isinstance(expr, Variable) and expr.name == name
-
-
-def _is_fused(order: DomainOrder, dimension: str) -> bool:
-    """Whether a loop along a dimension becomes part of a loop along others, too."""
-    made = {dimension}
-    for record in order.splits:
-        if made.isdisjoint(record.taken):
-            continue
-        if isinstance(record, Fuse):
-            return True
-        made.update(record.made)
-    return False
-
-
 def _moves(interval: Interval, loop: LoopVar) -> bool:
-    ends = [e for e in (interval.min, interval.max) if e is not None]
-    return loop.var.name in variables(*ends)
+    ends = (interval.min, interval.max)
+    return any(loop.var.name in e.names for e in ends if e is not None)
 
 
 def _later(interval: Interval, window: Slide, simplify: Simplifier) -> Interval:

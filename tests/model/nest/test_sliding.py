@@ -324,6 +324,38 @@ def test_a_window_that_moves_along_both_dimensions_does_not_slide() -> None:
     assert check(out, lambda d: d.func("f").store_root().compute_at("out", "x"), (6,)) == 9 * 6
 
 
+@pytest.mark.parametrize("forward", [True, False])
+def test_a_window_does_not_slide_where_the_loops_inside_had_other_rows(forward: bool) -> None:
+    """Row ``y + 1`` of ``m`` is the first one at ``y``, so what it reads there is needed anew."""
+    s, m, out = Func("s"), Func("m"), Func("out")
+    s[X, Y] = image_of(2)[X, Y]
+    m[X, Y] = s[X, Y] + s[X + 1, Y]
+    x = X if forward else -X
+    out[X] = m[x, X] + m[x, X + 1]
+
+    def shape(d: Directives) -> Directives:
+        return d.func("m").compute_at("out", "x").func("s").compute_at("m", "y").store_root()
+
+    check(out, shape, (7,))
+    algorithm = pipeline(out)
+    slides = loop_nest(algorithm, shape(schedule(algorithm)).schedule).placements["s"].storage
+    assert [(one.dimension, one.loop.var.name) for one in slides.slides] == [("y", "m.s0.y")]
+
+
+def test_a_window_slides_along_an_outer_loop_where_the_loops_inside_stay_the_same() -> None:
+    s, m, out = Func("s"), Func("m"), Func("out")
+    s[X, Y] = image_of(2)[X, Y]
+    m[X, Y] = s[X, Y - 1] + s[X, Y + 1]
+    out[X, Y] = m[X, Y - 1] + m[X, Y + 1]
+    text = "m.compute_at(out, y).reorder(y, x); s.compute_at(m, x).store_root();"
+    algorithm = pipeline(out)
+    storage = loop_nest(algorithm, parse_schedule(text, algorithm)).placements["s"].storage
+    assert [(one.dimension, one.loop.var.name) for one in storage.slides] == [
+        ("x", "m.s0.x"),
+        ("y", "out.s0.y"),
+    ]
+
+
 def test_a_window_slides_along_the_innermost_loop_that_moves_it() -> None:
     directives = start().split("y", "y", "yi", 8).func("blurx").store_root().compute_at("out", "yi")
     computed, _ = measure(directives)
