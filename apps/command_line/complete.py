@@ -12,7 +12,7 @@ from apps.command_line.collected import Collected
 from apps.command_line.console import complain, line
 from apps.command_line.options import AppName, DeviceName, read_partial
 from apps.command_line.program import AsJson, command
-from apps.command_line.space import Limit, OptionsName, Preset, Sizes, space_of
+from apps.command_line.space import Inexact, Limit, OptionsName, Preset, Sizes, space_of
 from apps.errors import CommandError
 from spaces.enumerate.complete import Completions
 from spaces.enumerate.emptiness import explain_empty
@@ -43,6 +43,7 @@ def complete(
     schedule: Partial,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.SMALL,
+    inexact: Inexact = False,
     size: Sizes = None,
     limit: Limit = 10,
     seconds: Seconds = 60.0,
@@ -51,7 +52,7 @@ def complete(
     """Print legal schedules that keep the given directives of each Func that the file names."""
     found = find(app)
     partial = read_partial(found, found.pipeline(), schedule)
-    space = space_of(found, device, options, partial, sizes=size)
+    space = space_of(found, device, options, inexact, partial, sizes=size)
     completions = Completions(space, limit or None, seconds)
     texts: list[str] = []
     stream = Collected(completions)

@@ -14,7 +14,16 @@ from apps.command_line.console import line
 from apps.command_line.options import AppName, DeviceName, Seed
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
-from apps.command_line.space import Leave, Most, OptionsName, Preset, Sizes, Where, space_of
+from apps.command_line.space import (
+    Inexact,
+    Leave,
+    Most,
+    OptionsName,
+    Preset,
+    Sizes,
+    Where,
+    space_of,
+)
 from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate, about
 from spaces.enumerate.events import Counted
@@ -51,6 +60,7 @@ def count(
     app: AppName,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.EXPERT,
+    inexact: Inexact = False,
     where: Where = None,
     leave: Leave = None,
     size: Sizes = None,
@@ -61,7 +71,7 @@ def count(
     """Count the legal schedules. For a large space, estimate their number, and give bounds, too, if
     loops are decided one by one.
     """
-    space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
+    space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
     deadline = Deadline.after(seconds)
     candidates = _candidates(space, Deadline.after((1 - BOUNDING) * seconds))
     counts = _counts(space, candidates, seed, deadline)

@@ -18,6 +18,7 @@ from apps.command_line.options import MOST, AppName, DeviceName, ScheduleFile, S
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
 from apps.command_line.space import (
+    Inexact,
     Leave,
     Limit,
     Most,
@@ -55,6 +56,7 @@ def enumerate_schedules(
     app: AppName,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.EXPERT,
+    inexact: Inexact = False,
     where: Where = None,
     leave: Leave = None,
     size: Sizes = None,
@@ -64,7 +66,7 @@ def enumerate_schedules(
 ) -> None:
     """Print legal schedules, always in the same order."""
     deadline = Deadline.after(seconds)
-    space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
+    space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
     in_time = _InTime(itertools.islice(space, limit or None), deadline)
     found = Collected(format_schedule(schedule, space.pipeline) for schedule in in_time)
     texts: list[str] = []
@@ -104,6 +106,7 @@ def sample(
     app: AppName,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.EXPERT,
+    inexact: Inexact = False,
     where: Where = None,
     leave: Leave = None,
     size: Sizes = None,
@@ -115,7 +118,7 @@ def sample(
     """Print random legal schedules. The same one may come twice. With --options small all have the
     same chance.
     """
-    space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
+    space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
     try:
         drawn = _sampled(space, count, seed, seconds)
     except (EmptySpaceError, TimeoutError, ValueError) as error:
@@ -150,6 +153,7 @@ def rank(
     schedule: ScheduleFile,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.EXPERT,
+    inexact: Inexact = False,
     where: Where = None,
     leave: Leave = None,
     size: Sizes = None,
@@ -158,7 +162,7 @@ def rank(
 ) -> None:
     """Print the place of a legal schedule among those that the command enumerate prints, from 0."""
     found = find(app)
-    space = space_of(found, device, options, where=where, leave=leave, sizes=size)
+    space = space_of(found, device, options, inexact, where=where, leave=leave, sizes=size)
     given = faultless(space.pipeline, given_schedule(found, space.pipeline, schedule), space.device)
     try:
         place = _ranked(space, given, seconds)

@@ -19,7 +19,7 @@ from apps.command_line.console import line, table
 from apps.command_line.options import MOST, AppName, DeviceName, Seed
 from apps.command_line.program import AsJson, command
 from apps.command_line.progress import Reporter
-from apps.command_line.space import Leave, OptionsName, Preset, Sizes, Where, space_of
+from apps.command_line.space import Inexact, Leave, OptionsName, Preset, Sizes, Where, space_of
 from apps.errors import CommandError, Interrupted, WrongUsage
 from apps.loading import brief, is_function_name, load_function
 from spaces.cost.batch import Batch, BatchError
@@ -95,6 +95,7 @@ def search(
     app: AppName,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.EXPERT,
+    inexact: Inexact = False,
     where: Where = None,
     leave: Leave = None,
     size: Sizes = None,
@@ -107,7 +108,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Search for the cheapest schedules."""
-    space = space_of(find(app), device, options, where=where, leave=leave, sizes=size)
+    space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
     strategy = strategy or default_strategy(space)
     cost = cost or default_model(space.device)
     own = _own_model(cost) if is_function_name(cost) else None

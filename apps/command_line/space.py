@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
+from attrs import evolve
 
 from apps.app import App
 from apps.command_line.further_sizes import parse_sizes
@@ -37,6 +38,14 @@ class Preset(StrEnum):
 
 OptionsName = Annotated[
     Preset, typer.Option("--options", help="What the space contains: a preset of options.")
+]
+Inexact = Annotated[
+    bool,
+    typer.Option(
+        "--inexact",
+        help="Also schedules that combine floats in another order than the algorithm: rfactor, "
+        "atomic, reordered minima. Their last bits, or more, may differ.",
+    ),
 ]
 Where = Annotated[
     list[str] | None,
@@ -73,13 +82,15 @@ def space_of(
     app: App,
     device: str,
     preset: Preset = Preset.SMALL,
+    inexact: bool = False,
     fixed: Schedule = NOTHING_FIXED,
     where: Iterable[str] | None = None,
     leave: Iterable[str] | None = None,
     sizes: Iterable[str] | None = None,
 ) -> ScheduleSpace:
     """The space of an app's schedules that keep the Funcs of ``fixed`` and the default entries of
-    the Funcs in ``leave``, satisfy the conditions in ``where``, and are legal at further sizes.
+    the Funcs in ``leave``, satisfy the conditions in ``where``, and are legal at further sizes;
+    unless ``inexact``, those that are exact.
 
     Raises:
         WrongUsage: the pipeline has no estimates, no device has this name, ``fixed`` does not fit
@@ -87,7 +98,7 @@ def space_of(
         CommandError: no schedule can meet the estimates.
     """
     pipeline, target = app.pipeline(), find_device(device)
-    chosen = getattr(Options, preset)(target)
+    chosen = evolve(getattr(Options, preset)(target), exact=not inexact)
     try:
         conditions = [parse_restriction(text) for text in where or ()]
         further = parse_sizes(sizes or (), pipeline)

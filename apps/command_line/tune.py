@@ -14,7 +14,7 @@ from apps.command_line.completion import model_names, tuning_strategy_names
 from apps.command_line.console import line, table
 from apps.command_line.options import MOST, AppName, DeviceName, Seed, given_schedule
 from apps.command_line.program import AsJson, command
-from apps.command_line.space import OptionsName, Preset, Where, space_of
+from apps.command_line.space import Inexact, OptionsName, Preset, Where, space_of
 from apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
 from apps.errors import CommandError, Interrupted, WrongUsage
 from apps.files import is_there
@@ -106,6 +106,7 @@ def tune(
     trials: Trials = None,
     device: DeviceName = "cpu",
     options: OptionsName = Preset.EXPERT,
+    inexact: Inexact = False,
     where: Where = None,
     cost: CostName = "",
     strategy: StrategyName = DEFAULT,
@@ -118,7 +119,7 @@ def tune(
     goes on where it stopped, also after Ctrl-C or a crash.
     """
     found = find(app)
-    space = space_of(found, device, options, where=where)
+    space = space_of(found, device, options, inexact, where=where)
     with opened_store(store) as opened:
         seen: list[Study] = []
         interrupted = False

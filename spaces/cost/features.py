@@ -74,6 +74,11 @@ class Features:
         """The stages of all computed Funcs, producers first."""
         return tuple(stage for func in self.funcs for stage in func.stages)
 
+    @cached_property
+    def atomic(self) -> frozenset[tuple[str, int]]:
+        """The stages that change each element in one step, by Func and number."""
+        return frozenset((entry.name, n) for entry in self.schedule.funcs for n in entry.atomic)
+
     @property
     def names(self) -> frozenset[str]:
         """The parameters and sizes that its formulas name."""

@@ -19,6 +19,7 @@ from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import SymbolicNumber, occupancy_fractions
 from spaces.cost.accesses import ReadGroup
 from spaces.cost.batch import Batch
+from spaces.cost.contention import contended_loops, shared_elements
 from spaces.cost.feature_records import KernelFeatures, StageFeatures, volume
 from spaces.cost.features import Features
 from spaces.cost.registers import copies_that_share
@@ -31,6 +32,13 @@ ASSUMED_REGISTERS = 64
 """The registers that a thread is assumed to take."""
 
 _REGISTER_BYTES = 4
+
+_ISSUED_PER_CLOCK = 128
+"""Operations of threads that a multiprocessor begins in a clock: one for each thread of a warp, in
+each of its four schedulers (CUDA C Programming Guide, Compute Capabilities 7.x to 9.x).
+"""
+
+_AT_ONCE = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 
 @frozen
@@ -157,6 +165,7 @@ class OccupancyModel:
             arithmetic = arithmetic + np.maximum(shared, alone)
             loads = self._loads(features, stage, self._spilled(kernel))
             memory = memory + loads + self._stores(features, stage)
+            arithmetic = arithmetic + self._waiting(features, stage)
             least_occupancy = np.minimum(least_occupancy, fraction)
             least_threads = np.minimum(least_threads, active)
         busy = np.maximum(least_occupancy * least_threads, 1e-9)
@@ -215,7 +224,23 @@ class OccupancyModel:
         """The cost of stores for other kernels: one transaction for the threads of a warp."""
         if kinds_around_storage(features, stage.func):
             return 0.0
-        return stage.points * self.global_load / self.device.warp_threads
+        stores = stage.points * self.global_load
+        if contended_loops(features, stage, (LoopKind.GPU_THREAD,)):
+            return stores  # each thread of a warp changes an element of its own, or waits for it
+        return stores / self.device.warp_threads
+
+    def _waiting(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
+        """The time of updates in one step of the same element, which come one after another: one a
+        clock (NVIDIA, Kepler GK110 whitepaper, 2012: atomic operations on a common address). All
+        multiprocessors share the elements in global memory; those in shared memory are of a block.
+        """
+        loops = contended_loops(features, stage, _AT_ONCE)
+        if not loops:
+            return 0.0
+        in_turn = stage.points / shared_elements(features, stage, loops)
+        operations = in_turn * _ISSUED_PER_CLOCK / self.device.max_threads_per_sm
+        is_shared = LoopKind.GPU_BLOCK in kinds_around_storage(features, stage.func)
+        return operations if is_shared else operations * self.device.sm_count
 
     def _on_host(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """The cost of a stage outside kernels: one thread, and all its data moves to the device."""

@@ -31,6 +31,12 @@ class Prices:
     """From one term of a sum of floats to the next: a fused multiplication and addition."""
     forwarding: float = 5.0
     """More between two terms if the sum is stored and loaded again."""
+    atomic: float = 10.0
+    """An update in one step: five times a load and a store, as measured for random elements of an
+    array in the first-level cache."""
+    contended: float = 85.0
+    """Taking a line from another thread that updates it: as much as 45 loads and stores, as
+    measured for two threads and 4 to 16 lines."""
     stall: float = 20.0
     """Waiting for stores that a load needs parts of."""
     iteration: float = 0.5

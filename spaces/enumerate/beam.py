@@ -39,8 +39,7 @@ class Beam:
     placements that the space excludes, at the cheapest schedules of the ladder. It keeps the
     placements and the storage that the options of the space allow, and the entries that the space
     fixes. It ignores the patterns of loops, so it may find schedules outside the space. A move that
-    splits a loop keeps its factor as a parameter, so the search scores all factors at once. It
-    leaves out schedules that combine floats in another order than the algorithm.
+    splits a loop keeps its factor as a parameter, so the search scores all factors at once.
 
     It is for spaces whose placements it shares, such as :meth:`Options.medium`: it makes its own
     loops. It skips no option as dominated; it keeps only the cheapest schedules after each move
@@ -63,8 +62,6 @@ class Beam:
         states = board.best if checked is None else _priced(space, model, board, checked.schedule)
         for found in states:
             yield from board.offer(found)
-        # If the pipeline itself changes the rounding, as partial sums do, no move is the cause.
-        exact = checked is None or checked.is_exact
         seen = {found.schedule for found in states}
         complete = True
         for step in range(1, self.depth + 1):
@@ -84,7 +81,7 @@ class Beam:
             states = []
             try:
                 with board.deadline.later(0.0 if complete else PRICING).kept():
-                    for found in _cheapest(space, neighbours, exact):
+                    for found in _cheapest(space, neighbours):
                         board.legal += 1
                         states.append(found)
                         if len(states) == (self.width if complete else limits.top):
@@ -178,15 +175,13 @@ def allows(space: ScheduleSpace, schedule: Schedule) -> bool:
     return True
 
 
-def _cheapest(space: ScheduleSpace, found: list[Found], exact: bool) -> Iterator[Found]:
-    """The legal schedules, cheapest first; with ``exact`` only those whose results are the
-    algorithm's bit for bit.
-    """
+def _cheapest(space: ScheduleSpace, found: list[Found]) -> Iterator[Found]:
+    """The legal schedules, cheapest first."""
     order = [(f.cost, i) for i, f in enumerate(found) if np.isfinite(f.cost)]
     heapq.heapify(order)
     while order:
         _, index = heapq.heappop(order)
-        if space.verdict(found[index].schedule, exact=exact):
+        if space.verdict(found[index].schedule):
             yield found[index]
 
 

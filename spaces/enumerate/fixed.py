@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spaces.constraints.devices.device import Device
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rounding import roundings
 from spaces.enumerate.menus import entry_parameters
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
@@ -37,3 +40,17 @@ def mistakes_in_fixed(pipeline: Pipeline, fixed: Schedule) -> Iterator[str]:
                 f"The factors {', '.join(entry_parameters(entry))} of {entry.name} are no numbers; "
                 "leave the Func open, or give numbers."
             )
+
+
+def inexact_in_fixed(pipeline: Pipeline, fixed: Schedule, device: Device) -> Iterator[str]:
+    """What makes every schedule with these entries inexact, a sentence each: directives of the
+    entries, or derivations that the pipeline has already.
+    """
+    given = {entry.name: entry for entry in fixed.funcs}
+    plain = Schedule.default(pipeline)
+    schedule = plain.with_funcs(given.get(entry.name, entry) for entry in plain.funcs)
+    for one in roundings(Records(pipeline, schedule, device)):
+        yield (
+            f"{one} All schedules of this space are exact: leave the directive out, or give "
+            "Options(..., exact=False)."
+        )

@@ -202,7 +202,12 @@ class GroupPrices:
         if not np.isfinite(costs).any():
             return costs
         mask = legal_mask(
-            part, structure.schedule, space.device, structure.columns, memo=space.memo.nests
+            part,
+            structure.schedule,
+            space.device,
+            structure.columns,
+            exact=space.options.exact,
+            memo=space.memo.nests,
         )
         self.board.legal += bool(mask.any())
         return np.where(mask, costs, np.inf)

@@ -133,6 +133,10 @@ class Options:
         folds: factors for ``fold_storage``, ``align_storage`` and ``bound_storage``.
         alignments: how iterations of a loop that ``compute_with`` fuses may run together; each
             loop has its own choice.
+        exact: whether all schedules combine floats in the order of the algorithm, so that results
+            are its bits (:attr:`CheckedSchedule.is_exact`). If false, sums and products of floats
+            may also be ``atomic`` or factored by ``rfactor``, and loops of their minima and maxima
+            come in any order. Integers have all of these in both cases.
 
     Raises:
         ValueError: a menu is empty, or has an unknown name or a number that makes no sense.
@@ -166,6 +170,7 @@ class Options:
     alignments: tuple[LoopAlign, ...] = field(
         default=(LoopAlign.AUTO,), validator=deep_iterable(instance_of(LoopAlign))
     )
+    exact: bool = field(default=True, validator=instance_of(bool))
 
     @staticmethod
     def small(device: Device) -> Options:

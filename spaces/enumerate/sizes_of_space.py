@@ -108,12 +108,13 @@ def mistakes_in_sizes(pipeline: Pipeline, sizes: tuple[FurtherSize, ...]) -> Ite
 @frozen
 class JudgedSizes:
     """The judge of a space: a schedule is legal if it is at the estimates of the pipeline and at
-    each further size.
+    each further size. With ``exact`` it has to be exact, too.
     """
 
     pipeline: Pipeline
     sizes: tuple[FurtherSize, ...]
     device: Device
+    exact: bool = False
 
     @cached_property
     def _memos(self) -> tuple[NestMemo, ...]:
@@ -142,12 +143,14 @@ class JudgedSizes:
             columns: the numbers of each name.
             memo: what earlier calls have found at the estimates.
         """
-        mask = legal_mask(part, structure, self.device, columns, memo=memo)
+        mask = legal_mask(part, structure, self.device, columns, exact=self.exact, memo=memo)
         for size, known in zip(self.sizes, self._memos, strict=True):
             if not mask.any():
                 break
             at_size = evolve(part, estimates=size)
-            mask = mask & legal_mask(at_size, structure, self.device, columns, memo=known)
+            mask = mask & legal_mask(
+                at_size, structure, self.device, columns, exact=self.exact, memo=known
+            )
         return mask
 
     def count(
@@ -159,20 +162,20 @@ class JudgedSizes:
         memos = (memo, *self._memos)
         sized = (evolve(self.pipeline, estimates=size) for size in self.sizes)
         judged = (
-            judged_conditions(pipeline, structure, self.device, known)
+            judged_conditions(pipeline, structure, self.device, exact=self.exact, memo=known)
             for pipeline, known in zip((self.pipeline, *sized), memos, strict=True)
         )
         return legal_count(itertools.chain.from_iterable(judged), menus)
 
-    def verdict(self, schedule: Schedule, *, exact: bool = False) -> Verdict:
+    def verdict(self, schedule: Schedule) -> Verdict:
         """The verdict at the estimates if the schedule is legal at all sizes; else the violations
         at the estimates, and those which only a further size has.
         """
-        verdict = verify(self.pipeline, schedule, self.device, exact=exact)
+        verdict = verify(self.pipeline, schedule, self.device, exact=self.exact)
         found = {_place(one): one for one in verdict.violations}
         for size in self.sizes:
             at_size = evolve(self.pipeline, estimates=size)
-            for one in verify(at_size, schedule, self.device, exact=exact).violations:
+            for one in verify(at_size, schedule, self.device, exact=self.exact).violations:
                 found.setdefault(_place(one), _stated_at(size, one))
         return Illegal(tuple(found.values())) if found else verdict
 

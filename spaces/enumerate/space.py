@@ -28,7 +28,7 @@ from spaces.enumerate.draws import Draw, Sampled, sampled
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate
 from spaces.enumerate.events import Counted, Ranked
-from spaces.enumerate.fixed import mistakes_in_fixed
+from spaces.enumerate.fixed import inexact_in_fixed, mistakes_in_fixed
 from spaces.enumerate.menus import FuncMenu, func_menus
 from spaces.enumerate.options import OF_PATTERNS, Options, default_options
 from spaces.enumerate.patterns import LOOP_BY_LOOP
@@ -80,16 +80,17 @@ class ScheduleSpace:
 
     ``where`` restricts the space: its conditions on features and its predicates are true for every
     schedule of the space. A condition may be a text, such as ``"threads(blur_y) % 32 == 0"``.
-    ``sizes`` are further sizes, each a mapping as
-    ``pipeline(..., estimates=...)`` takes: every schedule of the space is legal at them, too.
+    ``sizes`` are further sizes, each a mapping as ``pipeline(..., estimates=...)`` takes: every
+    schedule of the space is legal at them, too. By default every schedule is exact
+    (:attr:`CheckedSchedule.is_exact`); ``exact=False`` of the options gives up on that.
 
     Raises:
         EmptySpaceError: the pipeline makes every schedule illegal, for example by contradicting
             estimates.
         ValueError: the pipeline has no estimate of an output; ``fixed`` has an entry that does not
-            fit a Func of the pipeline; ``leave`` names a Func that the pipeline does not have, or
-            one with an entry in ``fixed``; a condition names a feature, Func or loop that does
-            not exist; or ``sizes`` do not fit the outputs.
+            fit a Func of the pipeline, or makes an exact space inexact; ``leave`` names a Func that
+            the pipeline does not have, or one with an entry in ``fixed``; a condition names a
+            feature, Func or loop that does not exist; or ``sizes`` do not fit the outputs.
         RestrictionSyntaxError: a text in ``where`` is no condition.
         TypeError: ``where`` is no list of conditions and functions, or ``sizes`` no list of
             mappings.
@@ -133,6 +134,9 @@ class ScheduleSpace:
             raise ValueError(mistake)
         for mistake in mistakes_in_leave(self.pipeline, self.leave, self.fixed):
             raise ValueError(mistake)
+        if self.options.exact:
+            for mistake in inexact_in_fixed(self.pipeline, self.kept, self.device):
+                raise ValueError(mistake)
         conditions = self.restricted.conditions
         names = self._names() if conditions else None
         for mistake in itertools.chain(*(names.mistakes(one) for one in conditions if names)):
@@ -168,7 +172,8 @@ class ScheduleSpace:
         """
         if not self.decides_loops:
             return self
-        medium, own = Options.medium(self.device), self.options
+        own = self.options
+        medium = evolve(Options.medium(self.device), exact=own.exact)
         if "clone_in" in own.directives:
             directives = (*medium.directives, "clone_in")
             medium = evolve(medium, directives=directives, clone_consumers=own.clone_consumers)
@@ -191,7 +196,7 @@ class ScheduleSpace:
     @cached_property
     def judged(self) -> JudgedSizes:
         """What judges schedules at the estimates and at the further sizes."""
-        return JudgedSizes(self.pipeline, self.sizes, self.device)
+        return JudgedSizes(self.pipeline, self.sizes, self.device, self.options.exact)
 
     @cached_property
     def restricted(self) -> Restricted:
@@ -341,11 +346,12 @@ class ScheduleSpace:
         mask = np.array(np.broadcast_to(mask, structure.shape))
         return self.restricted.mask(schedule, columns, mask) if self.where else mask
 
-    def verdict(self, schedule: Schedule, *, exact: bool = False) -> Verdict:
-        """What :func:`verify` says of a schedule at the estimates and the further sizes, and of a
-        legal one which restrictions it does not satisfy. Other decisions of the space do not count.
+    def verdict(self, schedule: Schedule) -> Verdict:
+        """What :func:`verify` says of a schedule at the estimates and the further sizes, with
+        ``exact`` if the options have it, and of a legal one which restrictions it does not satisfy.
+        Other decisions of the space do not count.
         """
-        verdict = self.judged.verdict(schedule, exact=exact)
+        verdict = self.judged.verdict(schedule)
         broken = tuple(self.restricted.broken(schedule)) if verdict and self.where else ()
         return Illegal(broken) if broken else verdict
 
@@ -580,7 +586,9 @@ class ScheduleSpace:
 
     def _candidate_drawn(self, chosen: random.Random) -> Draw:
         schedule = self.candidate(chosen.randrange(self.candidates))
-        found = record_violations(self.pipeline, schedule, self.device)  # most have some
+        exact = self.options.exact
+        found = record_violations(self.pipeline, schedule, self.device, exact=exact)
+        # Most have violations of records: their loop nest is never made.
         verdict = Illegal(found) if found else self.verdict(schedule)
         return Draw(verdict, Fraction(self.candidates if verdict else 0))
 

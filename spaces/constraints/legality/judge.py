@@ -52,11 +52,15 @@ def ask_matching(pipeline: Pipeline, schedule: Schedule) -> Iterator[Asked]:
             yield Asked(rule, check)
 
 
-def ask_records(records: Records) -> Iterator[Asked]:
-    """The checks of all rules about records, Func by Func."""
+def ask_records(records: Records, *, exact: bool = False) -> Iterator[Asked]:
+    """The checks of all rules about records, Func by Func; with ``exact`` those for exact results
+    follow.
+    """
     for function in records.pipeline.functions:
         yield from ask_own(records, function.name)
         yield from ask_calls(records, function.name)
+    if exact:
+        yield from ask_exact(records)
 
 
 def ask_specializations(records: Records) -> Iterator[Asked]:
@@ -177,7 +181,7 @@ def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
 
 
 def record_violations(
-    pipeline: Pipeline, schedule: Schedule, device: Device
+    pipeline: Pipeline, schedule: Schedule, device: Device, *, exact: bool = False
 ) -> tuple[Violation, ...]:
     """The violations of a schedule that are found without its loop nest: at the estimates those of
     the rules about records, or about which entries it has. A specialized schedule has none here:
@@ -188,4 +192,5 @@ def record_violations(
     found = judge(ask_matching(pipeline, schedule), {}).violations
     if found:
         return found
-    return judge(ask_records(Records(pipeline, schedule, device)), pipeline.sizes()).violations
+    records = Records(pipeline, schedule, device)
+    return judge(ask_records(records, exact=exact), pipeline.sizes()).violations

@@ -52,6 +52,7 @@ def legal_mask(
     device: Device,
     values: Mapping[str, ArrayLike],
     *,
+    exact: bool = False,
     memo: NestMemo | None = None,
 ) -> NDArray[np.bool_]:
     """Which members of a family of schedules are legal.
@@ -61,6 +62,7 @@ def legal_mask(
         structure: a schedule with names as some of its factors.
         device: the device to judge for.
         values: an array of integers for each name; the arrays broadcast together.
+        exact: refuse inexact members, as :func:`~spaces.constraints.legality.verify.verify` does.
         memo: what earlier calls have found; the result is the same without.
 
     Returns:
@@ -80,7 +82,7 @@ def legal_mask(
     arrays = {name: np.asarray(array, dtype=np.int64) for name, array in values.items()}
     shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
     mask = np.ones(shape, dtype=np.bool_)
-    for conditions, sizes in judged_conditions(pipeline, structure, device, memo):
+    for conditions, sizes in judged_conditions(pipeline, structure, device, exact=exact, memo=memo):
         known = {**sizes, **arrays}
         decided = [c for c in conditions if all(name in known for name in c.names)]
         mask &= holding(decided, known, shape)
@@ -88,7 +90,12 @@ def legal_mask(
 
 
 def judged_conditions(
-    pipeline: Pipeline, structure: Schedule, device: Device, memo: NestMemo | None = None
+    pipeline: Pipeline,
+    structure: Schedule,
+    device: Device,
+    *,
+    exact: bool = False,
+    memo: NestMemo | None = None,
 ) -> Iterator[tuple[tuple[Expr, ...], Mapping[str, int]]]:
     """What holds of the legal members of a family: in each case of its specializations conditions
     on factors and sizes, and the sizes that are known there. A condition on others decides nothing.
@@ -100,8 +107,8 @@ def judged_conditions(
     for case in cases(structure):
         if not case.failure:
             judged = judged_in(pipeline, case)
-            checks = (item.check.holds for item in family_checks(judged, case, device, memo))
-            yield tuple(dict.fromkeys(checks)), judged.sizes()
+            found = family_checks(judged, case, device, exact=exact, memo=memo)
+            yield tuple(dict.fromkeys(item.check.holds for item in found)), judged.sizes()
 
 
 def holding(
@@ -127,7 +134,12 @@ def _are_cases_wrong(pipeline: Pipeline, structure: Schedule, device: Device) ->
 
 
 def family_checks(
-    pipeline: Pipeline, case: Case, device: Device, memo: NestMemo | None = None
+    pipeline: Pipeline,
+    case: Case,
+    device: Device,
+    *,
+    exact: bool = False,
+    memo: NestMemo | None = None,
 ) -> tuple[Asked, ...]:
     """The checks of a family in one case of its specializations. Checks of the loop nest follow
     only if those about records can hold.
@@ -139,15 +151,15 @@ def family_checks(
     return tuple(
         evolve(item, check=evolve(item.check, holds=family.holds(item.check.holds)))
         for family in tail_families(derived(pipeline, structure), structure)
-        for item in _checks(pipeline, evolve(case, schedule=family.schedule), device, memo)
+        for item in _checks(pipeline, evolve(case, schedule=family.schedule), device, exact, memo)
     )
 
 
 def _checks(
-    pipeline: Pipeline, case: Case, device: Device, memo: NestMemo | None
+    pipeline: Pipeline, case: Case, device: Device, exact: bool, memo: NestMemo | None
 ) -> tuple[Asked, ...]:
     """The checks of a family whose tails are alike."""
-    records = tuple(ask_records(Records(pipeline, case.schedule, device)))
+    records = tuple(ask_records(Records(pipeline, case.schedule, device), exact=exact))
     if any(is_violated(item) for item in records):
         return records
     bounds = bounds_of(pipeline, case.schedule, case.assumptions, memo)

@@ -80,6 +80,10 @@ class Records:
         """The schedule entry of a Func."""
         return self._entries[func]
 
+    def has(self, func: str) -> bool:
+        """Whether the pipeline has a Func of this name."""
+        return func in self._functions
+
     def function(self, func: str) -> Function:
         """A Func as written, its producers not substituted."""
         return self._functions[func]

@@ -106,6 +106,8 @@ def _factored(records: Records, func: str) -> Iterator[Rounding]:
             for later in steps[number + 1 :]:
                 if (later.func, later.update) == (name, index - 1):
                     name = later.name
+            if not records.has(name):  # a part of the pipeline that reads it as an image
+                continue
             why = why_order_matters(records.function(name), index)
             if why:
                 yield Rounding(func, step.update + 1, "", str(step), why)

@@ -8,12 +8,13 @@ from itertools import combinations
 from attrs import evolve, frozen
 
 from spaces.enumerate.process.decision import DecisionOption
+from spaces.enumerate.process.exactness import must_keep_its_order
 from spaces.enumerate.process.placing import FuncsTopic
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.schedules.derive import derivation
-from spaces.model.schedules.schedule import Schedule
+from spaces.model.schedules.schedule import Schedule, StageOf
 
 
 def _wrappers(state: ProcessState) -> Iterator[Wrap]:
@@ -45,13 +46,14 @@ def _clones_of(state: ProcessState, function: Function) -> Iterator[Clone]:
 
 def _factored(state: ProcessState) -> Iterator[RFactor]:
     for function in reversed(state.pipeline.functions):
-        yield from _factored_in(function)
+        yield from _factored_in(state, function)
 
 
-def _factored_in(function: Function) -> Iterator[RFactor]:
-    """Each update of a Func, reduced along all RVars but one first."""
+def _factored_in(state: ProcessState, function: Function) -> Iterator[RFactor]:
+    """Each update of a Func that need not keep its order, reduced along all RVars but one first."""
     for index, stage in enumerate(function.stages[1:]):
-        if len(stage.rvars) > 1:
+        keeps_order = must_keep_its_order(state, StageOf(function.name, index + 1))
+        if len(stage.rvars) > 1 and not keeps_order:
             for one in stage.rvars:
                 var = one.name.replace(".", "_")
                 yield RFactor(function.name, index, (), ((one.name, var),))
@@ -134,7 +136,7 @@ def following(state: ProcessState, step: Derivation) -> tuple[Derivation, ...]:
             clones = (one for function in producers for one in _clones_of(state, function))
             found = [one for one in clones if step.name in one.consumers]
         case RFactor():
-            found = list(_factored_in(pipeline.function(step.name)))
+            found = list(_factored_in(state, pipeline.function(step.name)))
     return tuple(one for one in found if _is_open(state, one))
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
-from spaces.constraints.dependences.hazards import ordering, racing_dimensions
+from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.dependences.orders import trace
+from spaces.enumerate.process.exactness import kept_order
 from spaces.enumerate.process.ordering import LoopsTopic
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.expressions.expr import Const
@@ -88,8 +89,7 @@ class NestsTopic(LoopsTopic):
         them so that the iterations of an update keep their order.
         """
         stage, order = self.place.stage, self.place.order(state.entry)
-        ordered = ordering(state.function(self.func), stage.stage)
-        pairs = trace(state.stage(stage), order, ordered).before
+        pairs = trace(state.stage(stage), order, kept_order(state, stage)).before
         origins = state.origins(self.place)
         over = [origins[name][:-2] for name in self.remaining if origins[name].endswith(".0")]
         inside_tiles = {

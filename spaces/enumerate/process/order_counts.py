@@ -50,8 +50,9 @@ def order_count(
     """The orders of a stage in pattern ``nests`` or ``loops``, with menus of these sizes for the
     factors along each dimension, and so many conditions to specialize it for.
 
-    Exact for ``loops``. For ``nests`` it leaves out four limits: which loops are short, which
-    ones race, which ones fused loops stand inside, and which ones keep the order of an update.
+    Exact for ``loops``, but for stages that must keep their order. For ``nests`` it leaves out four
+    limits: which loops are short, which ones race, which ones fused loops stand inside, and which
+    ones keep the order of an update.
     """
     directives, as_nests = state.choices.directives, pattern == "nests"
     levels = state.choices.splits if "split" in directives else 0

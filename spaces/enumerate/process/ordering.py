@@ -10,10 +10,12 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
+from spaces.constraints.dependences.orders import trace
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.rules.atomic_updates import not_in_one_step
 from spaces.constraints.rules.domain_order import legal_tails
 from spaces.enumerate.process.decision import DecisionOption, Topic
+from spaces.enumerate.process.exactness import has_an_order, kept_order, must_keep_its_order
 from spaces.enumerate.process.factors import factor_menu
 from spaces.enumerate.process.state import ProcessState
 from spaces.model.nest.canonical import fused_origin
@@ -162,10 +164,12 @@ class FusesTopic:
             fused = _unused(state, self.place, f"{outer}_{inner}")
             places = self.loops.index(outer), self.loops.index(inner)
             loops = (*("" if n in (outer, inner) else n for n in self.loops), fused)
-            record = Fuse(inner, outer, fused)
-            after = state.with_order(
-                self.place, evolve(order, splits=(*order.splits, record))
-            ).then(evolve(self, loops=loops, latest=places))
+            longer = evolve(order, splits=(*order.splits, Fuse(inner, outer, fused)))
+            if not has_an_order(state, self.place.stage, longer):
+                continue
+            after = state.with_order(self.place, longer).then(
+                evolve(self, loops=loops, latest=places)
+            )
             yield DecisionOption(f"{self.place}.fuse({inner}, {outer}, {fused})", {part: 1}, after)
 
     def _pairs(self, state: ProcessState) -> Iterator[tuple[str, str]]:
@@ -186,7 +190,9 @@ def _rank(outer: int, inner: int) -> tuple[int, int, int]:
 
 @frozen
 class LoopsTopic:
-    """The next loop of a stage, from the outside, and its kind."""
+    """The next loop of a stage, from the outside, and its kind. If results have to be exact, loops
+    whose order matters for them stay in order.
+    """
 
     place: OrderOf
     remaining: tuple[str, ...]
@@ -215,7 +221,13 @@ class LoopsTopic:
 
     def allowed(self, state: ProcessState) -> Callable[[OrderedLoop], bool]:
         """Which loops may come next."""
-        return lambda loop: True
+        stage = self.place.stage
+        if not must_keep_its_order(state, stage):
+            return lambda loop: True
+        order = self.place.order(state.entry)
+        pairs = trace(state.stage(stage), order, kept_order(state, stage)).before
+        waiting = {inner for outer, inner in pairs if outer in self.remaining}
+        return lambda loop: loop.name not in waiting
 
     def _next(
         self, state: ProcessState, order: DomainOrder, loops: tuple[OrderedLoop, ...]
@@ -282,4 +294,6 @@ class AtomicTopic:
 def may_be_atomic(state: ProcessState, stage: StageOf) -> bool:
     """Whether a stage may change each element in one step."""
     is_offered = stage.stage > 0 and "atomic" in state.choices.directives
-    return is_offered and not not_in_one_step(state.function(stage.func), stage.stage)
+    if not is_offered or must_keep_its_order(state, stage):
+        return False
+    return not not_in_one_step(state.function(stage.func), stage.stage)

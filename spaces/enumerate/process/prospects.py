@@ -84,8 +84,9 @@ def _case_may_be_legal(
     has_limits: bool,
 ) -> bool:
     """Whether a case of the decided Funcs breaks no rule that stays broken."""
-    records = tuple(ask_records(Records(part, schedule, state.device)))
-    if any(True for sizes in all_sizes for _ in failing(records, sizes)):
+    records = Records(part, schedule, state.device)
+    asked = tuple(ask_records(records, exact=state.choices.exact))
+    if any(True for sizes in all_sizes for _ in failing(asked, sizes)):
         return False
     decided = frozenset(entry.name for entry in schedule.funcs)
     is_open = len(decided) < len(state.pipeline.functions)
