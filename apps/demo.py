@@ -40,7 +40,7 @@ from spaces.model.writing.text import format_schedule
 from spaces.model.writing.written import WrittenSchedule
 
 OUT = Path("out")
-LIMITS = Limits(top=4, seconds=12.0)
+LIMITS = Limits(top=4)
 RACE_SECONDS = 15.0
 GPU = "sm_80"
 CROP = (96, 128)

@@ -1,1 +1,1 @@
-"""Side-by-side measurements; ``python -m bench`` makes ``bench/results`` and README's table."""
+"""Side-by-side measurements; ``python -m bench`` makes ``bench/results`` and the pages' tables."""

@@ -1,4 +1,4 @@
-"""``python -m bench [NAME ...]`` measures, writes ``bench/results`` and renews README's tables."""
+"""``python -m bench [NAME ...]`` measures, writes ``bench/results`` and renews all tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bench import (
     tuned,
 )
 from bench.machine import machine
-from bench.report import RESULTS, renew_readme
+from bench.report import RESULTS, renew_pages
 
 AGAINST_HALIDE = "against_halide"
 AGAINST_AUTOSCHEDULERS = "against_autoschedulers"
@@ -54,7 +54,8 @@ def main(arguments: list[str]) -> None:
     """Runs the named measurements, or all."""
     parser = argparse.ArgumentParser(
         prog="python -m bench",
-        description="Measure, write bench/results, and renew the tables of README.md.",
+        description="Measure, write bench/results, and renew the tables of README.md "
+        "and docs/benchmarks.md.",
     )
     parser.add_argument("name", nargs="*", help=f"what to measure, else all: {', '.join(NAMES)}")
     parser.add_argument(
@@ -102,7 +103,7 @@ def main(arguments: list[str]) -> None:
             results = importlib.import_module(f"bench.{name}").measure()
         found = {"machine": machine(), "results": results}
         write_text(file, json.dumps(found, indent=2) + "\n")
-    renew_readme(Path("README.md"))
+    renew_pages(Path())
 
 
 if __name__ == "__main__":

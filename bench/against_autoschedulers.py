@@ -36,7 +36,7 @@ from spaces.constraints.devices.device import device
 from spaces.cost.measurer import interval_of_median
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, default_strategy, search
+from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
@@ -52,9 +52,6 @@ TUNED = "ours, tuned"
 
 TUNED_RESULTS = Path(__file__).parent / "results" / "tuned.json"
 """Where that measurement keeps its schedules."""
-
-SEARCHING = 60.0
-"""The time limit of our search in seconds."""
 
 FINDING = 90.0
 """Seconds in which each must find its schedule."""
@@ -251,8 +248,7 @@ def _maker(app: str, schedule: Schedule) -> Callable[[], Callable[[], Outputs]]:
 def _ranked(pipeline: Pipeline, top: int) -> list[Schedule]:
     """The first schedules that our search ranks."""
     space = ScheduleSpace(pipeline, device("cpu"))
-    strategy = default_strategy(space.of_patterns)
-    found = best(search(space, None, strategy, Limits(seconds=SEARCHING, top=top))).best
+    found = best(search(space, limits=Limits(top=top))).best
     return [one.schedule for one in found]
 
 

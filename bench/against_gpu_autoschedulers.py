@@ -26,7 +26,6 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.roofline import Roofline
-from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Pipeline
@@ -97,7 +96,7 @@ def over_ours(found: Found, name: str, number: str) -> float | None:
 
 
 def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """The heads and the rows of README's table."""
+    """The heads and the rows of the table."""
     names = (OURS, *GPU_AUTOSCHEDULERS)
     columns = [(name, number) for number in COMPARED for name in GPU_AUTOSCHEDULERS]
     heads = (
@@ -154,8 +153,7 @@ def _find(app: str, name: str) -> tuple[float, str]:
 
 
 def _searched(pipeline: Pipeline) -> Schedule:
-    space = ScheduleSpace(pipeline, device(GPU)).of_patterns
-    return best(search(space, limits=Limits(seconds=FINDING))).best[0].schedule
+    return best(search(ScheduleSpace(pipeline, device(GPU)))).best[0].schedule
 
 
 def _judged(app: str, text: str) -> Found:

@@ -19,10 +19,10 @@ from backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
+from spaces.cost.registry import default_model
 from spaces.enumerate.board import Limits
-from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.strategies import best, default_strategy, search
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
@@ -33,8 +33,6 @@ Outputs: TypeAlias = Mapping[str, Array]
 
 FINALISTS = 6
 """The number of schedules of a search that are timed."""
-
-SEARCH_SECONDS = 60.0
 
 
 def pipeline_of(app: str) -> Pipeline:
@@ -101,26 +99,29 @@ class Searched:
 
 
 @functools.cache
-def searched(app: str, cost: str = "reuse", strategy: str = "stagewise") -> Searched:
-    """Searches the space of an app for this CPU, and times the finalists in turns."""
+def searched(
+    app: str, cost: str | None = None, strategy: str | None = None, seconds: float | None = None
+) -> Searched:
+    """Searches the space of an app for this CPU, and times the finalists in turns. The cost model
+    and the strategy are the default ones unless they are given.
+    """
     pipeline = pipeline_of(app)
-    space = ScheduleSpace(pipeline, device("cpu"), Options.small(device("cpu")))
+    space = ScheduleSpace(pipeline, device("cpu"))
     start = time.perf_counter()
-    limits = Limits(top=FINALISTS, seconds=SEARCH_SECONDS)
-    done = best(search(space, cost, strategy, limits))
-    seconds = time.perf_counter() - start
+    done = best(search(space, cost, strategy, Limits(top=FINALISTS, seconds=seconds)))
+    elapsed = time.perf_counter() - start
     found = [f.schedule for f in done.best]
     runs = {str(i): program(app, schedule) for i, schedule in enumerate(found)}
     timings = interleaved(runs, rounds=11, budget_s=20)
     fastest = min(range(len(found)), key=lambda i: timings[str(i)].median_ms)
     report = {
-        "cost": cost,
-        "strategy": strategy,
+        "cost": cost or default_model(space.device),
+        "strategy": strategy or default_strategy(),
         "candidates": float(space.candidates),
         "structures_scored": done.structures,
         "choices_scored": done.choices,
-        "complete": done.complete,
-        "search_s": round(seconds, 2),
+        "ending": done.ending,
+        "search_s": round(elapsed, 2),
         "fastest_rank": fastest + 1,
         "schedule": format_schedule(found[fastest], pipeline),
     }

@@ -1,14 +1,17 @@
-"""README's table of measurements, made from ``bench/results``."""
+"""The tables of measurements, made from ``bench/results``: all of them for
+``docs/benchmarks.md``, and one with their means for README.
+"""
 
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from apps.files import write_text
-from backend.halide.autoschedule import AUTOSCHEDULERS
+from backend.halide.autoschedule import AUTOSCHEDULERS, GPU_AUTOSCHEDULERS
 from bench import against_gpu_autoschedulers
 from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.formal import DEVICES
@@ -18,17 +21,66 @@ RESULTS = Path(__file__).parent / "results"
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 
 
-def renew_readme(readme: Path) -> None:
-    """Puts the table between its two marks.
+def renew_pages(folder: Path) -> None:
+    """Puts the tables into the pages of a checkout, each between its two marks.
 
     Raises:
-        ValueError: the marks are missing.
+        ValueError: a page lacks the marks.
     """
-    before, begin, rest = readme.read_text("utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{readme} has no place for the table, {BEGIN} to {END}")
-    write_text(readme, f"{before}{BEGIN}\n{tables()}\n{END}{after}")
+    for name, made in (("README.md", summary), ("docs/benchmarks.md", tables)):
+        page = folder / name
+        before, begin, rest = page.read_text("utf-8").partition(BEGIN)
+        _, end, after = rest.partition(END)
+        if not begin or not end:
+            raise ValueError(f"{page} has no place for the table, {BEGIN} to {END}")
+        write_text(page, f"{before}{BEGIN}\n{made()}\n{END}{after}")
+
+
+BESIDE = {
+    "autoschedulers": "schedule of our search, beside the best of Halide's autoschedulers",
+    "all of Halide": "the same, beside the best of these and of a schedule by hand in Halide",
+    "hand": "the same, beside a schedule by hand in this library",
+    "all of Halide, tuned": "schedule of tuning, beside the best of all of Halide",
+}
+"""The groups of contenders in README's table."""
+
+
+def summary() -> str:
+    """The means of the tables as one table in Markdown; above 1 ours is better."""
+    found, compiled = (
+        _load(name)["results"] for name in ("against_autoschedulers", "against_halide")
+    )
+    means, same = found["geometric_means"], compiled["geometric_means"]
+    rows: list[tuple[object, ...]] = [
+        (what, f"{means[group]:.2f}", means[f"apps: {group}"])
+        for group, what in BESIDE.items()
+        if group in means
+    ]
+    rows.append(
+        ("one schedule by hand, compiled by both", f"{1 / same['ms_ours_over_halide']:.2f}",
+         same["apps"])
+    )  # fmt: skip
+    on_gpu = _load("against_gpu_autoschedulers")["results"]["geometric_means"]
+    for name in GPU_AUTOSCHEDULERS:
+        mean = on_gpu[f"{name}, cost"]
+        what = f"predicted cost on a GPU, beside {name} (no kernel ran)"
+        rows.append((what, f"{mean['over ours']:.2f}", mean["apps"]))
+    table = _table(("time or cost, divided by ours", "geometric mean", "apps"), rows)
+    return f"{table}\n\n{_medians(found['apps'])}"
+
+
+def _medians(apps: Mapping[str, Any]) -> str:
+    """A sentence with the median times of searches, over the apps where they ended."""
+    taken = {
+        name: [one["search_s"][name] for one in apps.values() if name not in one["failed"]]
+        for name in (OURS, "Adams2019")
+    }
+    ours, adams = (statistics.median(seconds) for seconds in taken.values())
+    return (
+        f"A search takes {ours:.1f} s (median of {len(taken[OURS])} apps); Adams2019, Halide's "
+        f"autoscheduler with a cost model, takes {adams:.1f} s on the {len(taken['Adams2019'])} "
+        "apps where its schedule runs."
+    )
 
 
 def tables() -> str:

@@ -22,7 +22,6 @@ from spaces.constraints.devices.device import Device, device
 from spaces.enumerate.board import Limits
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stagewise import FEW
 from spaces.enumerate.strategies import best, search
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
@@ -70,11 +69,9 @@ def measure(
     return {"apps": apps}
 
 
-def _options(pipeline: Pipeline, target: Device) -> Options:
-    """Whole patterns of loops; in a small pipeline, wrappers and clones, too."""
+def _options(target: Device) -> Options:
+    """Whole patterns of loops, wrappers and clones."""
     medium = Options.medium(target)
-    if len(pipeline.functions) > FEW:
-        return medium
     return evolve(medium, directives=(*medium.directives, "clone_in", "in_"))
 
 
@@ -99,7 +96,7 @@ def _tuned(app: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]
         TuningStore.open(STORES / f"{app}.db") as store,
         Study.open(
             store,
-            ScheduleSpace(pipeline, target, _options(pipeline, target)),
+            ScheduleSpace(pipeline, target, _options(target)),
             start=start,
             searching=searching,
         ) as study,

@@ -467,6 +467,7 @@ from spaces.enumerate.freezing import Freezing as Freezing
 from spaces.enumerate.genetic.strategy import Genetic as Genetic
 from spaces.enumerate.grouping import Grouping as Grouping
 from spaces.enumerate.sampling import HierarchicalSampling as HierarchicalSampling
+from spaces.enumerate.improving import Improving as Improving
 from spaces.enumerate.latin_hypercube import LatinHypercube as LatinHypercube
 from spaces.enumerate.optuna_search import (
     OptunaSearch as OptunaSearch,
@@ -480,6 +481,7 @@ from spaces.enumerate.events import (
     Scored as Scored,
     Improved as Improved,
     Done as Done,
+    Ending as Ending,
     Certificate as Certificate,
     Found as Found,
 )

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
 from bench import report
 from bench.against_halide import KEEPING, apart, variables
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/benchmarks.md")
 
 FREES = """
 import ctypes
@@ -59,6 +63,17 @@ def test_the_table_tells_apart_what_is_kept_and_what_was_not_measured(tmp_path, 
     assert [row[column] for row in cells[2:]] == ["1.25", "", "", "1.25"]
     assert [row[column - 1] for row in cells[2:]] == ["0.50", "0.50", "", ""]
     assert "refuses" in cells[4]
+
+
+def test_the_pages_have_the_tables_of_the_results(tmp_path):
+    (tmp_path / "docs").mkdir()
+    for name in PAGES:
+        text = (ROOT / name).read_text("utf-8")
+        begin, end = text.index(report.BEGIN), text.index(report.END)
+        (tmp_path / name).write_text(f"{text[: begin + len(report.BEGIN)]}old{text[end:]}")
+    report.renew_pages(tmp_path)
+    for name in PAGES:
+        assert (tmp_path / name).read_text("utf-8") == (ROOT / name).read_text("utf-8")
 
 
 def test_what_computes_something_else_is_not_measured():

@@ -24,6 +24,7 @@ from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.freezing import Freezing
 from spaces.enumerate.genetic.strategy import Genetic
 from spaces.enumerate.grouping import Grouping
+from spaces.enumerate.improving import Improving
 from spaces.enumerate.latin_hypercube import LatinHypercube
 from spaces.enumerate.optuna_search import OptunaSearch
 from spaces.enumerate.patterns import ROOT_PATTERNS
@@ -77,6 +78,11 @@ class TestFrozenSampling(StrategyContract):
 class TestAnnealing(StrategyContract):
     def strategy(self):
         return Annealing(steps=20)
+
+
+class TestImproving(StrategyContract):
+    def strategy(self):
+        return Improving()
 
 
 class TestGrouping(StrategyContract):

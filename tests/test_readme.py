@@ -1,27 +1,51 @@
-"""README's snippets run, and print what it says they print."""
+"""The snippets of README and of the page of uses run, and print what the pages show."""
 
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from apps.command_line.program import program
+from spaces.model.extras import how_to_install
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
-SNIPPETS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
-_LISTED = re.findall(r"^spaces [^\n#]*", README, re.MULTILINE)
+USES = (ROOT / "docs/uses.md").read_text("utf-8")
+SHOWN = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+SNIPPETS = SHOWN.findall(README) + SHOWN.findall(USES)
+_LISTED = re.findall(r"^spaces [^\n#]*", f"{README}\n{USES}", re.MULTILINE)
 TUNING = [command for command in _LISTED if "tuning.sqlite" in command]
 COMMANDS = [command for command in _LISTED if command not in TUNING]
 
 
 def test_every_python_snippet_shows_its_output():
-    assert len(SNIPPETS) == README.count("```python") == 5
+    assert README.count("```python") == 1
+    assert len(SNIPPETS) == 1 + USES.count("```python") == 6
+
+
+def test_readme_is_short():
+    assert len(README.splitlines()) <= 130
+
+
+def test_extras_are_installed_from_a_checkout():
+    """The library is not on the package index: no page, message or command may say so."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    known = extras["optional-dependencies"].keys()
+    pages = [README, *(page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md"))]
+    code = [p for room in ("spaces", "backend", "apps") for p in (ROOT / room).rglob("*.py")]
+    sources = [path.read_text("utf-8") for path in code]
+    assert not re.findall(r"pip install '?schedule-spaces", "\n".join(pages + sources))
+    named = re.findall(r"pip install '\.\[([\w-]+)\]'", "\n".join(pages))
+    named += re.findall(r"how_to_install\([\"']([\w-]+)[\"']\)", "\n".join(sources))
+    assert len(named) >= 7
+    assert set(named) <= known
+    assert how_to_install("gpu").startswith("pip install '.[gpu]'")
 
 
 @pytest.mark.parametrize(("code", "output"), SNIPPETS)
@@ -69,9 +93,9 @@ def test_the_commands_of_tuning_follow_each_other(tmp_path, monkeypatch):
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_the_program_in_c_prints_what_is_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    [code] = re.findall(r"```c\n(.*?)```", README, re.DOTALL)
+    [code] = re.findall(r"```c\n(.*?)```", USES, re.DOTALL)
     [(made, build, printed)] = re.findall(
-        r"^spaces (compile .*)\n(cc .*?)  # prints (.*)$", README, re.MULTILINE
+        r"^spaces (compile .*)\n(cc .*?)  # prints (.*)$", USES, re.MULTILINE
     )
     Path("main.c").write_text(code)
     assert CliRunner().invoke(program, shlex.split(made)).exit_code == 0
@@ -83,7 +107,7 @@ def test_the_program_in_c_prints_what_is_said(tmp_path, monkeypatch):
 
 
 def test_the_folders_named_are_there():
-    house = README.split("## Where things are")[1]
+    house = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Where things are")[1]
     for name in re.findall(r"^\| (.*?) \|", house, re.MULTILINE):
         for folder in re.findall(r"`([\w/.]+)`", name):
             assert (ROOT / folder).exists(), folder

@@ -90,8 +90,13 @@ class Reporter:
             where = f"{phase} ({done} of {steps})" if steps else phase
             complain(", ".join((f"{now - self._began:.0f} s: {where}", *self._parts(funnel, best))))
 
+    @property
+    def elapsed(self) -> float:
+        """The seconds since the command began."""
+        return monotonic() - self._began
+
     def _parts(self, funnel: Mapping[str, int], best: str) -> list[str]:
-        elapsed = monotonic() - self._began
+        elapsed = self.elapsed
         parts = [f"{number:,} {what}" for what, number in funnel.items()]
         rate = next(iter(funnel.values()), 0) / elapsed if elapsed > 0 else 0.0
         parts.append(f"{rate:,.0f} a second")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import attrs
@@ -31,6 +31,7 @@ from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import (
     Certificate,
     Done,
+    Ending,
     Event,
     Expanded,
     Found,
@@ -38,7 +39,7 @@ from spaces.enumerate.events import (
     Scored,
 )
 from spaces.enumerate.optuna_search import OptunaUnavailableError
-from spaces.enumerate.strategies import UnknownStrategyError, default_strategy
+from spaces.enumerate.strategies import DEFAULT, UnknownStrategyError
 from spaces.enumerate.strategies import search as search_space
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
@@ -63,8 +64,7 @@ StrategyName = Annotated[
         "--strategy",
         help="A search strategy.",
         autocompletion=strategy_names,
-        show_default="freezing for many Funcs; annealing where loops are decided one by one; "
-        "else stagewise",
+        show_default=DEFAULT,
     ),
 ]
 Top = Annotated[int, typer.Option("--top", min=1, max=MOST, help="Find this many schedules.")]
@@ -79,8 +79,22 @@ Apart = Annotated[
 ]
 Seconds = Annotated[
     float | None,
-    typer.Option("--seconds", min=0, help="Stop after this time with the best so far."),
+    typer.Option(
+        "--seconds",
+        min=0,
+        help="Stop after this time with the best so far. The default strategy improves its result "
+        "until then, or until changes bring no more; without this option it ends after a quick "
+        "search.",
+    ),
 ]
+
+
+ENDINGS: Mapping[Ending, str] = {
+    "finished": "The search finished after {:.1f} s.",
+    "converged": "The search converged after {:.1f} s: no change that it tried was cheaper.",
+    "cut": "The search was cut after {:.1f} s, before its end.",
+}
+"""What is said about the end of a search, with its seconds."""
 
 
 @command(
@@ -109,7 +123,7 @@ def search(
 ) -> None:
     """Search for the cheapest schedules."""
     space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
-    strategy = strategy or default_strategy(space)
+    strategy = strategy or DEFAULT
     cost = cost or default_model(space.device)
     own = _own_model(cost) if is_function_name(cost) else None
     limits = Limits(top=top, apart=apart, seconds=seconds, seed=seed)
@@ -128,7 +142,7 @@ def search(
         why = "" if seconds is not None else f"\n{explain_empty(space)}"
         raise CommandError(f"{error}{why}") from None
     except ValueError as error:
-        if space.decides_loops and strategy != "annealing":
+        if not space.has_patterns:
             raise WrongUsage(f"Strategy {strategy}: {error}") from None
         raise
     if as_json:
@@ -139,6 +153,9 @@ def search(
         report = {
             "app": app, "device": device, "cost": cost, "strategy": strategy, "seed": seed,
             "structures": done.structures, "choices": done.choices, "complete": done.complete,
+            "ending": done.ending,
+            # Only a search that a limit cuts depends on the clock.
+            "cut_after_seconds": None if done.complete else round(done.seconds, 3),
             "interrupted": events.interrupted,
             "certificate": done.certificate and attrs.asdict(done.certificate),
             "schedules": found,
@@ -198,11 +215,12 @@ def follow(events: Iterable[Event], seconds: float | None = None) -> Done:
                 funnel["pruned"] = scored.pruned
             best = "" if found is None else f"best {_cost(found)}"
             reporter.show(step.what, funnel, step=(step.step, step.steps), best=best)
+        elapsed = reporter.elapsed
     if not (isinstance(events, Collected) and events.interrupted):
         raise CommandError("The search ended without a result; a strategy ends with Done.")
     if found is None:
         raise Interrupted
-    return Done((found,), scored.structures, scored.choices, complete=False)
+    return Done((found,), scored.structures, scored.choices, complete=False, seconds=elapsed)
 
 
 def _cost(found: Found) -> str:
@@ -211,11 +229,11 @@ def _cost(found: Found) -> str:
 
 def show_found(done: Done, pipeline: Pipeline) -> None:
     """Prints the result of a search, best first."""
-    ending = "" if done.complete else ", stopped before its end"
     line(
         f"{amount(done.structures, 'structure')}, "
-        f"{amount(done.choices, 'choice of tile sizes', 'choices of tile sizes')} scored{ending}"
+        f"{amount(done.choices, 'choice of tile sizes', 'choices of tile sizes')} scored"
     )
+    line(ENDINGS[done.ending].format(done.seconds))
     if done.certificate is not None:
         line(_proof(done.certificate, done.best))
     show_ranking(done, pipeline)

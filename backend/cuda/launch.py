@@ -18,6 +18,7 @@ from backend.cuda.errors import CudaLaunchError, CudaUnavailable
 from backend.cuda.kernel import CudaKernel, CudaModule, Dim3
 from backend.cuda.nvrtc import compile_cuda
 from backend.cuda.program import CudaExecutor, Session
+from spaces.model.extras import how_to_install
 
 
 def gpu_available() -> tuple[bool, str]:
@@ -143,7 +144,7 @@ def _driver() -> Any:
     except ImportError as error:
         raise CudaUnavailable(
             f"pycuda can't be imported ({error}); launching needs an NVIDIA driver and the extra "
-            "that holds pycuda (pip install 'schedule-spaces[gpu]')"
+            f"that holds pycuda ({how_to_install('gpu')})"
         ) from None
     try:
         driver.init()

@@ -17,10 +17,11 @@ from pathlib import Path
 import attrs
 
 from backend.cuda.errors import CudaCompileError, CudaUnavailable
+from spaces.model.extras import how_to_install
 
 _MISSING = (
     "NVRTC, NVIDIA's compiler library, is missing; install the extra that holds it "
-    "(pip install 'schedule-spaces[cuda-check]') or a CUDA toolkit"
+    f"({how_to_install('cuda-check')}) or a CUDA toolkit"
 )
 
 _RESOURCES = re.compile(

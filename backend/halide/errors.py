@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from spaces.model.extras import how_to_install
+
 
 class HalideFailure(Exception):
     """Halide refused a pipeline, a schedule or a run."""
@@ -13,7 +15,7 @@ class HalideMissingError(HalideFailure, ImportError):
     def __init__(self) -> None:
         super().__init__(
             "Halide's Python package is not installed; install the extra: "
-            "pip install 'schedule-spaces[halide]'."
+            f"{how_to_install('halide')}."
         )
 
 

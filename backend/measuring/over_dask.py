@@ -15,6 +15,7 @@ from attrs import define, evolve, field
 from backend.measuring.local import LocalMeasurer
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.extras import how_to_install
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -129,5 +130,5 @@ def _distributed() -> Any:
     except ImportError as error:
         raise DaskUnavailable(
             f"Measuring on several machines needs Dask, and distributed can't be imported "
-            f"({error}): pip install 'schedule-spaces[dask]'."
+            f"({error}): {how_to_install('dask')}."
         ) from None

@@ -29,7 +29,7 @@ def measure() -> Found:
 def _differences(app: str) -> Found:
     space = Subject(app, "cpu").space("small")
     limits = Limits(top=TOP, seconds=SECONDS)
-    found = best(search(space, cost_model("reuse", space.device), "stagewise", limits)).best
+    found = best(search(space, cost_model("reuse", space.device), limits=limits)).best
     forms = [bare(one.schedule) for one in found]
     distances = [apart(a, b) for a, b in itertools.combinations(forms, 2)]
     return {

@@ -14,7 +14,7 @@ from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.strategies import best, default_strategy, search
 
 SECONDS = 1.0
 """The time limit that is given."""
@@ -53,8 +53,10 @@ def _searched(strategy: str) -> Callable[[ScheduleSpace], object]:
     return call
 
 
+SEARCHES = (default_strategy(), "stagewise", "annealing", "beam", "exhaustive")
+
 CALLS: dict[str, Callable[[ScheduleSpace], object]] = {
-    **{f"search {s}": _searched(s) for s in ("stagewise", "annealing", "beam", "exhaustive")},
+    **{f"search {s}": _searched(s) for s in SEARCHES},
     "count": lambda space: space.count(seconds=SECONDS),
     "bounds": lambda space: space.bounds(seconds=SECONDS),
     "sample": lambda space: space.sample(MANY, seconds=SECONDS),

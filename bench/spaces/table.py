@@ -146,7 +146,7 @@ def _verdicts(found: Results) -> list[Row]:
 
 def _lateness(found: Results) -> list[Row]:
     made = []
-    for name in limits_kept.CALLS:
+    for name in dict.fromkeys(name for calls in found.values() for name in calls):
         runs = [calls[name] for calls in found.values()]
         late = [run["late_s"] for run in runs if not is_failed(run)]
         worst = f"at most {max(late):.2f} s late" if late else "none"

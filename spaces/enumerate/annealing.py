@@ -59,7 +59,7 @@ class Annealing:
             yield from offered(space, model, board, self.start)
         else:
             yield from incumbents(space, model, board)
-            if self.opening is not None and _has_patterns(space):
+            if self.opening is not None and space.has_patterns:
                 yield from self.opening.refined(space, model, board, OPENING)
         yield from drawn_if_none(space, model, board)
         if not board.best:
@@ -85,14 +85,6 @@ class Annealing:
             heat = self.heat * (1 - step / steps)
             if is_taken(current.cost, found.cost, heat, chosen.random()):
                 current, place = found, PlacedSchedule.after(change, found.schedule)
-
-
-def _has_patterns(space: ScheduleSpace) -> bool:
-    """Whether the restrictions name only loops that patterns have."""
-    try:
-        return bool(space.of_patterns)
-    except ValueError:
-        return False
 
 
 def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:

@@ -8,6 +8,7 @@ process decides everything else as it was, or as near to it as its options allow
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from attrs import frozen
@@ -106,6 +107,25 @@ class PlacedSchedule:
         option = chosen.choice([one for one in partial.options if one.label != taken])
         way = self.with_option(number, option)
         return ChangedSchedule.along(way, partial.func, chosen, most)
+
+    def neighbours(self, chosen: random.Random, most: int) -> Iterator[ChangedSchedule]:
+        """The schedule with each other option of each decision, in random order: one change for
+        each option of a decision about its structure, and one for the numbers of each Func. Each
+        has up to ``most`` choices of the numbers of the Func that the decision is about.
+        """
+        decisions = [n for n, one in enumerate(self.way[:-1]) if not one.state.has_structure]
+        entries = self.way[-1].state.entries
+        funcs = [entry.name for entry in entries if entry_parameters(entry)]
+        subjects: list[int | str] = [*decisions, *funcs]
+        for subject in chosen.sample(subjects, len(subjects)):
+            if isinstance(subject, str):
+                yield ChangedSchedule.along(self.way, subject, chosen, most)
+                continue
+            partial, taken = self.way[subject], self.way[subject + 1].taken[-1]
+            others = [one for one in partial.options if one.label != taken]
+            for option in chosen.sample(others, len(others)):
+                way = self.with_option(subject, option)
+                yield ChangedSchedule.along(way, partial.func, chosen, most)
 
     def with_option(self, number: int, option: DecisionOption) -> Way:
         """The way to the schedule with another option of a decision, given by its number."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
@@ -92,6 +92,12 @@ class Certificate:
     proven: int
 
 
+Ending: TypeAlias = Literal["finished", "converged", "cut"]
+"""How a search ended: it did all that it does; or more time brings nothing more, because no change
+of a decision that it tried made the best schedule cheaper; or a limit cut it short.
+"""
+
+
 @frozen(repr=False)
 class Done:
     """The end of a search.
@@ -100,8 +106,11 @@ class Done:
         best: the best schedules, best first, any two as far apart as the limits ask.
         structures: the number of structures with a cost.
         choices: the number of choices of tile sizes with a cost.
-        complete: whether the search finished before its time limit.
+        complete: whether the search finished before its limits.
         certificate: what the search proves; None if it proves nothing.
+        converged: whether the search improved its best schedule until no change that it tried was
+            cheaper.
+        seconds: how long the search took; two results that differ in nothing else are equal.
     """
 
     best: tuple[Found, ...]
@@ -109,11 +118,22 @@ class Done:
     choices: int
     complete: bool
     certificate: Certificate | None = None
+    converged: bool = False
+    seconds: float = field(default=0.0, eq=False)
+
+    @property
+    def ending(self) -> Ending:
+        """How the search ended."""
+        if not self.complete:
+            return "cut"
+        return "converged" if self.converged else "finished"
 
     def __str__(self) -> str:
         scored = amount(self.structures, "structure")
-        ending = "" if self.complete else ", stopped before its end"
-        head = f"{amount(len(self.best), 'schedule')} of {scored} scored{ending}; the best:"
+        head = (
+            f"{amount(len(self.best), 'schedule')} of {scored} scored, {self.ending} after "
+            f"{self.seconds:.1f} s; the best:"
+        )
         return few_lines([head, *str(self.best[0]).splitlines()]) if self.best else head
 
     def __repr__(self) -> str:

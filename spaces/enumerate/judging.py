@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
+from attrs import evolve
+
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.empty_space import EmptySpaceError
@@ -61,9 +63,12 @@ def judged(
     return found
 
 
-def concluded(space: ScheduleSpace, board: Board, events: Iterator[Event]) -> Iterator[Event]:
+def concluded(
+    space: ScheduleSpace, board: Board, events: Iterator[Event], *, converges: bool = False
+) -> Iterator[Event]:
     """The events of a search up to the end of its time or of its structures, and then the last
-    ones, with the best that the board has.
+    ones, with the best that the board has. A search that ``converges`` has, if its events end by
+    themselves.
     """
     complete = True
     try:
@@ -71,7 +76,7 @@ def concluded(space: ScheduleSpace, board: Board, events: Iterator[Event]) -> It
     except OutOfTime:
         complete = False
     yield board.scored
-    yield board.done(space, complete)
+    yield evolve(board.done(space, complete), converged=complete and converges)
 
 
 def is_clearly_cheaper(cost: float, least: float) -> bool:

@@ -174,7 +174,8 @@ class Options:
 
     @staticmethod
     def small(device: Device) -> Options:
-        """A few whole patterns for each Func: spaces that are counted and searched quickly.
+        """A few whole patterns for each Func: spaces that are searched quickly, and counted exactly
+        if they have few Funcs.
 
         On a CPU: outputs and roots in parallel strips or tiles of vectors, producers inlined, at
         root or at any loop, with windows sliding. On a GPU: outputs and roots in blocks of threads,

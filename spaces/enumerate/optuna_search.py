@@ -18,6 +18,7 @@ from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
+from spaces.model.extras import how_to_install
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -128,5 +129,5 @@ def _optuna() -> Any:
     except ImportError as error:
         raise OptunaUnavailableError(
             f"The strategy optuna needs Optuna, which can't be imported ({error}): "
-            "pip install 'schedule-spaces[optuna]'."
+            f"{how_to_install('optuna')}."
         ) from None

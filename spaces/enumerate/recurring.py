@@ -18,19 +18,12 @@ from spaces.cost.accesses import ReadGroup, stage_work
 from spaces.enumerate.half_decided import HalfDecided
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.partial import PartialSchedule
-from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.root_nests import nests_of_funcs, nests_of_readers
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.schedules.schedule import FuncSchedule
 
 _PER_DOUBLING = 2
 """Extents are similar if they are in the same half of a doubling."""
-
-
-def kinds_of_funcs(pipeline: Pipeline) -> int:
-    """The number of Funcs that differ in what they compute or in their extents."""
-    boxes = sizes_of(pipeline).boxes
-    return len({_form(one, {}, boxes.get(one.name, {})) for one in pipeline.functions})
 
 
 @frozen

@@ -179,6 +179,14 @@ class ScheduleSpace:
             medium = evolve(medium, directives=directives, clone_consumers=own.clone_consumers)
         return evolve(self, options=medium)
 
+    @property
+    def has_patterns(self) -> bool:
+        """Whether :attr:`of_patterns` can be made: the restrictions name only loops of patterns."""
+        try:
+            return bool(self.of_patterns)
+        except ValueError:
+            return False
+
     @cached_property
     def kept(self) -> Schedule:
         """The entries that no decision changes: those of ``fixed``, and of the Funcs in ``leave``

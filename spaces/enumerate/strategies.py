@@ -5,6 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
+from time import monotonic
+
+from attrs import evolve
 
 from spaces.cost.model import CostFunction, CostModel
 from spaces.cost.registry import cost_model, default_model
@@ -18,11 +21,11 @@ from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.freezing import Freezing
 from spaces.enumerate.genetic.strategy import Genetic
 from spaces.enumerate.grouping import Grouping
+from spaces.enumerate.improving import Improving
 from spaces.enumerate.latin_hypercube import LatinHypercube
 from spaces.enumerate.optuna_search import OptunaSearch
 from spaces.enumerate.random_draws import RandomDraws
 from spaces.enumerate.rare_garbage import with_rare_garbage
-from spaces.enumerate.recurring import kinds_of_funcs
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.space import ScheduleSpace
@@ -50,6 +53,7 @@ _strategies = Registry[Strategy](
         "grouping": Grouping(),
         "sampling": HierarchicalSampling(),
         "genetic": Genetic(),
+        "improving": Improving(),
         "latin-hypercube": LatinHypercube(),
         "optuna": OptunaSearch(),
         "random": RandomDraws(),
@@ -58,10 +62,8 @@ _strategies = Registry[Strategy](
     "a function of a space, a cost model and limits",
 )
 
-LARGE = 30
-"""The most Funcs for ``stagewise``. With more, ``freezing`` finds schedules as fast in less time,
-as measured on the apps.
-"""
+DEFAULT = "improving"
+"""The strategy of those who name none."""
 
 
 class UnknownStrategyError(ValueError):
@@ -87,15 +89,9 @@ def strategy_names() -> tuple[str, ...]:
     return tuple(sorted(_strategies))
 
 
-def default_strategy(space: ScheduleSpace) -> str:
-    """The name of the strategy that suits a space: ``freezing`` for more than :data:`LARGE` Funcs,
-    unless most of them repeat others; ``annealing`` for fewer where loops are decided one by one;
-    else ``stagewise``.
-    """
-    funcs = len(space.pipeline.functions)
-    if funcs > LARGE:
-        return "stagewise" if 2 * kinds_of_funcs(space.pipeline) <= funcs else "freezing"
-    return "annealing" if space.decides_loops else "stagewise"
+def default_strategy() -> str:
+    """The name of the strategy of searches that name none: :class:`Improving`."""
+    return DEFAULT
 
 
 def search(
@@ -106,10 +102,15 @@ def search(
 ) -> Iterator[Event]:
     """Searches a space for its cheapest schedules, and yields events.
 
+    The default strategy makes a quick search, about a second for ten Funcs. If ``limits`` give it
+    seconds, it improves the result until that time is over or until changes bring no more
+    (:class:`Improving`).
+
     Args:
         space: the space to search.
         model: a cost model, its name, or a function of a batch; by default :func:`default_model`.
-        strategy: a strategy or its name; by default :func:`default_strategy`.
+        strategy: a strategy or its name (:func:`strategy_names`); by default
+            :func:`default_strategy`.
         limits: how many schedules to find, and the time limit.
 
     Raises:
@@ -129,7 +130,7 @@ def search(
         raise TypeError(
             f"search takes Limits, not {shown_kind(limits)}, as in Limits(top=3, seconds=10)."
         )
-    strategy = strategy or default_strategy(space)
+    strategy = strategy or DEFAULT
     name = strategy if isinstance(strategy, str) else type(strategy).__name__
     if isinstance(strategy, str):
         if strategy not in _strategies:
@@ -141,7 +142,7 @@ def search(
         strategy = _strategies[strategy]
     log.debug("searching %s on %s by %s", space.pipeline.name, space.device.name, strategy)
     model = cost_model(default_model(space.device) if model is None else model, space.device)
-    return with_rare_garbage(_checked(name, strategy(space, model, limits or Limits())))
+    return _timed(with_rare_garbage(_checked(name, strategy(space, model, limits or Limits()))))
 
 
 def _checked(name: str, events: object) -> Iterator[Event]:
@@ -165,6 +166,15 @@ def _event(name: str, event: object) -> Event:
             "one Done."
         )
     return event
+
+
+def _timed(events: Iterator[Event]) -> Iterator[Event]:
+    """The same events; the last one says how long they took."""
+    began = monotonic()
+    for event in events:
+        if isinstance(event, Done):
+            event = evolve(event, seconds=monotonic() - began)
+        yield event
 
 
 def best(events: Iterator[Event]) -> Done:

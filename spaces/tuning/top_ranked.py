@@ -28,7 +28,7 @@ class TopRanked:
     Attributes:
         found: how many schedules are measured; they differ in structure.
         structures: how many structures the search scores at most.
-        strategy: the search; by default the one that suits the space. Its text (``repr``) is a part
+        strategy: the search; by default the one of :func:`search`. Its text (``repr``) is a part
             of the key of a study.
     """
 

@@ -38,7 +38,7 @@ from spaces.tuning.study import Callback, Study
 from spaces.tuning.trial import Trial, fastest
 
 SEARCHING = 10.0
-"""Seconds of the search for a pipeline that was never tuned."""
+"""The most seconds in which a new study finds the schedule that runs beside others."""
 
 SHARE = 0.1
 """The most of the time limit in which a new study finds the schedule that runs beside others."""
@@ -158,7 +158,7 @@ def compile_best(
     *,
     target: Device | None = None,
     store: TuningStore | str | Path | None = None,
-    seconds: float = SEARCHING,
+    seconds: float | None = None,
 ) -> CompiledPipeline | GpuPipeline:
     """Compiles the fastest schedule that the store has for a pipeline; one that a search by the
     cost model finds if it has none.
@@ -169,7 +169,8 @@ def compile_best(
             estimates if left out.
         target: the device; by default the CPU of this machine.
         store: a store or its file; by default :func:`default_store`.
-        seconds: the time limit of the search.
+        seconds: the time limit of the search, which it uses to improve its result; without one it
+            ends after a quick search (:class:`Improving`).
 
     Raises:
         EmptySpaceError: the store has no schedule, and no schedule that is found is legal.
@@ -189,7 +190,9 @@ def compile_best(
     return compiled(verdict)
 
 
-def _searched(pipeline: Pipeline, target: Device, model: CostModel, seconds: float) -> Schedule:
+def _searched(
+    pipeline: Pipeline, target: Device, model: CostModel, seconds: float | None
+) -> Schedule:
     """The schedule that the cost model likes best."""
     space = ScheduleSpace(pipeline, target)
     found = search(space, model, limits=Limits(seconds=seconds))

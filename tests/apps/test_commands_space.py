@@ -204,11 +204,23 @@ def test_count_estimates_a_space_that_decides_loop_by_loop():
     assert 0 < estimate["low"] < estimate["legal"]
 
 
-def test_search_anneals_where_loops_are_decided_one_by_one():
-    arguments = ("search", "toy_sum", "--options", "expert")
-    report = json.loads(spaces(*arguments, "--seconds", "1", "--top", "1", "--json")[0])
-    assert report["strategy"] == "annealing"
-    assert len(report["schedules"]) == 1
+def test_a_search_says_how_it_ended():
+    arguments = ("search", "toy_sum", "--top", "1")
+    quick = json.loads(spaces(*arguments, "--json")[0])
+    assert (quick["ending"], quick["strategy"]) == ("finished", "improving")
+    improved = json.loads(spaces(*arguments, "--seconds", "60", "--json")[0])
+    assert (improved["ending"], len(improved["schedules"])) == ("converged", 1)
+    assert quick["cut_after_seconds"] is improved["cut_after_seconds"] is None
+    assert improved["schedules"][0]["cost"] <= quick["schedules"][0]["cost"]
+    cut = json.loads(spaces(*arguments, "--seconds", "0", "--json")[0])
+    assert cut["ending"] == "cut"
+    assert 0 < cut["cut_after_seconds"] < 5
+    out, _ = spaces(*arguments)
+    assert re.search(r"^The search finished after \d+\.\d s\.$", out, re.MULTILINE)
+
+
+def test_restrictions_of_single_loops_are_not_for_searches_of_patterns():
+    arguments = ("search", "toy_sum", "--options", "expert", "--top", "1")
     arguments += ("--where", "factor(f, xoi) >= 2", "--strategy", "stagewise")
     assert "Strategy stagewise: " in spaces(*arguments, status=2)[1]
 

@@ -67,7 +67,7 @@ def test_an_interrupted_search_shows_the_best_so_far(monkeypatch):
     searches(monkeypatch, Expanded(1, 2, "x"), *improved, Scored(7, 50))
     out, err = spaces("search", "toy_sum", "--options", "small", status=130)
     assert err == "Interrupted.\n"
-    assert out.startswith("7 structures, 50 choices of tile sizes scored, stopped before its end")
+    assert out.startswith("7 structures, 50 choices of tile sizes scored\nThe search was cut ")
     out, _ = spaces("search", "toy_sum", "--options", "small", "--json", status=130)
     told = json.loads(out)
     assert (told["interrupted"], told["complete"]) == (True, False)

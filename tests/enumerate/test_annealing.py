@@ -43,8 +43,6 @@ def test_it_starts_at_the_best_of_whole_patterns() -> None:
     expert = ScheduleSpace(BLUR, CPU, Options.expert(CPU))
     found = spaces.best(spaces.search(expert, "reuse", Annealing(opening=Stagewise(), steps=1)))
     assert found.best[0].cost <= best.cost
-    assert spaces.default_strategy(small) == "stagewise"
-    assert spaces.default_strategy(expert) == "annealing"
 
 
 def test_a_start_outside_the_space() -> None:

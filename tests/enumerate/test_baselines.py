@@ -97,7 +97,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
     space = ScheduleSpace(BLUR, FOUR_CORES, TILES)
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(OptunaUnavailableError, match=r"pip install 'schedule-spaces\[optuna\]'"):
+    with pytest.raises(OptunaUnavailableError, match=r"pip install '\.\[optuna\]'"):
         list(OptunaSearch()(space, spaces.cost_model("reuse", FOUR_CORES), Limits()))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spaces
-from spaces import Freezing, Func, Limits, ScheduleSpace, Stagewise, Var
+from spaces import Freezing, Func, Limits, Stagewise, Var
 from spaces.cost.batch import Batch
 from spaces.cost.model import FunctionModel
 from spaces.enumerate.board import Board
@@ -102,11 +102,3 @@ def test_it_keeps_what_the_space_fixes() -> None:
     space = small_space(pipeline, CPU, fixed=fixed)
     (found,) = spaces.best(spaces.search(space, "reuse", "freezing")).best
     assert found.schedule.of("blur_y") == hand.of("blur_y")
-
-
-def test_large_pipelines_are_frozen_by_default() -> None:
-    pyramid = spaces.APPS["interpolate"].pipeline()
-    assert spaces.default_strategy(ScheduleSpace(pyramid, CPU)) == "freezing"
-    # Stencils repeat each other, so their decisions are taken again.
-    assert spaces.default_strategy(ScheduleSpace(stencils(31), CPU)) == "stagewise"
-    assert spaces.default_strategy(ScheduleSpace(stencils(30), CPU)) == "annealing"

@@ -13,9 +13,9 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.enumerate.board import Limits
 from spaces.enumerate.half_decided import HalfDecided
-from spaces.enumerate.recurring import RecurringDecisions, kinds_of_funcs
+from spaces.enumerate.recurring import RecurringDecisions
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, default_strategy, search
+from spaces.enumerate.strategies import best, search
 
 LAYERS = 12
 
@@ -45,25 +45,6 @@ def _looked_at(space: ScheduleSpace) -> int:
         return batch.full(1000.0 - sum(func.depth == 0 for func in batch.features.funcs))
 
     return best(search(space, at_root, "stagewise")).structures
-
-
-def test_alike_funcs_are_counted_by_what_they_compute() -> None:
-    assert kinds_of_funcs(_chain(12)) == 1
-    assert kinds_of_funcs(_chain(3, 512)) == kinds_of_funcs(_chain(3, 64)) == 1
-    x = Var("x")
-    one, other = Func("one"), Func("other")
-    one[x] = spaces.cast(Float32, x)
-    other[x] = one[x] * one[x]
-    assert kinds_of_funcs(spaces.pipeline(other, estimates={other: [64]})) == 2
-
-
-def test_large_pipelines_that_repeat_themselves_are_searched_stage_by_stage() -> None:
-    names = [
-        default_strategy(ScheduleSpace(_chain(n), device("cpu")).of_patterns) for n in (12, 34)
-    ]
-    assert names == ["stagewise", "stagewise"]
-    pyramid = spaces.APPS["interpolate"].pipeline()
-    assert default_strategy(ScheduleSpace(pyramid, device("cpu")).of_patterns) == "freezing"
 
 
 def test_a_search_of_repeated_stages_looks_at_few_options(

@@ -77,6 +77,7 @@ STRATEGIES = {
     "grouping": "grouping",
     "sampling": "sampling",
     "genetic": Genetic(population=10, generations=2),
+    "improving": "improving",
     "latin-hypercube": LatinHypercube(rounds=1, size=16),
     "optuna": OptunaSearch(trials=12, startup=3),
     "random": RandomDraws(draws=16),

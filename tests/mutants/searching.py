@@ -17,6 +17,7 @@ _SEARCHES = ("test_search.py",)
 _FREEZING = ("test_freezing.py",)
 _GPU_PATTERNS = ("test_gpu_patterns.py",)
 _ANNEALING = ("test_annealing.py",)
+_IMPROVING = ("test_improving.py",)
 _SLABS = ("test_slabs.py",)
 _OVERREACH = ("test_overreach.py",)
 
@@ -380,6 +381,30 @@ SEARCHING = (
         "cost / current - 1",
         "Annealing takes what is worse than a negative cost for better.",
         _ANNEALING,
+    ),
+    Mutant(
+        "the-default-search-never-improves",
+        "Improving.__call__",
+        "limits.seconds is None or not is_complete",
+        "True",
+        "With a time limit the default search ends after its quick part.",
+        _IMPROVING,
+    ),
+    Mutant(
+        "the-default-search-ends-at-its-first-gain",
+        "Improving._improved",
+        "is_improved = True\nbreak",
+        "return",
+        "The default search says that it converged after one cheaper change.",
+        _IMPROVING,
+    ),
+    Mutant(
+        "numbers-have-no-neighbours",
+        "PlacedSchedule.neighbours",
+        "[*decisions, *funcs]",
+        "[*decisions]",
+        "The default search never changes the numbers of a Func.",
+        _IMPROVING,
     ),
     Mutant(
         "some-nests-always-decide",

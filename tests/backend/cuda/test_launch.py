@@ -190,6 +190,6 @@ def test_a_missing_pycuda_is_reported_with_the_extra_that_holds_it(
     monkeypatch.setitem(sys.modules, "pycuda.driver", None)
     available, reason = gpu_available()
     assert not available
-    assert "pip install 'schedule-spaces[gpu]'" in reason
+    assert "pip install '.[gpu]'" in reason
     with pytest.raises(CudaUnavailable, match="pycuda can't be imported"):
         PycudaExecutor()

@@ -91,5 +91,5 @@ def test_without_dask_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> No
         raise ImportError(f"No module named {name!r}")
 
     monkeypatch.setattr(over_dask.importlib, "import_module", missing)
-    with pytest.raises(DaskUnavailable, match=r"pip install 'schedule-spaces\[dask\]'"):
+    with pytest.raises(DaskUnavailable, match=r"pip install '\.\[dask\]'"):
         DaskMeasurer("tcp://127.0.0.1:1")

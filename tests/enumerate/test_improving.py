@@ -1,0 +1,138 @@
+"""The default search: a quick one, and changes within a time limit."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import spaces
+from spaces import Done, Improving, Limits, Options, ScheduleSpace, Stagewise
+from spaces.cost.batch import Batch
+from spaces.enumerate.board import Board
+from spaces.enumerate.changes import PlacedSchedule
+from spaces.enumerate.exhaustive import cheapest
+from tests.clocks import Clock
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur, line, row_sums
+
+AMPLE = Limits(seconds=1e6)
+"""Time until the search converges."""
+
+FEW = Options(
+    root=("strips", "tiles"), inner=("vectors",), storage="compute", row_tiles=(64,), tiles=(8, 32)
+)
+
+
+def found(space: ScheduleSpace, limits: Limits | None = None) -> Done:
+    return spaces.best(spaces.search(space, limits=limits))
+
+
+def test_one_search_is_the_default_whatever_the_space() -> None:
+    assert spaces.default_strategy() == "improving"
+    expert, small = (
+        ScheduleSpace(blur(), FOUR_CORES, one) for one in (Options.expert(FOUR_CORES), FEW)
+    )
+    for space in (expert, small):
+        assert found(space) == spaces.best(spaces.search(space, None, "improving"))
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(top=3), Limits(structures=5)])
+def test_without_a_time_limit_it_is_the_quick_search(limits: Limits) -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES)
+    done = found(space, limits)
+    assert done == spaces.best(spaces.search(space, None, "stagewise", limits))
+    assert done.ending == ("cut" if limits.structures else "finished")
+
+
+@pytest.mark.parametrize("make", [blur, row_sums, line])
+def test_time_only_makes_it_cheaper_until_it_converges(make) -> None:
+    space = ScheduleSpace(make(), FOUR_CORES, FEW)
+    events = list(spaces.search(space, limits=AMPLE))
+    done = events[-1]
+    assert done.ending == "converged"
+    assert done.best[0].cost <= found(space).best[0].cost
+    costs = [event.best.cost for event in events if isinstance(event, spaces.Improved)]
+    assert costs == sorted(costs, reverse=True)
+    assert events == list(spaces.search(space, limits=AMPLE)), "A seed gives one stream of events."
+
+
+def test_it_finds_what_the_quick_search_leaves_out() -> None:
+    """A Func of blur that this model wants stored where the quick search never stores it."""
+    space = ScheduleSpace(blur(), FOUR_CORES)
+    quick, improved = found(space), found(space, AMPLE)
+    assert improved.best[0].cost < 0.99 * quick.best[0].cost
+    assert improved.best[0].schedule in space
+
+
+def test_no_change_of_one_decision_makes_what_converged_cheaper() -> None:
+    space = ScheduleSpace(row_sums(), FOUR_CORES, FEW)
+    model = spaces.cost_model("reuse", FOUR_CORES)
+    (best,) = found(space, AMPLE).best
+    place = PlacedSchedule.of(space, best.schedule)
+    for number, partial in enumerate(place.way[:-1]):
+        for option in partial.options:
+            schedule = place.with_option(number, option)[-1].schedule
+            if space.verdict(schedule):
+                cost = float(model.cost(Batch.of(space.pipeline, schedule)))
+                assert cost >= best.cost * (1 - 1e-9), option.label
+
+
+def test_neighbours_change_each_decision_to_each_option() -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES, FEW)
+    schedule = found(space).best[0].schedule
+    place = PlacedSchedule.of(space, schedule)
+    structural = [one for one in place.way[:-1] if not one.state.has_structure]
+    with_numbers = [
+        name
+        for name in ("blur_x", "blur_y")
+        if any(one.startswith(f"{name}_") for one in place.way[-1].state.numbers)
+    ]
+    changes = list(place.neighbours(random.Random(0), 8))
+    assert len(changes) == sum(len(one.options) - 1 for one in structural) + len(with_numbers)
+    model, board = spaces.cost_model("reuse", FOUR_CORES), Board(Limits())
+    best = [cheapest(space, model, board, change.structure) for change in changes]
+    assert all(one is None or one.schedule in space for one in best)
+
+
+def test_it_stops_soon_after_its_limit_and_says_so(clock: Clock) -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES)
+    clock.step = 0.001
+    quick = found(space)
+    for event in spaces.search(space, limits=AMPLE):
+        if isinstance(event, spaces.Expanded) and event.what == "improvement":
+            break
+    used = clock.now
+    done = found(space, Limits(seconds=2 * used))
+    assert 2 * used <= clock.now - used < 2 * used + 0.5
+    assert (done.ending, done.complete) == ("cut", False)
+    assert done.best[0].cost <= quick.best[0].cost
+
+
+def test_restrictions_of_loops_that_patterns_lack_leave_the_changes() -> None:
+    """There is no quick search: the changes begin with a random schedule."""
+    pipeline = line()
+    cpu = spaces.device("cpu")
+    where = [spaces.parse_restriction("factor(f, xoi) >= 2")]
+    space = ScheduleSpace(pipeline, cpu, where=where)
+    assert not space.has_patterns
+    done = found(space)
+    assert done.ending == "converged"
+    assert done.best[0].schedule in space
+
+
+def test_a_schedule_outside_the_space_is_handed_over_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES, FEW)
+    plain = spaces.Schedule.default(space.pipeline)
+    assert plain not in space
+
+    def refined(self, space, model, board, share=1.0):
+        yield from board.offer(spaces.Found(0.5, plain))
+        return True
+
+    monkeypatch.setattr(Stagewise, "refined", refined)
+    done = spaces.best(spaces.search(space, lambda batch: batch.full(1.0), Improving(), AMPLE))
+    assert done.best == (spaces.Found(0.5, plain),)
+    assert done.seconds > 0
