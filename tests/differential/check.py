@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,11 +22,11 @@ from backend.preconditions import SizeError
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.proofs.prove import prove
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
-from tests.backend.cpu_runs import run_guarded
 from tests.backend.llvm.guarded_scratch import Rubbish, compile_guarded, run_poisoned
 from tests.differential.additions import with_constructs
 from tests.differential.aims import Aims
@@ -34,6 +34,8 @@ from tests.differential.branches import Branches
 from tests.differential.claims import CLAIMS, Claim
 from tests.differential.gpu_machine import GpuMachine
 from tests.differential.gpu_schedules import gpu_schedule
+from tests.differential.interpreter import Interpreter
+from tests.differential.layouts import DENSE, run_placed
 from tests.differential.mutations import mutated
 from tests.differential.oracle import Oracle, evidence
 from tests.differential.pairs import numbers
@@ -81,7 +83,8 @@ NO_AIMS = Aims()
 _OF_GPUS = frozenset(
     ("device: gpu", "loop: gpu_block", "loop: gpu_thread", "update loop: gpu_block",
      "update loop: gpu_thread", "memory: gpu_shared", "single: __block", "single: __thread",
-     "directive: split of one iteration")
+     "directive: split of one iteration", "host: a Func", "host: a pure stage",
+     "host: an update")
 )  # fmt: skip
 _OF_CPUS = frozenset(
     ("device: cpu", "loop: parallel", "update loop: parallel", "directive: atomic",
@@ -103,6 +106,15 @@ sees each access outside of a buffer (a second each).
 
 HARDENED_EVERY = 20
 """Of the cases whose number this divides, hardened CUDA text is built and emulated."""
+
+CALLED_EVERY = 3
+"""Of GPU cases whose number this divides, the host program runs on arrays that are not dense."""
+
+OBLIGATION_MS, PROOF_SECONDS = 100, 2.0
+"""The time of the solver for one obligation, and the time of all proofs about a schedule."""
+
+PROVEN, UNKNOWN, CASES_PROVEN = "obligations proven", "obligations unknown", "cases proven"
+"""Names of counts of proofs."""
 
 HARDENED = AccessMode.HARDENED
 Outputs = Mapping[str, NDArray[Any]]
@@ -340,22 +352,36 @@ class Fuzzer:
             Mismatch: something is not as the reference says.
         """
         self.timed("shadow", _run_shadow, oracle, verdict)
+        proofs = self.timed("prove", _proven, verdict)
         if case.target == "cpu" and case.number % self.compiled_every:
             self.timed("lower", lower, verdict.nest)
-            return Counter(lowered=1)
+            return proofs + Counter(lowered=1)
         if case.target == "cpu":
             runs = self._compiled(case, oracle, verdict)
-            return Counter(hardened=1, compiled=runs.pop("ran", 0)) + runs
+            return proofs + Counter(hardened=1, compiled=runs.pop("ran", 0)) + runs
+        return proofs + self._on_gpu(case, oracle, verdict)
+
+    def _on_gpu(self, case: Case, oracle: Oracle, verdict: CheckedSchedule) -> Counter[str]:
+        """Kernels over memory that knows who wrote what; where they have company on the host, or
+        arrays have gaps, also the host program on real arrays.
+        """
         made = self.timed("print", compile_gpu, verdict)
         runs = self.timed("interpret", _interpret, oracle, verdict, made)
+        if is_called(case, oracle.subject):
+            interpreted = _placed(partial(made.run, executor=Interpreter(made)), oracle)
+            small = _accepted(oracle, verdict)
+            sizes = () if small is None else (small,)
+            called = self.timed("call", _run, oracle, verdict, interpreted, sizes)
+            runs["called"] = called["ran"]
         if case.number % EMULATED_EVERY == 0:
             guarded = SanitizedEmulator("address,undefined", "shuffled", seed=case.number)
-            emulator = partial(made.run, executor=guarded)
+            emulator = _placed(partial(made.run, executor=guarded), oracle)
             emulated = self.timed("emulate", _run, oracle, verdict, emulator)
             runs["emulated"] = emulated["ran"]
         if case.number % HARDENED_EVERY == 0:
             hardened = compile_gpu(verdict, access_mode=HARDENED)
-            emulated = self.timed("emulate", _run, oracle, verdict, hardened.run)
+            emulator = _placed(hardened.run, oracle)
+            emulated = self.timed("emulate", _run, oracle, verdict, emulator)
             runs["hardened emulated"] = emulated["ran"]
         return runs
 
@@ -366,7 +392,7 @@ class Fuzzer:
         hardened = partial(compile_cpu, access_mode=HARDENED)
         with quick_code():
             compiled = self.timed("compile", hardened, verdict)
-            run = partial(run_guarded, compiled)
+            run = _placed(compiled.run, oracle)
             runs = self.timed("run", _run, oracle, verdict, run)
         if not is_optimised(case):
             return runs
@@ -375,7 +401,7 @@ class Fuzzer:
             plain = partial(run_poisoned, guarded)
         else:
             compiled = self.timed("optimise", compile_cpu, verdict)
-            plain = partial(run_guarded, compiled)
+            plain = _placed(compiled.run, oracle)
         optimised = self.timed("run", _run, oracle, verdict, plain)
         return runs + Counter(optimised=optimised["ran"])
 
@@ -434,13 +460,45 @@ def _interpret(oracle: Oracle, verdict: CheckedSchedule, made: GpuPipeline) -> C
     return Counter(interpreted=1)
 
 
-def _run(oracle: Oracle, verdict: CheckedSchedule, run: Callable[..., Outputs]) -> Counter[str]:
-    """Compiled code at all sizes: it computes the reference, or refuses a size that the verdict's
-    size conditions do not allow.
+def is_called(case: Case, subject: Subject) -> bool:
+    """Whether the host program of a GPU case runs on real arrays: it has parts that the host
+    computes beside kernels, and in a share of the others some array is not dense.
+    """
+    beside = any(c.startswith("host: ") for c in schedule_constructs(case.schedule))
+    is_dense = set(subject.layouts.values()) <= {DENSE}
+    return beside or (case.number % CALLED_EVERY == 0 and not is_dense)
+
+
+def _placed(run: Callable[..., Outputs], oracle: Oracle) -> Callable[..., Outputs]:
+    """``run`` into arrays of the subject's layouts."""
+    return partial(run_placed, run, oracle.subject.pipeline, oracle.subject.layouts)
+
+
+def _proven(verdict: CheckedSchedule) -> Counter[str]:
+    """How many obligations of a legal schedule were proven, and how many are unknown.
+
+    Raises:
+        Mismatch: one is refuted.
+    """
+    report = prove(verdict, timeout_ms=OBLIGATION_MS, seconds=PROOF_SECONDS)
+    for proof in report.refuted:
+        raise Mismatch(f"legal, but refuted: {proof.obligation.statement} {proof.outcome}")
+    found = Counter({PROVEN: len(report.proven), UNKNOWN: len(report.unknown)})
+    return found + Counter({CASES_PROVEN: int(not report.unknown)})
+
+
+def _run(
+    oracle: Oracle,
+    verdict: CheckedSchedule,
+    run: Callable[..., Outputs],
+    sizes: Sequence[int] | None = None,
+) -> Counter[str]:
+    """Compiled code at all sizes, or at some: it computes the reference, or refuses a size that the
+    verdict's size conditions do not allow.
     """
     runs: Counter[str] = Counter()
     subject = oracle.subject
-    for size in _sizes(subject):
+    for size in _sizes(subject) if sizes is None else sizes:
         if not _is_storable(oracle, verdict, size):
             runs["too large"] += 1
             continue
@@ -451,8 +509,10 @@ def _run(oracle: Oracle, verdict: CheckedSchedule, run: Callable[..., Outputs]) 
                 raise Mismatch(f"size {size} is refused, but legal: {error}") from error
             runs["refused"] += 1
             continue
-        except Rubbish as rubbish:
-            raise Mismatch(f"size {size}: {rubbish}") from rubbish
+        except TooLong:
+            continue
+        except (Rubbish, Trouble) as found:
+            raise Mismatch(f"size {size}: {found}") from found
         allowed = tolerances(verdict, subject, size)
         for name, wanted in oracle.expected(size).items():
             if not is_close(outputs[name], wanted, allowed[name]):

@@ -71,12 +71,15 @@ def composed(dice: Dice) -> tuple[Func, ...]:
 
 @define
 class _Composer:
-    """``sources`` are images and Funcs so far, with how many dimensions each has."""
+    """``sources`` are images and Funcs so far, with how many dimensions each has; ``alive`` has the
+    one component that is read of some Tuples.
+    """
 
     dice: Dice
     sources: list[tuple[Any, int]] = field(factory=list)
     params: list[Param] = field(factory=list)
     extra: list[Param] = field(factory=list)
+    alive: dict[str, int] = field(factory=dict)
     domains: int = 0
 
     def outputs(self) -> tuple[Func, ...]:
@@ -150,7 +153,10 @@ class _Composer:
         dice = self.dice
         count = int(dice.pick("dimensions", _DIMENSIONS)) if dimensions is None else dimensions
         vars, func = VARS[:count], Func(name)
-        parts = 2 if dice.takes("values: Tuple", 0.08) else 1
+        unread = not is_output and dice.takes("values: unread component", 0.02)
+        parts = 2 if unread or dice.takes("values: Tuple", 0.08) else 1
+        if unread:
+            self.alive[name] = dice.rng.randrange(parts)
         values = _Values(self, vars, list(self.sources))
         types = [_BY_NAME[dice.pick("type", _TYPES)] for _ in range(parts)]
         func[vars] = tuple(values.of(type) for type in types)
@@ -237,7 +243,19 @@ class _Values:
         source, dimensions = self.dice.rng.choice(self.sources[-3:])
         small = self._small if self.sources else None
         where = Coordinates(self.dice, self.composer.params, small)
-        return _component(self.dice, source[where.place(self.vars, dimensions) or ()])
+        place = where.place(self.vars, dimensions)
+        first = self._component(source[place or ()])
+        if not place or first.type == Bool or not self.dice.takes("place: two taps", 0.2):
+            return first
+        return first + self._component(source[where.beside(place)])
+
+    def _component(self, read: Any) -> Expr:
+        """One value of what is read of a Func, which may be a Tuple, or of an image."""
+        parts = len(read.func.types) if isinstance(read, FuncRef) else 1
+        if parts == 1:
+            return as_expr(read)
+        rng, alive = self.dice.rng, self.composer.alive
+        return as_expr(read[alive.get(read.func.name, rng.randrange(parts))])
 
     def _small(self) -> Expr:
         """An int32 number, read at a plain place."""
@@ -247,7 +265,7 @@ class _Values:
         plain = Coordinates(self.dice, self.composer.params)
         where = tuple(plain._form("plain", v, self.vars) for v in self.vars[:dimensions])
         where += tuple(as_expr(1) for _ in range(dimensions - len(where)))
-        return _as(Int32, _component(self.dice, source[where]))
+        return _as(Int32, self._component(source[where]))
 
 
 @define
@@ -392,12 +410,6 @@ _FORMS_OF = {
     "over 2 RVars": ("by add", "in order", "scan of two", "along RVars"),
 }
 """The forms of updates that are drawn for constructs that no form is named after."""
-
-
-def _component(dice: Dice, read: Any) -> Expr:
-    """One value of what is read of a Func, which may be a Tuple, or of an image."""
-    parts = len(read.func.types) if isinstance(read, FuncRef) else 1
-    return as_expr(read if parts == 1 else read[dice.rng.randrange(parts)])
 
 
 def _as(type: Type, value: Expr) -> Expr:

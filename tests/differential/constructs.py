@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from spaces.model.algorithm.func import Definition, Func
@@ -60,6 +62,8 @@ def frozen_constructs(pipeline: Pipeline) -> frozenset[str]:
             found.add(f"readers: {'2' if readers == 2 else 'more'}")
         if function.name in pipeline.outputs and readers:
             found.add("outputs: one reads another")
+        if _unread_components(pipeline, function):
+            found.add("values: unread component")
     found.add(f"images: {min(len(pipeline.images), 2)}")
     found.add("estimates: given" if pipeline.estimates else "estimates: none")
     outputs = [pipeline.function(name) for name in pipeline.outputs]
@@ -67,6 +71,16 @@ def frozen_constructs(pipeline: Pipeline) -> frozenset[str]:
     if len({len(f.args) for f in outputs}) > 1:
         found.add("outputs: of unlike dimensions")
     return frozenset(found)
+
+
+def _unread_components(pipeline: Pipeline, function: Function) -> set[int]:
+    """The components of a Tuple that no other Func reads, where these read some."""
+    name, readers = function.name, map(pipeline.function, pipeline.consumers(function.name))
+    calls = (call for reader in readers for stage in reader.stages for call in stage.calls)
+    read = {call.component for call in calls if call.target == name}
+    if name in pipeline.outputs or len(function.types) < 2 or not read:
+        return set()
+    return {*range(len(function.types))} - read
 
 
 def size_constructs(sizes: Mapping[str, Ranges]) -> frozenset[str]:
@@ -85,6 +99,12 @@ def size_constructs(sizes: Mapping[str, Ranges]) -> frozenset[str]:
     extents = {tuple(extent for _, extent in ranges) for ranges in sizes.values()}
     if len(extents) > 1:
         found.add("outputs: of unequal sizes")
+    elements = [math.prod(extent for _, extent in ranges) for ranges in sizes.values()]
+    if 0 in elements and any(elements):
+        found.add("outputs: empty beside others")
+    single = any(math.prod(n for _, n in ranges) == 1 for ranges in sizes.values() if ranges)
+    if single and max(elements) > 1:
+        found.add("outputs: of one element beside others")
     return frozenset(found)
 
 
@@ -121,10 +141,40 @@ def _of_definition(func: Func, definition: Definition, index: int) -> Iterator[s
                 yield from _in_coordinates(arg)
                 own = func.args[d] if d < len(func.args) else ""
                 yield from (f"place: {form}" for form in _forms(arg, own))
+            yield from (f"place: {form}" for form in _forms_together(node.args))
         if isinstance(node, ScalarVariable):
             yield f"param type: {node.type}"
+    if _has_two_taps(definition):
+        yield "place: two taps"
     if index:
         yield from (f"update: {form}" for form in _update_forms(func, definition))
+
+
+def _forms_together(args: Sequence[Expr]) -> Iterator[str]:
+    """How two coordinates of a place depend on the same Var."""
+    linear = [found[0] for found in map(linear_form, args) if found is not None]
+    for (d, one), (e, other) in itertools.permutations(enumerate(linear), 2):
+        if len(other) == 1 and other.keys() <= one.keys():
+            if len(one) > 1:
+                yield "sheared"
+            elif d < e:
+                yield "diagonal"
+
+
+def _has_two_taps(definition: Definition) -> bool:
+    """Whether it reads a source at two places that are a fixed distance apart."""
+    known: set[tuple[object, ...]] = set()
+    for node in dict.fromkeys(walk(*definition.values)):
+        if not isinstance(node, Reference) or not node.args:
+            continue
+        forms = [linear_form(arg) for arg in node.args]
+        if any(form is None or None in form[0].values() for form in forms):
+            continue
+        factors = tuple(tuple(sorted(form[0].items())) for form in forms if form is not None)
+        if (node.target, node.component, factors) in known:
+            return True
+        known.add((node.target, node.component, factors))
+    return False
 
 
 def _in_values(root: Expr) -> Iterator[str]:
@@ -161,6 +211,8 @@ def _forms(arg: Expr, own: str) -> Iterator[str]:
     names = {n.name for n in walk(arg) if is_free_var(n) or isinstance(n, RVar)}
     if any(isinstance(n, Reference) for n in walk(arg)):
         yield "read"
+    if any(_are_of_equal_limits(n.args) for n in walk(arg) if isinstance(n, Op)):
+        yield "of equal limits"
     if not names:
         yield "fixed"
         return
@@ -184,6 +236,23 @@ def _forms(arg: Expr, own: str) -> Iterator[str]:
             yield "by more"
     if rest:
         yield "offset"
+
+
+def _are_of_equal_limits(operands: Sequence[Expr]) -> bool:
+    """Whether two of some operands are values that are read, and clamped to the same limits."""
+    limits = [
+        (low, high)
+        for o in set(operands)
+        if any(isinstance(n, Reference) for n in walk(o))
+        for low, high in _clamped(o)
+    ]
+    return len(set(limits)) < len(limits)
+
+
+def _clamped(value: Expr) -> Iterator[tuple[Expr, Expr]]:
+    match value:
+        case Op(name="max", args=(Op(name="min", args=(_, Const() as high)), Const() as low)):
+            yield low, high
 
 
 def linear_form(arg: Expr) -> tuple[dict[str, int | None], bool] | None:

@@ -31,7 +31,12 @@ FORMS = (
     "of bits",
     "by an operator",
     "read",
+    "of equal limits",
 )
+TOGETHER = ("diagonal", "sheared")
+"""Forms of two coordinates of one place."""
+
+_TOGETHER_SHARE = 0.05
 _PLAIN = ("plain", "offset", "offset", "plain")
 
 Coordinate = Expr
@@ -55,8 +60,34 @@ class Coordinates:
     operators: set[str] = field(factory=set)
 
     def place(self, vars: Sequence[Expr], dimensions: int) -> tuple[Expr, ...]:
-        """A coordinate for each dimension of what is read."""
-        return tuple(self.one(vars, d) for d in range(dimensions))
+        """A coordinate for each dimension of what is read; now and then two depend on one Var."""
+        found = [self.one(vars, d) for d in range(dimensions)]
+        for form in TOGETHER:
+            fits = dimensions >= 2 and len(vars) > (form == "sheared")
+            if fits and self.dice.takes(f"place: {form}", _TOGETHER_SHARE):
+                self._together(form, found, vars)
+                break
+        return tuple(found)
+
+    def _together(self, form: str, found: list[Expr], vars: Sequence[Expr]) -> None:
+        """One Var moves two of the coordinates: it alone, or in one of them with another Var."""
+        rng = self.dice.rng
+        first, last = rng.sample(range(len(found)), 2)
+        own = vars[last] if last < len(vars) and rng.random() < 0.7 else rng.choice(vars)
+        offsets = rng.choice(((0, 0), (0, 0), (rng.randint(-2, 2), rng.randint(-2, 2))))
+        if form == "diagonal":
+            found[first] = own * rng.choice((1, 1, 1, 2, -1)) + offsets[0]
+        else:
+            other = rng.choice([v for v in vars if v is not own])
+            sheared = rng.choice((other + own, other + own, other - own, own * 2 + other))
+            found[first] = sheared + offsets[0]
+        found[last] = own + offsets[1]
+
+    def beside(self, place: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """A place at a small distance along one dimension."""
+        d = self.dice.rng.randrange(len(place))
+        moved = place[d] + self.dice.rng.choice((1, 1, -1, 2))
+        return (*place[:d], moved, *place[d + 1 :])
 
     def one(self, vars: Sequence[Expr], dimension: int) -> Expr:
         """A coordinate of dimension ``dimension``, mostly of the Var of the same number."""
@@ -110,7 +141,17 @@ class Coordinates:
                 return self._bits(own)
             case "read" if self.small is not None:
                 return fn.clamp(self.small() + rng.choice((0, 0, 1)) * own, -1, rng.randint(3, 7))
+            case "of equal limits" if self.small is not None:
+                return self._of_equal_limits(self.small, own)
         return self._operator(own, vars)
+
+    def _of_equal_limits(self, small: Callable[[], Expr], own: Expr) -> Expr:
+        """Of two values that are different and have the same limits."""
+        rng = self.dice.rng
+        low, high = rng.randint(-3, 1), rng.randint(2, 5)
+        a, b = (fn.clamp(small() + offset, low, high) for offset in (0, rng.randint(-2, 2)))
+        joined = rng.choice((a + b, a + b, a - b, a * b, fn.min(a, b), fn.select(own > 2, a, b)))
+        return rng.choice((joined, joined, joined + own))
 
     def _param(self) -> Expr:
         return as_expr(self.dice.rng.choice(self.params)) if self.params else as_expr(3)

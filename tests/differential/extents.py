@@ -62,17 +62,20 @@ class Unlimited(Unfit):
 
 
 def output_sizes(dice: Dice, plain: Pipeline, index: int) -> Sizes:
-    """The ranges of outputs: alike or not; of one element or none, huge or negative first ones."""
+    """The ranges of outputs: alike or not; of one element or none, all of them or one beside
+    others; huge or negative first ones.
+    """
     rng = dice.rng
     unequal = dice.takes("outputs: of unequal sizes", 0.4)
     some = all(plain.function(name).args for name in plain.outputs)
     empty = some and index == 1 and dice.takes("size: 0", 0.04)
     far = dice.takes("size: huge min", 0.03)
+    beside = _beside_others(dice, plain) if index == 1 and not empty else {}
     found: dict[str, Ranges] = {}
     for name in plain.outputs:
         dimensions = len(plain.function(name).args)
-        alike = [r for r in found.values() if len(r) == dimensions]
-        if alike and not unequal:
+        alike = [r for o, r in found.items() if len(r) == dimensions and o not in beside]
+        if alike and not unequal and name not in beside:
             found[name] = alike[0]
             continue
         extents = [rng.choice(e) for e in _EXTENTS[index].get(dimensions, ())]
@@ -82,11 +85,27 @@ def output_sizes(dice: Dice, plain: Pipeline, index: int) -> Sizes:
             extents[0] = rng.choice((5, 7, 11, 13))
         if dimensions and empty:
             extents[rng.randrange(dimensions)] = 0
+        if beside.get(name) == 0:
+            extents[rng.randrange(dimensions)] = 0
+        elif beside.get(name) == 1:
+            extents = [1] * dimensions
         mins = [rng.choice((0, 0, -8, 4)) if index == 0 else rng.randint(-9, 3) for _ in extents]
         if dimensions and far:
             mins[0] = rng.choice((_FAR, -_FAR))
         found[name] = tuple(zip(mins, extents, strict=True))
     return found
+
+
+def _beside_others(dice: Dice, plain: Pipeline) -> dict[str, int]:
+    """An output that is to have no element, or one, where others have more; mostly none is."""
+    names = [name for name in plain.outputs if plain.function(name).args]
+    if not names or len(plain.outputs) < 2:
+        return {}
+    if dice.takes("outputs: empty beside others", 0.06):
+        return {dice.rng.choice(names): 0}
+    if dice.takes("outputs: of one element beside others", 0.06):
+        return {dice.rng.choice(names): 1}
+    return {}
 
 
 def image_places(plain: Pipeline, outputs: Sequence[Sizes]) -> dict[str, Ranges]:

@@ -265,11 +265,20 @@ class GpuMachine:
             if b.is_output
         }
         sources = {name: Source(name, held) for name, held in images.items()}
-        self._run(values, Machine(memory), {**sources, **outputs}, HOST)
+        self.start(values, Machine(memory), {**sources, **outputs})
         return {
             name: [None if e is None else e.value for e in output.elements]
             for name, output in outputs.items()
         }
+
+    def start(
+        self,
+        values: Mapping[str, int | float],
+        machine: Machine,
+        buffers: Mapping[str, Any],
+    ) -> None:
+        """Run over memory that is there: objects with the methods of :class:`Buffer`."""
+        self._run(values, machine, dict(buffers), HOST)
 
     def _constant(self, value: Any) -> str:
         name = f"K{len(self._constants)}"

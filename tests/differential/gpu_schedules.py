@@ -15,7 +15,7 @@ from spaces.model.schedules.reductions.accumulation import accumulation
 from spaces.model.schedules.schedule import MemoryType, Schedule
 from tests.differential.companions import with_companions
 from tests.differential.derivations import with_funcs_added
-from tests.differential.schedules import layout, levels_around, specialized
+from tests.differential.schedules import is_nested, layout, levels_around, specialized
 
 _TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS, Tail.PREDICATE, Tail.ROUND_UP)
 _OUTPUT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.SHIFT_INWARDS)
@@ -31,21 +31,23 @@ def gpu_schedule(
     """
     directives = with_funcs_added(rng, pipeline, aims)
     pipeline = derived(pipeline, directives.schedule)
+    nested, on_host = is_nested(rng, aims), "host: a pure stage" in aims
     for function in reversed(pipeline.functions):
         directives = directives.func(function.name)
         if function.name in pipeline.outputs:
-            directives = _grids(rng, directives, function, _OUTPUT_TAILS, pipeline)
+            directives = _grids(rng, directives, function, _OUTPUT_TAILS, pipeline, on_host)
             continue
         levels, legal = levels_around(pipeline, directives, function.name)
         inside = _levels_in_kernels([levels.kind(place) for place in legal])
-        drawn = rng.random()
+        drawn = 0.2 + 0.6 * rng.random() if nested else rng.random()
         if drawn < 0.2 and function.is_pure:
             directives = directives.compute_inline()
         elif inside and drawn < 0.75:
             kinds = tuple(levels.kind(place) for place in legal)
-            directives = _inside(rng, directives, function, legal, kinds)
+            directives = _inside(rng, directives, function, legal, kinds, nested)
         elif drawn < 0.92:
-            directives = _grids(rng, directives.compute_root(), function, _TAILS, pipeline)
+            root = directives.compute_root()
+            directives = _grids(rng, root, function, _TAILS, pipeline, on_host)
         else:
             directives = directives.compute_root()
     if rng.random() < 0.1:
@@ -70,12 +72,13 @@ def _inside(
     function: Function,
     legal: Path,
     kinds: tuple[LoopKind, ...],
+    nested: bool,
 ) -> Directives:
     levels = _levels_in_kernels(kinds)
-    at = rng.choice(levels)
+    at = max(rng.choice(levels), rng.choice(levels)) if nested else rng.choice(levels)
     in_thread = _THREAD in kinds[: at + 1]
     same = [i for i in levels if i <= at and (_THREAD in kinds[: i + 1]) == in_thread]
-    store = at if rng.random() < 0.7 else rng.choice(same)
+    store = rng.choice(same) if rng.random() < (0.75 if nested else 0.3) else at
     directives = directives.compute_at(legal[at].func, legal[at].loop)
     directives = layout(rng, directives, function)
     if store != at:
@@ -101,10 +104,14 @@ def _grids(
     function: Function,
     tails: Sequence[Tail],
     pipeline: Pipeline,
+    on_host: bool,
 ) -> Directives:
+    """Each stage on a grid, or now and then on the host; ``on_host`` is for pure stages."""
     for index, stage in enumerate(function.stages):
         free = [v for v in stage.pure_vars if v not in racing_dimensions(function, index)]
         if index == 0:
+            if len(function.stages) > 1 and rng.random() < (0.7 if on_host else 0.1):
+                continue
             directives = _on_a_grid(rng, directives, free, tails)
         elif not free and rng.random() < 0.5:
             directives = directives.update(index - 1).gpu_single_thread()

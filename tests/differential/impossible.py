@@ -16,6 +16,8 @@ _WITHOUT = {
         "outputs: of unlike dimensions",
         "outputs: of unequal sizes",
         "outputs: one reads another",
+        "outputs: empty beside others",
+        "outputs: of one element beside others",
     ),
 }
 """Constructs that others need the lack of, by how these begin."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from spaces.model.schedules.derivations import Clone, RFactor, Wrap
 from spaces.model.schedules.domain_order import (
@@ -13,6 +13,8 @@ from spaces.model.schedules.domain_order import (
     Split,
 )
 from spaces.model.schedules.schedule import Bound, FuncSchedule, MemoryType, Schedule
+
+_ON_GPUS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 
 
 def schedule_constructs(schedule: Schedule) -> frozenset[str]:
@@ -26,9 +28,43 @@ def schedule_constructs(schedule: Schedule) -> frozenset[str]:
                 found.add("directive: clone_in")
             case RFactor():
                 found.add("directive: rfactor")
+    entries = {func.name: func for func in schedule.funcs}
     for func in schedule.funcs:
         found.update(_of_func(func))
+        found.update(_of_nested_levels(func, entries))
+    found.update(_on_the_host(schedule))
     return frozenset(found)
+
+
+def _of_nested_levels(func: FuncSchedule, entries: Mapping[str, FuncSchedule]) -> Iterator[str]:
+    """What is computed in loops of a Func that is computed in loops of another one."""
+    reader = entries.get(func.compute.func)
+    if func.compute.is_inline or func.compute.is_root or reader is None:
+        return
+    if reader.compute.is_inline or reader.compute.is_root:
+        return
+    yield "level: inside a level"
+    if func.store != func.compute and func.store.func != func.compute.func:
+        yield "level: stored outside of a level"
+
+
+def _on_the_host(schedule: Schedule) -> Iterator[str]:
+    """What is computed beside kernels: whole Funcs, pure stages, and updates."""
+    at_root = [func for func in schedule.funcs if func.compute.is_root]
+    in_kernels = [[_is_kernel(order) for order in func.stages] for func in at_root]
+    if not any(any(stages) for stages in in_kernels):
+        return
+    for first, *updates in in_kernels:
+        if not first and not any(updates):
+            yield "host: a Func"
+        elif not first:
+            yield "host: a pure stage"
+        elif not all(updates):
+            yield "host: an update"
+
+
+def _is_kernel(order: DomainOrder) -> bool:
+    return any(loop.kind in _ON_GPUS for loop in order.loops)
 
 
 def _of_func(func: FuncSchedule) -> Iterator[str]:

@@ -33,6 +33,10 @@ _OUTPUT_TAILS = (*_INSIDE_TAILS, *_INSIDE_TAILS, Tail.PREDICATE_STORES, *_PURE_T
 _EXACT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE)
 _OUTPUT_UPDATE_TAILS = (*_EXACT_TAILS, Tail.PREDICATE_STORES, Tail.SHIFT_INWARDS_AND_BLEND)
 _UPDATE_TAILS = (*_EXACT_TAILS, Tail.ROUND_UP, *_PREDICATES, *BLENDING)
+_NESTED = 0.2
+"""Of schedules, how many compute most Funcs deep inside their readers and store them far outside."""
+
+NESTED = frozenset(("level: inside a level", "level: stored outside of a level"))
 _MOST_LANES, _MOST_COPIES = 8, 4
 """Lanes and copies of a stage: more only takes LLVM longer."""
 
@@ -43,11 +47,12 @@ def cpu_schedule(
     """A schedule for a CPU, with the Funcs that are aimed at added."""
     directives = with_funcs_added(rng, pipeline, aims)
     pipeline = derived(pipeline, directives.schedule)
+    place = _place_deep if is_nested(rng, aims) else _place
     for function in reversed(pipeline.functions):
         directives = directives.func(function.name)
         around: tuple[LoopKind, ...] = ()
         if function.name not in pipeline.outputs:
-            directives, around = _place(rng, directives, pipeline, function)
+            directives, around = place(rng, directives, pipeline, function)
             if directives.schedule.of(function.name).compute.is_inline:
                 continue
         for index in range(len(function.stages)):
@@ -57,6 +62,11 @@ def cpu_schedule(
                 special = specialized(rng, directives, pipeline)
                 directives = _Order(rng, special, function, index, pipeline, around).draw()
     return with_companions(rng, pipeline, directives.schedule)
+
+
+def is_nested(rng: random.Random, aims: frozenset[str]) -> bool:
+    """Whether a schedule computes most Funcs in loops of Funcs that are in loops themselves."""
+    return rng.random() < (0.9 if aims & NESTED else _NESTED)
 
 
 def specialized(rng: random.Random, directives: Directives, pipeline: Pipeline) -> Directives:
@@ -95,15 +105,9 @@ def _place(
     kinds = tuple(levels.kind(place) for place in legal)
     first = kinds.index(LoopKind.VECTORIZED) if LoopKind.VECTORIZED in kinds else len(legal)
     depth = rng.randrange(len(legal)) if rng.random() < 0.1 or not first else rng.randrange(first)
-    directives = directives.compute_at(legal[depth].func, legal[depth].loop)
-    outer = depth
-    while outer >= 0 and kinds[outer] not in AT_ONCE:
-        outer -= 1
+    outer = _outermost_store(kinds, depth)
     store = rng.randint(outer, depth) if rng.random() < 0.5 else depth
-    if store == -1:
-        directives = directives.store_root()
-    elif store < depth:
-        directives = directives.store_at(legal[store].func, legal[store].loop)
+    directives = _at(directives, legal, depth, store)
     if rng.random() < 0.15 and outer < store:
         hoist = rng.randint(outer, store - 1)
         level = legal[hoist] if hoist >= 0 else None
@@ -116,6 +120,44 @@ def _place(
         factor = rng.choice((3, 4, 8, 16, 32))
         directives = directives.fold_storage(rng.choice(function.args), factor)
     return _memory(rng, directives, inside=True), kinds[: depth + 1]
+
+
+def _place_deep(
+    rng: random.Random, directives: Directives, pipeline: Pipeline, function: Function
+) -> tuple[Directives, tuple[LoopKind, ...]]:
+    """As :func:`_place`, but where it can be in the innermost loops around all uses, and mostly
+    stored outside the loops of the reader.
+    """
+    levels, legal = levels_around(pipeline, directives, function.name)
+    kinds = tuple(levels.kind(place) for place in legal)
+    first = kinds.index(LoopKind.VECTORIZED) if LoopKind.VECTORIZED in kinds else len(legal)
+    if not first or rng.random() < 0.1:
+        return _place(rng, directives, pipeline, function)
+    depth = max(rng.randrange(first), rng.randrange(first))
+    store = depth
+    if rng.random() < 0.75:
+        outer = _outermost_store(kinds, depth)
+        store = min(rng.randint(outer, depth), rng.randint(outer, depth))
+    return _at(directives, legal, depth, store), kinds[: depth + 1]
+
+
+def _outermost_store(kinds: Sequence[LoopKind], depth: int) -> int:
+    """The outermost level to store at for a compute level, with -1 for root: iterations that run
+    at once do not share storage.
+    """
+    while depth >= 0 and kinds[depth] not in AT_ONCE:
+        depth -= 1
+    return depth
+
+
+def _at(directives: Directives, legal: Path, depth: int, store: int) -> Directives:
+    """Computed at one of some levels and stored at another, or at root where that is -1."""
+    directives = directives.compute_at(legal[depth].func, legal[depth].loop)
+    if store == -1:
+        return directives.store_root()
+    return (
+        directives.store_at(legal[store].func, legal[store].loop) if store < depth else directives
+    )
 
 
 def layout(rng: random.Random, directives: Directives, function: Function) -> Directives:

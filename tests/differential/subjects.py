@@ -20,11 +20,11 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.types import Type, UInt8, UInt16
 from spaces.model.schedules.schedule import Schedule
-from tests.backend.guarded import guarded
 from tests.differential.composed import composed
 from tests.differential.constructs import frozen_constructs, size_constructs, written_constructs
 from tests.differential.dice import Dice
 from tests.differential.extents import Unfit, Unlimited, image_places, output_sizes, small_places
+from tests.differential.layouts import layout_constructs, layouts_of, placed
 from tests.differential.pipelines import KINDS
 
 Ranges = tuple[tuple[int, int], ...]
@@ -61,6 +61,7 @@ class Subject:
     large that no schedule of small tiles reads beyond it. Its values are those that its seed gives.
 
     Attributes:
+        layouts: how each image and output lies in memory.
         wide: whether images hold all values of their types, and not small ones alone.
         constructs: what the pipeline and its sizes are made of.
     """
@@ -71,6 +72,7 @@ class Subject:
     seeds: Mapping[str, int]
     places: Sizes
     outputs: tuple[Sizes, ...]
+    layouts: Mapping[str, str] = {}
     wide: bool = False
     constructs: frozenset[str] = frozenset()
 
@@ -99,7 +101,8 @@ def subject(
             places = {name: (*place[:-1], (3, 2)) for name, place in places.items()}
         estimated = pipeline(made, estimates={**outputs[EXACT], **places})
     seeds = {i.name: rng.randrange(1 << 30) for i in plain.images}
-    found = Subject(kind, estimated, {}, seeds, places, outputs)
+    layouts = _layouts(Dice(rng), plain)
+    found = Subject(kind, estimated, {}, seeds, places, outputs, layouts)
     return _complete(found, [made] if isinstance(made, Func) else made)
 
 
@@ -140,8 +143,9 @@ def _composed(dice: Dice) -> Subject:
             if verdict.legal or dice.rng.random() < _IMPOSSIBLE:
                 estimated = given
         seeds = {i.name: dice.rng.randrange(1 << 30) for i in plain.images}
-        wide = dice.rng.random() < 0.5
-        return _complete(Subject(COMPOSED, estimated, {}, seeds, places, outputs, wide), made)
+        layouts, wide = _layouts(dice, plain), dice.rng.random() < 0.5
+        found = Subject(COMPOSED, estimated, {}, seeds, places, outputs, layouts, wide)
+        return _complete(found, made)
     return _composed(Dice(dice.rng))
 
 
@@ -149,13 +153,29 @@ def _complete(made: Subject, outputs: Sequence[Func]) -> Subject:
     """The subject with its images, and with what it is made of."""
     constructs = written_constructs(outputs) | frozen_constructs(made.pipeline)
     constructs = constructs.union(*(size_constructs(sizes) for sizes in made.outputs))
+    for group, buffers in _memories(made.pipeline).items():
+        ranks = {b: d for b, d in buffers.items() if d}
+        constructs |= layout_constructs(group, {b: made.layouts[b] for b in ranks})
     images = {
-        image.name: guarded(
-            pixels(image.type, made.places[image.name], made.seeds[image.name], made.wide)
-        )[0]
+        image.name: placed(
+            pixels(image.type, made.places[image.name], made.seeds[image.name], made.wide),
+            made.layouts[image.name],
+        ).array
         for image in made.pipeline.images
     }
     return evolve(made, images=images, constructs=constructs)
+
+
+def _memories(plain: Pipeline) -> dict[str, dict[str, int]]:
+    """The dimensions of what a call gives, by the group of constructs of its layout."""
+    outputs = {name: len(plain.function(name).args) for name in plain.outputs}
+    images = {i.name: i.dimensions for i in plain.images}
+    return {"input memory": images, "output memory": outputs}
+
+
+def _layouts(dice: Dice, plain: Pipeline) -> dict[str, str]:
+    groups = _memories(plain).items()
+    return {b: one for group, some in groups for b, one in layouts_of(dice, group, some).items()}
 
 
 def _sizes(rng: random.Random, plain: Pipeline, index: int) -> Sizes:

@@ -7,6 +7,7 @@ from functools import cache
 from spaces.model.schedules.domain_order import LoopKind, Partition, PrefetchBound, Tail
 from spaces.model.schedules.schedule import LoopAlign, MemoryType
 from tests.differential.constructs import BOUNDARIES
+from tests.differential.layouts import LAYOUTS
 from tests.differential.operations import IN_COORDINATES, OPERATIONS, TYPES
 
 _PLACES = (
@@ -22,6 +23,10 @@ _PLACES = (
     "of several Vars",
     "not linear",
     "read",
+    "diagonal",
+    "sheared",
+    "two taps",
+    "of equal limits",
 )
 _UPDATES = (
     "by add",
@@ -43,7 +48,16 @@ _UPDATES = (
     "over 2 RVars",
     "over 3 RVars",
 )
-_OUTPUTS = ("1", "2", "more", "of unlike dimensions", "of unequal sizes", "one reads another")
+_OUTPUTS = (
+    "1",
+    "2",
+    "more",
+    "of unlike dimensions",
+    "of unequal sizes",
+    "one reads another",
+    "empty beside others",
+    "of one element beside others",
+)
 _SIZES = ("0", "1", "prime", "huge min", "negative min")
 _DIRECTIVES = (
     "in",
@@ -79,7 +93,7 @@ OF_PIPELINES: dict[str, tuple[str, ...]] = {
     "param": ("in a value", "in a coordinate"),
     "boundary": BOUNDARIES,
     "update": _UPDATES,
-    "values": ("Tuple",),
+    "values": ("Tuple", "unread component"),
     "dimensions": tuple("012345"),
     "image dimensions": tuple("012345"),
     "images": tuple("012"),
@@ -87,10 +101,20 @@ OF_PIPELINES: dict[str, tuple[str, ...]] = {
     "readers": ("2", "more"),
     "estimates": ("given", "none"),
     "size": _SIZES,
+    "input memory": LAYOUTS,
+    "output memory": LAYOUTS,
 }
 OF_SCHEDULES: dict[str, tuple[str, ...]] = {
     "device": ("cpu", "gpu"),
-    "level": ("inline", "root", "at a loop", "stored outside", "hoisted storage"),
+    "level": (
+        "inline",
+        "root",
+        "at a loop",
+        "stored outside",
+        "hoisted storage",
+        "inside a level",
+        "stored outside of a level",
+    ),
     "loop": _KINDS,
     "update loop": _KINDS,
     "tail": tuple(Tail),
@@ -100,6 +124,7 @@ OF_SCHEDULES: dict[str, tuple[str, ...]] = {
     "aligned": tuple(a for a in LoopAlign if a is not LoopAlign.AUTO),
     "partition": tuple(p for p in Partition if p is not Partition.AUTO),
     "prefetch": tuple(PrefetchBound),
+    "host": ("a Func", "a pure stage", "an update"),
 }
 
 
