@@ -34,7 +34,7 @@ _EXACT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE)
 _OUTPUT_UPDATE_TAILS = (*_EXACT_TAILS, Tail.PREDICATE_STORES, Tail.SHIFT_INWARDS_AND_BLEND)
 _UPDATE_TAILS = (*_EXACT_TAILS, Tail.ROUND_UP, *_PREDICATES, *BLENDING)
 _NESTED = 0.2
-"""Of schedules, how many compute most Funcs deep inside their readers and store them far outside."""
+"""Of schedules, how many compute most Funcs deep in their readers and store them far outside."""
 
 NESTED = frozenset(("level: inside a level", "level: stored outside of a level"))
 _MOST_LANES, _MOST_COPIES = 8, 4
