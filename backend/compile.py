@@ -38,18 +38,20 @@ from spaces.constraints.legality.preconditions import Precondition, size_precond
 from spaces.constraints.legality.verdict import Verdict
 from spaces.machine_code import CompiledModule, compile_module
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.expressions.message import shown
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import few_lines
 
 _no_words = (ctypes.c_int64 * 0)()
 
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class CompiledPipeline:
     """Machine code of one pipeline under one schedule. Safe to run from several threads at once.
 
@@ -72,6 +74,15 @@ class CompiledPipeline:
 
     def __attrs_post_init__(self) -> None:
         self._call = _Entry(self._module.address(entry_name(self.pipeline.name)))
+
+    def __str__(self) -> str:
+        needed = [f"needs {one.condition}" for one in self.preconditions]
+        return few_lines([repr(self), *needed, *str(self.schedule).splitlines()])
+
+    def __repr__(self) -> str:
+        threads = amount(self.pool.threads, "thread")
+        hardened = ", hardened" if self.access_mode is AccessMode.HARDENED else ""
+        return f"<CompiledPipeline {self.pipeline.name} for the CPU, {threads}{hardened}>"
 
     def run(
         self,

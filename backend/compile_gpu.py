@@ -47,18 +47,20 @@ from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
 from spaces.constraints.legality.verdict import Verdict
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.amounts import amount
 from spaces.model.expressions.definitions import expanded
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import few_lines
 
 _TESTING = (Emulator, SanitizedEmulator)
 """The executors that test the accesses of hardened code."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class GpuPipeline:
     """The CUDA text of one pipeline under one schedule, and the host program that runs it.
 
@@ -83,6 +85,14 @@ class GpuPipeline:
     beside_empty_outputs: GpuProgram | None
     _printed: PrintedProgram
     _parts: Mapping[str, HostFunction]
+
+    def __str__(self) -> str:
+        needed = [f"needs {one.condition}" for one in self.preconditions]
+        return few_lines([repr(self), *needed, *str(self.schedule).splitlines()])
+
+    def __repr__(self) -> str:
+        kernels = amount(len(self.kernels), "kernel")
+        return f"<GpuPipeline {self.pipeline.name} for {self.arch}, {kernels}>"
 
     @property
     def source(self) -> str:

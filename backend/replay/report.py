@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 
 from attrs import frozen
 
+from spaces.model.showing import outline
+
 Number: TypeAlias = int | float
 """An element of a buffer; a boolean is 0 or 1."""
 
@@ -97,7 +99,7 @@ class WrongValue:
         )
 
 
-@frozen
+@frozen(repr=False)
 class Replay:
     """The result of running a program unchecked.
 
@@ -114,6 +116,9 @@ class Replay:
     faults: tuple[Fault, ...]
     wrong: tuple[WrongValue, ...]
     limit: str = ""
+
+    def __repr__(self) -> str:
+        return outline(self)
 
     @property
     def shows_a_mistake(self) -> bool:

@@ -16,6 +16,7 @@ from spaces.model.formulas.algebra import FormulaError
 from spaces.model.schedules.cases import followed, is_specialized
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import outline
 
 Columns = Mapping[str, NDArray[np.int64]]
 """The values of each parameter, one for each choice; the arrays broadcast together."""
@@ -25,7 +26,7 @@ class BatchError(ValueError):
     """A batch has no meaning: a parameter or a size has no value."""
 
 
-@frozen
+@frozen(repr=False)
 class Batch:
     """One structure and the values of its parameters.
 
@@ -44,6 +45,9 @@ class Batch:
     columns: Columns = field(eq=False)
     sizes: Mapping[str, int] = field(eq=False)
     formulas: Features = field(eq=False, repr=False)
+
+    def __repr__(self) -> str:
+        return outline(self)
 
     @staticmethod
     def of(

@@ -34,9 +34,10 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
 from spaces.model.nest.allocation import memory_order
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import outline
 
 
-@frozen
+@frozen(repr=False)
 class Features:
     """Everything counted about one structure: its computed Funcs, producers first, and its GPU
     kernels.
@@ -57,6 +58,9 @@ class Features:
     image_extents: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
     constant_loops: frozenset[LoopKey] = field(eq=False, factory=frozenset)
     readers: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
+
+    def __repr__(self) -> str:
+        return outline(self)
 
     def func(self, name: str) -> FuncFeatures:
         """The features of one computed Func.

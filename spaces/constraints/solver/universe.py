@@ -16,6 +16,7 @@ from spaces.constraints.rules.rule import SpaceRule
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import outline
 
 Option: TypeAlias = str | int
 Assignment: TypeAlias = Mapping[str, Option]
@@ -43,7 +44,7 @@ class Decision:
         return all(isinstance(option, int) for option in self.options)
 
 
-@frozen
+@frozen(repr=False)
 class Universe:
     """The set of schedules that some choice of options gives.
 
@@ -63,6 +64,9 @@ class Universe:
     structure: Callable[[Assignment], Schedule] = field(eq=False)
     rules: tuple[SpaceRule, ...] = field(default=(), eq=False)
     further: Mapping[str, Mapping[str, int]] = field(factory=dict, eq=False)
+
+    def __repr__(self) -> str:
+        return outline(self)
 
     @property
     def structural(self) -> tuple[Decision, ...]:

@@ -30,6 +30,7 @@ from spaces.model.schedules.schedule import (
     Schedule,
     StageOf,
 )
+from spaces.model.showing import outline
 
 _Parts: TypeAlias = Iterator[tuple[str, str | int]]
 
@@ -37,7 +38,7 @@ _LONGEST = 120
 """A longer text of what a loop is made from is replaced by its hash: fuses double the text."""
 
 
-@frozen(hash=False)
+@frozen(hash=False, repr=False)
 class CanonicalForm:
     """A schedule up to the names of its loops.
 
@@ -61,6 +62,9 @@ class CanonicalForm:
     parts: Mapping[str, str | int]
     loops: Mapping[str, tuple[str, ...]]
     reads: Mapping[str, tuple[str, ...]]
+
+    def __repr__(self) -> str:
+        return outline(self)
 
     @cached_property
     def digest(self) -> str:
