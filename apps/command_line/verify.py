@@ -66,7 +66,7 @@ def verify(
     exact: Exact = False,
     with_repair: WithRepair = False,
     output: Output = None,
-    seconds: Seconds = 10.0,
+    seconds: Seconds = 2.0,
     as_json: AsJson = False,
 ) -> None:
     """Say whether a schedule is legal for a device, at the estimated sizes; exit 1 if not."""
@@ -90,7 +90,10 @@ def verify(
     chosen = faultless(pipeline, given, target)
     verdict = verify_schedule(pipeline, chosen, target, exact=exact)
     legal_where = _legal_where(verdict, pipeline, chosen, target)
-    repaired = repair_schedule(pipeline, chosen, target, seconds=seconds) if with_repair else None
+    repaired: Repair | None = None
+    if with_repair:
+        text = given.written.text
+        repaired = repair_schedule(pipeline, chosen, target, seconds=seconds, text=text)
     if as_json:
         report = verdict.json() | {
             "violations": _placed(verdict.violations, given.written),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from attrs import evolve, frozen
 
@@ -50,6 +50,15 @@ class CallEdits:
 
     def _edit(self, rank: Rank, unlike: float, entry: FuncSchedule) -> Edit:
         return Edit(self.func, rank, unlike, self.schedule.replace(entry))
+
+    def moves(self, to: Iterable[LoopLevel]) -> Iterator[Edit]:
+        """The edits that compute and store a Func, which is not inlined, at one of these levels."""
+        entry = self._entry
+        levels = self._levels()
+        for level in to if not entry.compute.is_inline else ():
+            if level != entry.compute:
+                moved = evolve(entry, compute=level, store=level, hoist=INLINE)
+                yield self._edit(Rank.COMPUTE, _unlike(entry.compute, level, levels), moved)
 
     def _computes(self) -> Iterator[Edit]:
         """Other compute levels; the store level follows unless it was set separately."""

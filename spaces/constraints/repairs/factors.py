@@ -50,8 +50,7 @@ class Slot:
     @property
     def base(self) -> int:
         """The number from which the distance is counted."""
-        is_number = isinstance(self.factor, int) and self.factor > 0
-        return int(self.factor) if is_number else UNNAMED
+        return abs(self.factor) or UNNAMED if isinstance(self.factor, int) else UNNAMED
 
 
 @frozen

@@ -1,17 +1,22 @@
 """Finds a legal schedule quickly: each step takes the edit that mends one violation and leaves the
-fewest others.
+fewest others; or it computes a Func elsewhere.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from spaces.constraints.legality.judge import ask_matching
 from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.repairs.calls import CallEdits
 from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.factors import NearestFactors, nearest_factors
 from spaces.constraints.repairs.search import Search, Support
+from spaces.constraints.rules.call_schedule import enclosing
 from spaces.constraints.rules.findings import Violation
-from spaces.model.schedules.schedule import Schedule
+from spaces.constraints.rules.records import Records
+from spaces.model.schedules.schedule import ROOT, LoopLevel, Schedule
 
 MOST_STEPS = 16
 """The most edits before the descent gives up."""
@@ -27,7 +32,6 @@ def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
     """
     edits: tuple[Edit, ...] = ()
     seen = {schedule}
-    places = {function.name: i for i, function in enumerate(search.pipeline.functions)}
     for _ in range(MOST_STEPS):
         wrong = _violations(search, schedule)
         if not wrong:
@@ -38,7 +42,9 @@ def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
             )
             if found is not None:
                 return NearestFactors(found.distance, found.after, (*edits, *found.edits))
-        edit = _mending(search, schedule, max(wrong, key=lambda v: places.get(v.func, -1)))
+        violation = _first(search, wrong)
+        edits_of_func = search.edits(schedule, Support(frozenset({violation.func})))
+        edit = _mending(search, schedule, violation, edits_of_func)
         if edit is None or edit.after in seen:
             return None
         schedule, edits = edit.after, (*edits, edit)
@@ -46,11 +52,54 @@ def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
     return None
 
 
-def _mending(search: Search, schedule: Schedule, violation: Violation) -> Edit | None:
-    """The edit of a Func that removes a violation and leaves the fewest violations."""
+def placed_anew(search: Search, schedule: Schedule) -> NearestFactors | None:
+    """A legal schedule in which a few Funcs are computed at other levels, where they enclose every
+    use, and all else stays as it is: each step mends one violation as :func:`descend` does. None if
+    no move mends it.
+
+    Raises:
+        OutOfTime: the time of the search is up.
+    """
+    edits: tuple[Edit, ...] = ()
+    seen = {schedule}
+    while wrong := _violations(search, schedule):
+        violation = _first(search, wrong)
+        moves = sorted(_moves(search, schedule, violation.func), key=lambda edit: edit.unlike)
+        edit = _mending(search, schedule, violation, moves)
+        if edit is None or edit.after in seen:
+            return None
+        schedule, edits = edit.after, (*edits, edit)
+        seen.add(schedule)
+    return NearestFactors(0.0, schedule, edits)
+
+
+def _moves(search: Search, schedule: Schedule, func: str) -> Iterator[Edit]:
+    """The moves of a Func, and of those computed inside its loops, to levels that enclose every
+    use.
+    """
+    records = Records(search.pipeline, schedule, search.device)
+    reached = {func}
+    for entry in reversed(schedule.funcs):  # consumers first
+        if entry.name == func or entry.compute.func in reached:
+            reached.add(entry.name)
+            path = enclosing(records, entry.name) or ()
+            levels = [LoopLevel(loop.func, loop.loop) for loop in path]
+            yield from CallEdits(search.pipeline, schedule, entry.name).moves((ROOT, *levels))
+
+
+def _first(search: Search, wrong: tuple[Violation, ...]) -> Violation:
+    """The violation of the last consumer: producers are computed in its loops."""
+    places = {function.name: i for i, function in enumerate(search.pipeline.functions)}
+    return max(wrong, key=lambda v: places.get(v.func, -1))
+
+
+def _mending(
+    search: Search, schedule: Schedule, violation: Violation, edits: Iterable[Edit]
+) -> Edit | None:
+    """The edit that removes a violation and leaves the fewest violations."""
     best: Edit | None = None
     fewest = float("inf")
-    for edit in search.edits(schedule, Support(frozenset({violation.func}))):
+    for edit in edits:
         search.tick()
         left = _violations(search, edit.after)
         gone = all(_key(v) != _key(violation) for v in left)

@@ -13,7 +13,7 @@ from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.factors import NearestFactors
-from spaces.constraints.repairs.greedy import descend
+from spaces.constraints.repairs.greedy import descend, placed_anew
 from spaces.constraints.repairs.reset import reset
 from spaces.constraints.repairs.search import Culprits, Search
 from spaces.constraints.repairs.stating import stated
@@ -96,8 +96,9 @@ def repair(
     schedule: Schedule,
     device: Device,
     *,
-    seconds: float = 10.0,
+    seconds: float = 2.0,
     most: int = MOST_EDITS,
+    text: str = "",
 ) -> Repair:
     """Searches for the legal schedule nearest to ``schedule``, in at most ``seconds`` and the time
     :data:`STARTING_OVER`.
@@ -114,6 +115,9 @@ def repair(
     is ``near``: the result of edits that each reduced the violations, or of Funcs in their default
     schedules.
 
+    ``text`` is the schedule as the user wrote it. The answer then quotes no directive that does not
+    stand there, even if it means the same.
+
     Raises:
         TypeError: an argument is not a Pipeline, a Schedule or a Device.
         ValueError: ``seconds`` is not a time.
@@ -125,7 +129,7 @@ def repair(
             found = _repaired(pipeline, schedule, device, deadline, most)
     except OutOfTime:
         return Repair("unknown", None)
-    return evolve(found, edits=stated(pipeline, schedule, found.edits))
+    return evolve(found, edits=stated(pipeline, schedule, found.edits, text))
 
 
 def _repaired(
@@ -155,9 +159,10 @@ def _searched(
     quick: NearestFactors | None = None
     try:
         with deadline.kept():
+            quick = placed_anew(search, schedule)
             for edits in range(1, most + 1):
-                if edits == 2:
-                    quick = descend(search, schedule)
+                if edits == 2 and (quick is None or len(quick.edits) > edits):
+                    quick = _nearer(quick, descend(search, schedule))
                 for structural in range(edits + 1):
                     found = search.level(schedule, structural, edits - structural)
                     if found is not None:
@@ -167,10 +172,16 @@ def _searched(
         out_of_time = False
     except OutOfTime:
         out_of_time = True
-    nearer = search.best or quick
+    nearer = _nearer(search.best, quick)
     if nearer is not None:
         return Repair("near", nearer.after, nearer.edits, nearer.distance, exhausted)
     return _started_over(search, schedule, exhausted, out_of_time)
+
+
+def _nearer(one: NearestFactors | None, other: NearestFactors | None) -> NearestFactors | None:
+    """The result with fewer edits; the first one of equals."""
+    found = [result for result in (one, other) if result is not None]
+    return min(found, key=lambda result: len(result.edits), default=None)
 
 
 def _started_over(search: Search, schedule: Schedule, exhausted: int, out_of_time: bool) -> Repair:

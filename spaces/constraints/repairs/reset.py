@@ -36,10 +36,10 @@ def reset(
         if deadline.is_past:
             return _all_reset(pipeline, schedule, device, changed, edits)
         wrong = {v.func for v in verdict.violations}
-        func = next((f for f in reversed(changed) if f.name in wrong), changed[-1])
-        count = differences(schedule.of(func.name), func)
-        schedule = schedule.replace(func)
-        edits.append(Edit(func.name, Rank.DROP, 1.0, schedule, changes=count))
+        for func in [f for f in reversed(changed) if f.name in wrong] or changed[-1:]:
+            count = differences(schedule.of(func.name), func)
+            schedule = schedule.replace(func)
+            edits.append(Edit(func.name, Rank.DROP, 1.0, schedule, changes=count))
 
 
 def _all_reset(

@@ -6,6 +6,10 @@ edit. Applied to the text of the one schedule, it gives the text of the other:
 * ``f.A instead of B``: on the line of ``f``, ``A`` replaces ``B``;
 * ``f.B left out``: the line of ``f`` loses ``B``;
 * ``f.A added``: a statement of its own, after the lines of ``f``.
+
+Where the user's own text says the same by other directives, the whole line of ``f`` is told anew:
+
+* ``f.A.B instead of all directives on f``.
 """
 
 from __future__ import annotations
@@ -26,11 +30,15 @@ _Lines: TypeAlias = Sequence[Line]
 
 @frozen
 class _EditStatement:
-    """``added`` stands instead of ``lost`` among the directives of ``stage``."""
+    """``added`` stands instead of ``lost`` among the directives of ``stage``, which are ``line``
+    then; ``is_whole`` where the statement tells all of them.
+    """
 
     stage: str
     added: Sequence[str]
     lost: Sequence[str]
+    line: Sequence[str]
+    is_whole: bool = False
 
     @property
     def size(self) -> int:
@@ -39,6 +47,9 @@ class _EditStatement:
 
     def __str__(self) -> str:
         new, old = ".".join(self.added), ".".join(self.lost)
+        if self.is_whole:
+            all_ = f"all directives on {self.stage}"
+            return f"{self.stage}.{new} instead of {all_}" if new else f"{all_} left out"
         if not old:
             return f"{self.stage}.{new} added"
         if not new:
@@ -62,8 +73,11 @@ class _Stated:
         return sum(one.size for one in self.statements)
 
 
-def stated(pipeline: Pipeline, schedule: Schedule, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """The edits that lead from ``schedule`` on, each with its statement.
+def stated(
+    pipeline: Pipeline, schedule: Schedule, edits: Sequence[Edit], text: str = ""
+) -> tuple[Edit, ...]:
+    """The edits that lead from ``schedule`` on, each with its statement. ``text`` is what the user
+    wrote; empty if that is unknown.
 
     Where an edit changes what the one before has written, one statement tells of both, and they
     become one edit. An edit keeps its text if no directives write the schedule before or after it.
@@ -78,7 +92,21 @@ def stated(pipeline: Pipeline, schedule: Schedule, edits: Sequence[Edit]) -> tup
             found.pop()
         found.append(one)
         before = after
-    return tuple(one.edit for one in found)
+    return tuple(_in_words_of(text, one) for one in found)
+
+
+def _in_words_of(text: str, one: _Stated) -> Edit:
+    """The edit, whose statements name only what stands in a text."""
+    if not text or one.before is None:
+        return one.edit
+    written = "".join(text.split())
+    told = (
+        statement
+        if all("".join(call.split()) in written for call in statement.lost)
+        else evolve(statement, added=statement.line, lost=(), is_whole=True)
+        for statement in one.statements
+    )
+    return evolve(one.edit, text="; ".join(map(str, told)))
 
 
 def _stated(edit: Edit, before: _Lines | None, after: _Lines | None) -> _Stated:
@@ -137,7 +165,7 @@ def _statement(old: Line, new: Line, text: _Lines) -> _EditStatement:
         lost = old.calls[start : len(old.calls) - end]
         added = new.calls[start : len(new.calls) - end]
         if not lost and (is_last or not old.calls):
-            return _EditStatement(new.stage, added, ())
+            return _EditStatement(new.stage, added, (), new.calls)
         if lost and sum(_count(line.calls, lost) for line in others) == 1:
             break
         # More of the line distinguishes this place from others.
@@ -147,7 +175,7 @@ def _statement(old: Line, new: Line, text: _Lines) -> _EditStatement:
             end -= 1
         else:
             break
-    return _EditStatement(old.stage, added, lost)
+    return _EditStatement(old.stage, added, lost, new.calls)
 
 
 def _same(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:

@@ -56,3 +56,18 @@ def test_edits_apart_are_stated_apart():
     found = stated(BLUR, parse_schedule("", BLUR), edits)
     assert [one.text for one in found] == ["by.parallel(y) added", f"{texts[1]} added"]
     assert [one.changes for one in found] == [1, 1]
+
+
+def test_a_statement_quotes_only_what_the_user_wrote():
+    text = "by.split(x, xo, xi, 8).split(y, yo, yi, 4).reorder(xi, yi, xo, yo).parallel(yo)"
+    old = parse_schedule(text, BLUR)
+    new = parse_schedule(text.replace("8", "16"), BLUR)
+    edits = [Edit("by", Rank.FACTOR, 0.0, new)]
+    (canonical,) = stated(BLUR, old, edits)
+    assert canonical.text.endswith(" instead of tile(x, y, xo, yo, xi, yi, 8, 4)")
+    (found,) = stated(BLUR, old, edits, text)
+    assert found.text == (
+        "by.tile(x, y, xo, yo, xi, yi, 16, 4).parallel(yo) instead of all directives on by"
+    )
+    (spaced,) = stated(BLUR, parse_schedule("by.parallel( y )", BLUR), edits, "by.parallel( y )")
+    assert "instead of parallel(y)" in spaced.text
