@@ -139,8 +139,8 @@ class Undecided:
 
 @frozen
 class ProofRule(_Rule[Undecided]):
-    """A rule about a nest that satisfies all other rules, which the prover decides; ``check`` runs
-    once for each Func of which something is undecided.
+    """A rule that the prover decides, about a nest that satisfies all other rules; ``check`` runs
+    once for each Func about which something is undecided.
     """
 
 
