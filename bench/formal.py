@@ -11,7 +11,7 @@ from apps.catalog import APPS
 from apps.command_line.proving import prove_schedule
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
-from spaces.constraints.proofs.records import Proven
+from spaces.constraints.obligations.records import Proven
 from spaces.model.writing.text import parse_schedule
 
 RUNS = 5

@@ -89,6 +89,7 @@ PIPELINES: tuple[tuple[Callable[..., Pipeline], tuple[object, ...]], ...] = (
     (algorithms.nearest, ()),
     (algorithms.scattered, ()),
     (algorithms.slopes, ()),
+    (algorithms.spaced, ()),
     (algorithms.taken, ()),
     (algorithms.total, ()),
     (algorithms.unset, ()),

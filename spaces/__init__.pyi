@@ -278,7 +278,7 @@ from spaces.constraints.solver.universe import (
 
 # Proving for all sizes
 from spaces.constraints.proofs.prove import prove as prove
-from spaces.constraints.proofs.records import (
+from spaces.constraints.obligations.records import (
     ProofReport as ProofReport,
     Proof as Proof,
     Obligation as Obligation,

@@ -33,7 +33,7 @@ from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.proofs.certificates import recheck as recheck_certificates
 from spaces.constraints.proofs.certificates import write_certificates
 from spaces.constraints.proofs.prove import SECONDS
-from spaces.constraints.proofs.records import (
+from spaces.constraints.obligations.records import (
     Counterexample,
     Obligation,
     Outcome,

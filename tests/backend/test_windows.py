@@ -100,3 +100,19 @@ def test_rows_that_are_sheared_in_kernels(text: str, mode: AccessMode) -> None:
     compiled = compile_gpu(legal(sheared(), text, "sm_80"), access_mode=mode)
     found = compiled.run({"im": PIXELS}, sizes={"f": (16, 12)}, executor=Emulator())["f"]
     np.testing.assert_array_equal(found, sheared_values(16, 12))
+
+
+@pytest.mark.parametrize("mode", list(AccessMode))
+def test_rows_that_slide_in_blocks_of_one_thread(mode: AccessMode) -> None:
+    """The block's shared memory is declared once, although none of its code is in thread loops."""
+    s, f = Func("s"), Func("f")
+    s[X, Y] = X + 10 * Y
+    f[X, Y] = s[X, Y] + s[X, Y + 2]
+    algorithm = pipeline(f)
+    text = (
+        "f.split(y, yo, yi, 4, TailStrategy::GuardWithIf).reorder(yi, x, yo).gpu_blocks(x, yo); "
+        "s.compute_at(f, yi).store_at(f, x);"
+    )
+    compiled = compile_gpu(legal(algorithm, text, "sm_80"), access_mode=mode)
+    found = compiled.run({}, sizes={"f": (3, 6)}, executor=Emulator())["f"]
+    assert found.tolist() == [[2 * x + 20 * y + 20 for x in range(3)] for y in range(6)]

@@ -77,6 +77,7 @@ _FORM = (
     "with.order",
     "with.stages",
     "prefetch.unread",
+    "storage.kept-values",
     "specialize.condition",
     "specialize.inlined",
     "specialize.after-failure",

@@ -38,9 +38,9 @@ from spaces import (
     verify,
 )
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
-from spaces.constraints.proofs.decide import Decider
+from spaces.constraints.obligations.decide import Decider
+from spaces.constraints.obligations.records import Obligation, Proven
 from spaces.constraints.proofs.prove import obligations
-from spaces.constraints.proofs.records import Obligation, Proven
 from spaces.model.schedules.domain_order import Tail
 from tests.backend.guarded import guarded
 from tests.differential.check import Case, Fuzzer, refused

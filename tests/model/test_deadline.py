@@ -10,8 +10,8 @@ import z3
 
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.obligations.records import Unknown
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.proofs.records import Unknown
 from spaces.constraints.repairs.repair import repair
 from spaces.enumerate.emptiness import explain_empty
 from spaces.model.algorithm.freeze import pipeline

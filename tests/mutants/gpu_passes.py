@@ -9,6 +9,14 @@ _STRIDES = ("test_gpu_host_strides.py",)
 
 GPU_PASSES = (
     Mutant(
+        "shared-arrays-twice",
+        "_Threads._part",
+        "_without_shared_arrays(statement)",
+        "statement",
+        "Code in no thread loop declares the shared arrays of its kernel again.",
+        ("backend/test_windows.py",),
+    ),
+    Mutant(
         "kernel-loops-start-at-any-number",
         "_inside",
         'coordinate("add", statement.min, statement.var)',

@@ -12,7 +12,41 @@ _TESTS = (
     "test_compile.py",
 )
 
+_DECIDED = ("windows/test_drawn.py", "test_examples.py")
+
 SLIDING = (
+    Mutant(
+        "windows-on-trust",
+        "_verify",
+        "() if left is None else judge(ask_proofs(left), sizes).violations",
+        "()",
+        "Verify believes the nest that what it keeps is there.",
+        _DECIDED,
+    ),
+    Mutant(
+        "folds-on-trust",
+        "undecided",
+        "(*sliding(subject), *folding(subject))",
+        "(*sliding(subject),)",
+        "Verify believes the nest that folds overwrite nothing too early.",
+        _DECIDED,
+    ),
+    Mutant(
+        "refuted-is-shown",
+        "undecided",
+        "not isinstance(outcome, Proven)",
+        "not isinstance(outcome, Proven | Refuted)",
+        "Only what the solver gives up on counts as undecided.",
+        _DECIDED,
+    ),
+    Mutant(
+        "unknown-is-shown",
+        "undecided",
+        "not isinstance(outcome, Proven)",
+        "isinstance(outcome, Refuted)",
+        "What the solver gives up on counts as shown.",
+        _DECIDED,
+    ),
     Mutant(
         "one-row-computed-twice",
         "_later",

@@ -295,7 +295,7 @@ class _Threads:
 
     def _part(self, statement: Statement, conditions: tuple[Expr, ...]) -> Statement:
         """A nest of thread loops, or code outside of them, guarded for the threads that run it."""
-        loops, body = _nest(statement)
+        loops, body = _nest(_without_shared_arrays(statement))
         extents = [loop.extent for loop in reversed(loops)]
         tests = []
         for axis, threads in enumerate(self.block):
@@ -307,6 +307,13 @@ class _Threads:
         for axis, loop in enumerate(reversed(loops)):
             body = bind(body, loop.var, THREAD[axis])
         return body
+
+
+def _without_shared_arrays(statement: Statement) -> Statement:
+    """A statement without its allocations of shared memory, which the whole kernel declares."""
+    if isinstance(statement, Allocate) and statement.memory is MemoryType.GPU_SHARED:
+        return _without_shared_arrays(statement.body)
+    return map_children(statement, _without_shared_arrays)
 
 
 def _merged(statements: list[Statement]) -> Statement:

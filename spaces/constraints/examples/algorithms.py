@@ -7,6 +7,7 @@ from itertools import pairwise
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.reductions import argmin
@@ -228,6 +229,17 @@ def taken() -> Pipeline:
     q[X, Y] = p[X, Y] * 2
     out[X, Y] = q[X, Y] + p[X, Y]
     return pipeline(out)
+
+
+def spaced() -> Pipeline:
+    """Rows in groups of ``n``, the first row of each ``pitch`` below the one before."""
+    n = Param(Int32, "n", default=2, lowest=1, highest=64)
+    pitch = Param(Int32, "pitch", default=2, lowest=1, highest=64)
+    bx, by = Func("bx"), Func("by")
+    first = Y / n * pitch
+    bx[X, Y] = X + 10 * Y
+    by[X, Y] = bx[X, first] + bx[X, first + n]
+    return pipeline(by)
 
 
 def segment() -> Pipeline:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spaces.constraints.examples.example import on_cpu, on_gpu
-from spaces.constraints.examples.starts import BX, GPU, D
+from spaces.constraints.examples.starts import BX, GPU, SPACED, D
 
 EXAMPLES = (
     on_cpu(
@@ -46,6 +46,11 @@ EXAMPLES = (
         "storage.stack-bytes",
         D.tile("x", "y", "xi", "yi", 512, 255).func("bx").compute_at("by", "x").store_in("stack"),
         D.tile("x", "y", "xi", "yi", 512, 254).func("bx").compute_at("by", "x").store_in("stack"),
+    ),
+    on_cpu(
+        "storage.kept-values",
+        SPACED.store_at("by", "y").compute_at("by", "yi"),
+        SPACED.compute_at("by", "yi"),
     ),
     on_gpu(
         "storage.memory-kind",

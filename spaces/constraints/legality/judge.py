@@ -18,11 +18,12 @@ from spaces.constraints.rules.catalogue import (
     NEST_RULES,
     OWN_RULES,
     PIPELINE_RULES,
+    PROOF_RULES,
 )
 from spaces.constraints.rules.findings import Asked, Violation, fails, violation
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check
+from spaces.constraints.rules.rule import VIOLATED, Check, Undecided
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.regions import UnboundedError
@@ -134,6 +135,14 @@ def ask_bounds(bounds: Bounds, device: Device, funcs: Iterable[str]) -> Iterator
         for rule in NEST_RULES:
             for check in rule.check(view, name):
                 yield Asked(rule, _decided(check, view.loop_variables))
+
+
+def ask_proofs(undecided: Undecided) -> Iterator[Asked]:
+    """The checks about what proofs leave undecided, Func by Func."""
+    for func in undecided.left:
+        for rule in PROOF_RULES:
+            for check in rule.check(undecided, func):
+                yield Asked(rule, check)
 
 
 def _decided(check: Check, loops: frozenset[str]) -> Check:

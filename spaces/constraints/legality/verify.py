@@ -12,6 +12,7 @@ from spaces.constraints.legality.judge import (
     ask_exact,
     ask_matching,
     ask_nest,
+    ask_proofs,
     ask_records,
     ask_specializations,
     bounds_of,
@@ -19,6 +20,7 @@ from spaces.constraints.legality.judge import (
     judged_in,
     pipeline_faults,
 )
+from spaces.constraints.legality.kept_values import undecided
 from spaces.constraints.legality.partial import ask_other_nest, ask_other_records, mended
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, SizeCondition, Verdict
 from spaces.constraints.rules.estimates import is_repeated, shortages
@@ -178,7 +180,10 @@ def _verify(
     judgement = judge(ask_nest(bounds, device), sizes)
     if judgement.violations or not isinstance(bounds, Bounds):
         return Illegal(judgement.violations)
-    return CheckedSchedule(pipeline, schedule, device, bounds, judgement.size_conditions)
+    checked = CheckedSchedule(pipeline, schedule, device, bounds, judgement.size_conditions)
+    left = undecided(checked)
+    refused = () if left is None else judge(ask_proofs(left), sizes).violations
+    return Illegal(refused) if refused else checked
 
 
 def _inexact(pipeline: Pipeline, schedule: Schedule, device: Device) -> tuple[Violation, ...]:

@@ -1,1 +1,1 @@
-"""Proofs about loop nests for every size: obligations, their decision, and reports."""
+"""Proofs about loop nests for every size: all obligations, reports and certificates."""

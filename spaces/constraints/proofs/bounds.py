@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.proofs.obligations import obligation
-from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Access, Site, Subject, TreePath, loops_of
+from spaces.constraints.obligations.obligation import obligation
+from spaces.constraints.obligations.records import Obligation
+from spaces.constraints.obligations.sites import Access, Site, Subject, TreePath, loops_of
 from spaces.constraints.reasoning.formulas import all_of, at_most, within
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.expr import Expr, constant

@@ -13,8 +13,8 @@ from pathlib import Path
 import z3
 from attrs import frozen
 
-from spaces.constraints.proofs.decide import question
-from spaces.constraints.proofs.records import (
+from spaces.constraints.obligations.decide import question
+from spaces.constraints.obligations.records import (
     Obligation,
     Outcome,
     Proof,

@@ -4,16 +4,17 @@ The proof has three parts. Each stage visits every point of its domain; the proo
 iteration. Each read lies in the box that is required of the Func in the same iteration of the loops
 around it; for an update that reads its own Func, only at points that are asked for. And the
 required box is computed there, or an earlier iteration of a sliding window required it
-(:mod:`spaces.constraints.proofs.sliding`).
+(:mod:`spaces.constraints.obligations.sliding`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.proofs.obligations import obligation
-from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import (
+from spaces.constraints.obligations.obligation import obligation
+from spaces.constraints.obligations.points import free_names, in_box, point_of
+from spaces.constraints.obligations.records import Obligation
+from spaces.constraints.obligations.sites import (
     Access,
     Site,
     Subject,
@@ -26,10 +27,8 @@ from spaces.constraints.proofs.witness import Span, witness
 from spaces.constraints.reasoning.formulas import FALSE, all_of, equal, within
 from spaces.constraints.rules.phrases import stage_name
 from spaces.model.algorithm.pipeline import size_variable
-from spaces.model.expressions.expr import Expr, Variable
+from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import substitute
-from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Box
 from spaces.model.nest.loopnest import Loop
 
 
@@ -83,27 +82,6 @@ def _whole(subject: Subject, func: str) -> Obligation:
         values,
         exact=False,
         free=free_names(point),
-    )
-
-
-def point_of(func: str, names: tuple[str, ...]) -> dict[str, Expr]:
-    """A variable for each Var or RVar of a Func, such as ``blur_x(y)``; not a loop variable."""
-    return {name: Variable(Int32, f"{func}({name})") for name in names}
-
-
-def free_names(point: dict[str, Expr]) -> frozenset[str]:
-    """The names of the variables of a point."""
-    return frozenset(v.name for v in point.values() if isinstance(v, Variable))
-
-
-def in_box(subject: Subject, point: tuple[Expr, ...], box: Box) -> tuple[Expr, ...]:
-    """The condition that a point lies in a box of formulas."""
-    formula = subject.opaque.formula
-    return tuple(
-        condition
-        for value, interval in zip(point, box, strict=True)
-        if interval.min is not None and interval.max is not None
-        for condition in within(value, formula(interval.min), formula(interval.max))
     )
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.proofs.obligations import obligation
-from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Site, Subject, coordinates
+from spaces.constraints.obligations.obligation import obligation
+from spaces.constraints.obligations.records import Obligation
+from spaces.constraints.obligations.sites import Site, Subject, coordinates
 from spaces.constraints.reasoning.formulas import FALSE, all_of, at_most, equal, less
 from spaces.model.expressions.expr import Call, Expr, walk
 from spaces.model.expressions.rewrite import substitute

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from spaces.constraints.proofs.decide import Decider
-from spaces.constraints.proofs.records import Obligation, Outcome, Proof, Unknown
+from spaces.constraints.obligations.decide import Decider
+from spaces.constraints.obligations.records import Obligation, Outcome, Proof, Unknown
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Bool

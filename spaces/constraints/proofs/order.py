@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.dependences.hazards import is_commutative
-from spaces.constraints.proofs.obligations import obligation
-from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Site, Subject, common_depth, coordinates, loops_of
+from spaces.constraints.obligations.obligation import obligation
+from spaces.constraints.obligations.records import Obligation
+from spaces.constraints.obligations.sites import Site, Subject, common_depth, coordinates, loops_of
 from spaces.constraints.reasoning.formulas import (
     Second,
     all_of,

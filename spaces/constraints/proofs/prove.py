@@ -9,16 +9,10 @@ from functools import cached_property
 from attrs import define, field
 
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
-from spaces.constraints.proofs.assumptions import assumptions
-from spaces.constraints.proofs.bounds import bounds
-from spaces.constraints.proofs.coverage import coverage
-from spaces.constraints.proofs.decide import TIMEOUT_MS, Decider
-from spaces.constraints.proofs.definition import definition
-from spaces.constraints.proofs.folding import folding
-from spaces.constraints.proofs.in_time import proofs_in_time
-from spaces.constraints.proofs.order import order
-from spaces.constraints.proofs.races import races
-from spaces.constraints.proofs.records import (
+from spaces.constraints.obligations.assumptions import assumptions
+from spaces.constraints.obligations.decide import TIMEOUT_MS, Decider
+from spaces.constraints.obligations.folding import folding
+from spaces.constraints.obligations.records import (
     Counterexample,
     Obligation,
     Outcome,
@@ -27,8 +21,14 @@ from spaces.constraints.proofs.records import (
     Refuted,
     Unknown,
 )
-from spaces.constraints.proofs.sites import Subject
-from spaces.constraints.proofs.sliding import sliding
+from spaces.constraints.obligations.sites import Subject
+from spaces.constraints.obligations.sliding import sliding
+from spaces.constraints.proofs.bounds import bounds
+from spaces.constraints.proofs.coverage import coverage
+from spaces.constraints.proofs.definition import definition
+from spaces.constraints.proofs.in_time import proofs_in_time
+from spaces.constraints.proofs.order import order
+from spaces.constraints.proofs.races import races
 from spaces.constraints.proofs.trace import NotFollowedError, TraceFault, trace
 from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline
@@ -112,9 +112,10 @@ def _subject(proposed: LoopNest | CheckedSchedule) -> Subject:
             f"prove takes what verify returns, or a loop nest, not {shown_kind(proposed)}; "
             f"loop_nest(pipeline, schedule) makes one."
         )
-    checked = None if isinstance(proposed, LoopNest) else proposed
-    nest = proposed if isinstance(proposed, LoopNest) else proposed.nest
-    return Subject(nest, assumptions(nest, checked))
+    if isinstance(proposed, LoopNest):
+        return Subject(proposed, assumptions(proposed, None))
+    judged = tuple((one.rule, one.condition) for one in proposed.size_conditions)
+    return Subject(proposed.nest, assumptions(proposed.nest, judged))
 
 
 @define(slots=False)

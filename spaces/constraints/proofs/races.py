@@ -21,10 +21,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.proofs.folding import same_place
-from spaces.constraints.proofs.obligations import obligation
-from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Access, Site, Subject, TreePath, all_paths, encloses
+from spaces.constraints.obligations.folding import same_place
+from spaces.constraints.obligations.obligation import obligation
+from spaces.constraints.obligations.records import Obligation
+from spaces.constraints.obligations.sites import (
+    Access,
+    Site,
+    Subject,
+    TreePath,
+    all_paths,
+    encloses,
+)
 from spaces.constraints.reasoning.formulas import (
     TRUE,
     Second,

@@ -11,8 +11,8 @@ from itertools import product
 
 from attrs import define, field, frozen
 
+from spaces.constraints.obligations.sites import Site, Subject
 from spaces.constraints.proofs.coverage import asked_for
-from spaces.constraints.proofs.sites import Site, Subject
 from spaces.model.expressions.expr import Const, Expr, Op, Variable
 from spaces.model.formulas.algebra import INTEGERS
 from spaces.model.formulas.regions import Box

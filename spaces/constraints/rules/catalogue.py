@@ -17,6 +17,7 @@ from spaces.constraints.rules import (
     gpu_memory,
     gpu_structure,
     inlining,
+    kept_values,
     layout,
     loop_kinds,
     matching,
@@ -35,6 +36,7 @@ from spaces.constraints.rules.rule import (
     NestRule,
     OwnRule,
     PipelineRule,
+    ProofRule,
     Rule,
 )
 from spaces.model.suggestions import suggestion
@@ -60,6 +62,7 @@ RULES: tuple[Rule, ...] = (
     *gpu_structure.RULES,
     *gpu_blocks.RULES,
     *gpu_memory.RULES,
+    *kept_values.RULES,
     rounding.exact_order,
 )
 
@@ -75,6 +78,7 @@ MATCH_RULES = tuple(r for r in RULES if isinstance(r, MatchRule))
 OWN_RULES = tuple(r for r in RULES if isinstance(r, OwnRule))
 CALL_RULES = tuple(r for r in RULES if isinstance(r, CallRule))
 NEST_RULES = tuple(r for r in RULES if isinstance(r, NestRule))
+PROOF_RULES = tuple(r for r in RULES if isinstance(r, ProofRule))
 EXACT_RULES = tuple(r for r in RULES if isinstance(r, ExactRule))
 
 

@@ -125,6 +125,26 @@ class ExactRule(_Rule[Records]):
 
 
 @frozen
+class Undecided:
+    """What no proof shows about one nest.
+
+    Attributes:
+        view: the nest.
+        left: for each Func concerned what should hold, and what is known instead: two sentences.
+    """
+
+    view: NestView
+    left: Mapping[str, tuple[str, str]]
+
+
+@frozen
+class ProofRule(_Rule[Undecided]):
+    """A rule that the prover decides, about a nest that satisfies all other rules; ``check`` runs
+    once for each Func about which something is undecided.
+    """
+
+
+@frozen
 class SpaceRule(_Rule[Schedule]):
     """A restriction that the user of a space gives; no catalogue lists it. ``check`` runs once for
     a structure that has a loop nest, with the pipeline's name in place of a Func's.
@@ -137,7 +157,9 @@ class SpaceRule(_Rule[Schedule]):
     funcs: frozenset[str] = frozenset()
 
 
-Rule: TypeAlias = PipelineRule | MatchRule | OwnRule | CallRule | NestRule | ExactRule | SpaceRule
+Rule: TypeAlias = (
+    PipelineRule | MatchRule | OwnRule | CallRule | NestRule | ProofRule | ExactRule | SpaceRule
+)
 
 
 @frozen
@@ -180,6 +202,13 @@ def nest_rule(
 ) -> Callable[[Callable[[NestView, str], Iterable[Check]]], NestRule]:
     """Make a function ``(nest view, func) -> checks`` a :class:`NestRule`."""
     return lambda check: NestRule(id, statement, source, check, quantities)
+
+
+def proof_rule(
+    id: str, statement: str, source: str, **quantities: Quantity
+) -> Callable[[Callable[[Undecided, str], Iterable[Check]]], ProofRule]:
+    """Make a function ``(undecided, func) -> checks`` a :class:`ProofRule`."""
+    return lambda check: ProofRule(id, statement, source, check, quantities)
 
 
 def exact_rule(

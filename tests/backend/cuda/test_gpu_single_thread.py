@@ -30,7 +30,7 @@ from spaces import (
     prove,
     verify,
 )
-from spaces.constraints.proofs.records import Proven, Refuted
+from spaces.constraints.obligations.records import Proven, Refuted
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.writing.serialize import from_json, to_json
 from tests.backend.cuda.gpu_runs import check

@@ -36,8 +36,8 @@ from spaces import (
     pipeline,
     verify,
 )
-from spaces.constraints.proofs.decide import decide
-from spaces.constraints.proofs.records import Proven, Refuted
+from spaces.constraints.obligations.decide import decide
+from spaces.constraints.obligations.records import Proven, Refuted
 from spaces.cost.batch import Batch
 from spaces.model.nest.nest_text import format_nests
 from spaces.model.schedules.cases import followed

@@ -12,8 +12,8 @@ from backend.halide.errors import DirectiveError, RealizationError
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.obligations.records import Proven
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.proofs.records import Proven
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import cast
 from spaces.model.formulas import algebra

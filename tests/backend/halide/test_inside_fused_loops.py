@@ -8,8 +8,8 @@ import pytest
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.obligations.records import Proven
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.proofs.records import Proven
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -14,8 +14,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from spaces.constraints.obligations.records import Proven
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.proofs.records import Proven
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -17,7 +17,7 @@ from backend.replay.report import FaultKind
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
-from spaces.constraints.proofs.records import Proof, Proven, Refuted, Unknown
+from spaces.constraints.obligations.records import Proof, Proven, Refuted, Unknown
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32

@@ -9,8 +9,8 @@ from backend.ir.program import BufferParameter
 from backend.ir.statements import Barrier, For, If, Statement, Store, block
 from backend.ir.vectors import Load
 from backend.proofs import barrier_obligations, prove_barriers
-from spaces.constraints.proofs.decide import decide
-from spaces.constraints.proofs.records import Obligation, Outcome, Proven, Refuted, Unknown
+from spaces.constraints.obligations.decide import decide
+from spaces.constraints.obligations.records import Obligation, Outcome, Proven, Refuted, Unknown
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.var import Var

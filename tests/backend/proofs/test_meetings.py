@@ -7,8 +7,8 @@ import pytest
 from backend.ir.statements import EMPTY, Barrier, If, Statement, Store, block
 from backend.proofs import barrier_obligations
 from backend.proofs.meetings import passable
-from spaces.constraints.proofs.decide import decide
-from spaces.constraints.proofs.records import Proven, Refuted
+from spaces.constraints.obligations.decide import decide
+from spaces.constraints.obligations.records import Proven, Refuted
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Int32
 from tests.backend.cuda.written_kernels import (

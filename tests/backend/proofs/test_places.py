@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from backend.proofs.places import Places, shapes
 from spaces import Func, Var, pipeline
-from spaces.constraints.proofs.decide import decide
-from spaces.constraints.proofs.records import Obligation, Proven
+from spaces.constraints.obligations.decide import decide
+from spaces.constraints.obligations.records import Obligation, Proven
 from spaces.constraints.reasoning.formulas import SECOND, Second, at_most, within
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32

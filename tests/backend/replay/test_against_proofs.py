@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from backend.lowering.start import start
 from backend.replay import Replay, replay_nest
 from backend.replay.report import FaultKind
+from spaces.constraints.obligations.records import Refuted
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.proofs.records import Refuted
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest

@@ -10,9 +10,9 @@ import pytest
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.obligations.records import Proven
 from spaces.constraints.proofs.certificates import certificate, recheck, write_certificates
 from spaces.constraints.proofs.prove import obligations, prove
-from spaces.constraints.proofs.records import Proven
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.writing.text import parse_schedule
 from tests.constraints.proofs.broken import blur, nest_of

@@ -7,8 +7,8 @@ from itertools import product
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spaces.constraints.proofs.decide import decide
-from spaces.constraints.proofs.records import Obligation, Proven, Refuted, Unknown
+from spaces.constraints.obligations.decide import decide
+from spaces.constraints.obligations.records import Obligation, Proven, Refuted, Unknown
 from spaces.constraints.reasoning.formulas import (
     all_of,
     any_of,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces.constraints.proofs.decide import Decider, decide
-from spaces.constraints.proofs.generalize import PREFIX, Generalizer
-from spaces.constraints.proofs.records import Obligation, Proven, Refuted
+from spaces.constraints.obligations.decide import Decider, decide
+from spaces.constraints.obligations.generalize import PREFIX, Generalizer
+from spaces.constraints.obligations.records import Obligation, Proven, Refuted
 from spaces.constraints.reasoning.formulas import all_of, any_of, at_most, equal, less
 from spaces.constraints.reasoning.intervals import Intervals
 from spaces.model.expressions import functions as fn

@@ -8,10 +8,10 @@ import attrs
 import pytest
 
 from spaces.constraints.examples import algorithms
-from spaces.constraints.proofs.assumptions import assumptions
+from spaces.constraints.obligations.assumptions import assumptions
+from spaces.constraints.obligations.records import Counterexample, Refuted
+from spaces.constraints.obligations.sites import Subject
 from spaces.constraints.proofs.prove import prove
-from spaces.constraints.proofs.records import Counterexample, Refuted
-from spaces.constraints.proofs.sites import Subject
 from spaces.constraints.proofs.trace import trace
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate

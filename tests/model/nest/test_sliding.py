@@ -342,6 +342,20 @@ def test_a_window_does_not_slide_where_the_loops_inside_had_other_rows(forward: 
     assert [(one.dimension, one.loop.var.name) for one in slides.slides] == [("y", "m.s0.y")]
 
 
+def test_a_window_does_not_slide_where_only_its_tiles_move_one_way() -> None:
+    """Tiles of 8 rows reach from ``y - 7`` to ``y``, but every other row is read only at the next
+    one: the first row that is required moves to and fro.
+    """
+    f, out = Func("f"), Func("out")
+    f[X, Y] = image_of(2)[X, Y]
+    out[X, Y] = f[X, Y] + f[X, Y - Y % 2 * 2]
+    text = "f.store_root().compute_at(out, y).split(y, y, yi, 8, TailStrategy::ShiftInwards);"
+    algorithm = pipeline(out)
+    placement = loop_nest(algorithm, parse_schedule(text, algorithm)).placements["f"]
+    assert str(placement.storage.computed[1].min) == "out.s0.y - 7"
+    assert placement.storage.slides == ()
+
+
 def test_a_window_slides_along_an_outer_loop_where_the_loops_inside_stay_the_same() -> None:
     s, m, out = Func("s"), Func("m"), Func("out")
     s[X, Y] = image_of(2)[X, Y]

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from attrs import define, field, frozen
 
-from spaces.constraints.proofs.assumptions import Assumptions
+from spaces.constraints.obligations.assumptions import Assumptions
 from spaces.constraints.reasoning.formulas import within
 from spaces.constraints.reasoning.opaque import Opaque
 from spaces.constraints.rules.phrases import stage_name

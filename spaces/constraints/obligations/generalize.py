@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from attrs import define, evolve, field
 
-from spaces.constraints.proofs.records import Obligation
+from spaces.constraints.obligations.records import Obligation
 from spaces.constraints.reasoning.formulas import at_most
 from spaces.model.expressions.expr import Expr, Op, Variable, constant
 from spaces.model.expressions.types import Int32

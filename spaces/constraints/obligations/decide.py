@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 import z3
 from attrs import define, evolve, field
 
-from spaces.constraints.proofs.generalize import Generalizer
-from spaces.constraints.proofs.records import (
+from spaces.constraints.obligations.generalize import Generalizer
+from spaces.constraints.obligations.records import (
     Counterexample,
     Obligation,
     Outcome,
@@ -47,10 +47,13 @@ class Decider:
 
     Attributes:
         timeout_ms: the time limit of the solver for one question.
+        steps: the most work for one question in the solver's own units, which are the same on every
+            machine; 0 for no limit.
         solver_seconds: the time that the solver has taken so far.
     """
 
     timeout_ms: int = TIMEOUT_MS
+    steps: int = field(default=0, kw_only=True)
     solver_seconds: float = 0.0
     _intervals: dict[tuple[Expr, ...], Intervals] = field(factory=dict)
     _terms: Terms = field(factory=Terms)
@@ -95,6 +98,8 @@ class Decider:
     def _check(self, solver: Term, timeout_ms: int, *limits: Term) -> Term:
         """The solver's answer in limited time, under further conditions if given."""
         start = time.perf_counter()
+        if self.steps:
+            solver.set("rlimit", self.steps)
         try:
             return answer(solver, *limits, timeout_ms=timeout_ms)
         finally:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spaces.constraints.proofs.records import Obligation, ObligationKind
-from spaces.constraints.proofs.sites import Site, Subject
+from spaces.constraints.obligations.records import Obligation, ObligationKind
+from spaces.constraints.obligations.sites import Site, Subject
 from spaces.constraints.reasoning.formulas import SECOND, Second
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import variables

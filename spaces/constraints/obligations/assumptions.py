@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.reasoning.formulas import at_most
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.definitions import arithmetic
@@ -21,6 +20,9 @@ from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.parameters import parameters
 
 _ONE = constant(1, Int32)
+
+RuleCondition: TypeAlias = tuple[str, Expr]
+"""The id of a rule, and the condition on sizes under which it holds."""
 
 
 @frozen
@@ -46,12 +48,12 @@ class Assumptions:
         return (*self.common, *self.images.get(buffer, ()))
 
 
-def assumptions(nest: LoopNest, checked: CheckedSchedule | None) -> Assumptions:
+def assumptions(nest: LoopNest, judged: tuple[RuleCondition, ...] | None) -> Assumptions:
     """The assumptions on sizes: extents and parameters are at least 1, and the conditions of the
-    rules hold. For a nest that no rule has judged, outputs are at least as large as the tiles that
-    shift into them, and buffers hold all values that the nest computes or reads.
+    rules hold, ``judged``. For a nest that no rule has judged, outputs are at least as large as the
+    tiles that shift into them, and buffers hold all values that the nest computes or reads.
     """
-    required = _needed(nest) if checked is None else _required(checked)
+    required = _needed(nest) if judged is None else _required(judged)
     cases = (arithmetic(c) for c in nest.assumptions if _is_of_sizes(c))
     common = [*_positive(nest), *filter(never_wraps, cases)]
     promised = (arithmetic(p.condition) for p in nest.pipeline.promises)
@@ -86,10 +88,10 @@ _Required: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 """The conditions on outputs, which may also mention an image, and the other conditions."""
 
 
-def _required(checked: CheckedSchedule) -> _Required:
-    of_outputs = tuple(r.condition for r in checked.size_conditions if r.rule == _OUTPUT)
-    others = (r.condition for r in checked.size_conditions if r.rule not in (_OUTPUT, *_IDLE))
-    return of_outputs, tuple(others)
+def _required(judged: tuple[RuleCondition, ...]) -> _Required:
+    of_outputs = tuple(condition for rule, condition in judged if rule == _OUTPUT)
+    others = tuple(condition for rule, condition in judged if rule not in (_OUTPUT, *_IDLE))
+    return of_outputs, others
 
 
 def _positive(nest: LoopNest) -> Iterator[Expr]:

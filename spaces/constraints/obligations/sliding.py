@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.proofs.coverage import free_names, in_box, point_of
-from spaces.constraints.proofs.obligations import obligation
-from spaces.constraints.proofs.records import Obligation
-from spaces.constraints.proofs.sites import Subject, loops_of
+from spaces.constraints.obligations.obligation import obligation
+from spaces.constraints.obligations.points import free_names, in_box, point_of
+from spaces.constraints.obligations.records import Obligation
+from spaces.constraints.obligations.sites import Subject, loops_of
 from spaces.constraints.reasoning.formulas import Second, all_of, any_of, at_most
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import substitute

@@ -1,0 +1,54 @@
+"""Decides of a judged nest whether the values that it keeps are there when they are read.
+
+A loop nest slides a window and folds storage only where that is right by construction. Here the
+same is shown once more, from what is required and computed alone, so that a mistake there refuses
+a schedule instead of computing other values.
+"""
+
+from __future__ import annotations
+
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.obligations.assumptions import assumptions
+from spaces.constraints.obligations.decide import Decider
+from spaces.constraints.obligations.folding import folding
+from spaces.constraints.obligations.records import Outcome, Proven, Refuted
+from spaces.constraints.obligations.sites import Subject
+from spaces.constraints.obligations.sliding import sliding
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.rule import Undecided
+from spaces.model.formulas.smt import NO_TIMEOUT
+from spaces.model.nest.sliding import Storage
+
+SOLVER_STEPS = 400_000
+"""The work that z3 may do for one obligation, in z3's own units, which are the same on every
+machine.
+"""
+
+
+def undecided(checked: CheckedSchedule) -> Undecided | None:
+    """What proofs leave undecided of the windows and folds of a nest that satisfies all other
+    rules; None if it has none.
+    """
+    if not any(_keeps(p.storage) for p in checked.bounds.placements.values()):
+        return None
+    judged = tuple((one.rule, one.condition) for one in checked.size_conditions)
+    subject = Subject(checked.nest, assumptions(checked.nest, judged))
+    decider = Decider(NO_TIMEOUT, steps=SOLVER_STEPS)
+    left: dict[str, tuple[str, str]] = {}
+    for obligation in (*sliding(subject), *folding(subject)):
+        outcome = decider.decide(obligation)
+        if not isinstance(outcome, Proven):
+            left.setdefault(obligation.buffer, (obligation.statement, _known(outcome)))
+    return Undecided(NestView.of(checked.bounds, checked.device), left)
+
+
+def _keeps(storage: Storage) -> bool:
+    """Whether a Func keeps values from visit to visit, or stores several in one place."""
+    return bool(storage.slides) or any(fold is not None for fold in storage.folds)
+
+
+def _known(outcome: Outcome) -> str:
+    """What is known instead, as a sentence."""
+    if isinstance(outcome, Refuted):
+        return f"It may fail for {outcome.counterexample}."
+    return "No proof of it is found for all sizes."

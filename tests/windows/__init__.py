@@ -1,0 +1,1 @@
+"""Random pipelines whose windows move every way, and random schedules that store outside."""

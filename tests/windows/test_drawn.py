@@ -1,0 +1,109 @@
+"""What spaces and searches hand over is proven, and so is what verify accepts where windows move
+every way. ``python -m tests.windows`` proves thousands.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from unittest import mock
+
+import pytest
+
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.nest import sliding, windows
+from spaces.model.writing.text import parse_schedule
+from tests.windows.__main__ import main, tally
+from tests.windows.drawn import WAYS, drawn_schedules
+from tests.windows.moving import moving_pipeline
+from tests.windows.storing import storing_schedule
+
+X, Y = Var("x"), Var("y")
+SLOW = (7, 12, 13, 14, 16, 18, 20, 22)
+"""Draws whose proofs take more than half a second."""
+
+
+def test_no_schedule_that_is_handed_over_is_refuted() -> None:
+    totals = Counter[str]()
+    for number in range(4, 24):
+        if number not in SLOW:
+            for one in drawn_schedules(1, number):
+                assert not one.refuted, f"draw {number}, {one.way}:\n{one.text}\n{one.refuted}"
+                assert not {"sliding", "folding"}.intersection(one.unknown), one.text
+                totals += tally(one)
+    assert totals["schedules"] > 30
+    assert {way.rpartition(" on ")[0] for way in totals if " on " in way} == set(WAYS)
+
+
+def test_all_windows_and_folds_of_nests_are_shown() -> None:
+    """No window slides and no fold is legal in a nest of which verify finds no proof."""
+    kept = Counter[str]()
+    for number in range(60):
+        rng = random.Random(number)
+        algorithm = moving_pipeline(rng)
+        for _ in range(4):
+            text = storing_schedule(rng, algorithm)
+            verdict = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+            assert "storage.kept-values" not in {v.rule for v in verdict.violations}, text
+            if isinstance(verdict, CheckedSchedule):
+                for placement in verdict.bounds.placements.values():
+                    kept["slides"] += len(placement.storage.slides)
+                    kept["folds"] += sum(fold is not None for fold in placement.storage.folds)
+    assert kept["slides"] > 20
+    assert kept["folds"] > 20
+
+
+def test_the_command_counts_what_is_proven(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--schedules", "1", "--first", "8"]) == 0
+    assert "proven" in capsys.readouterr().out
+
+
+def diagonal() -> Pipeline:
+    """``f`` walks down the diagonal of ``m``."""
+    s, m, f = Func("s"), Func("m"), Func("f")
+    s[X, Y] = X + 10 * Y
+    m[X, Y] = s[X, Y] * 2
+    f[Y] = m[Y, Y] + m[Y + 1, Y]
+    return pipeline(f)
+
+
+def rows() -> Pipeline:
+    """``f`` reads three rows of ``s``."""
+    s, f = Func("s"), Func("f")
+    s[X, Y] = X + 10 * Y
+    f[X, Y] = s[X, Y] + s[X, Y + 2]
+    return pipeline(f)
+
+
+def broken(algorithm: Pipeline, text: str) -> list[str]:
+    verdict = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    return [str(one) for one in verdict.violations]
+
+
+def test_a_window_that_should_not_slide_is_refused() -> None:
+    """Verify has windows decided: it does not believe the nest."""
+    text = "m.compute_at(f, y); s.compute_at(m, y).store_root();"
+    assert broken(diagonal(), text) == []
+    with mock.patch.object(windows, "_is_reshaped", return_value=False):
+        (one,) = broken(diagonal(), text)
+    assert one.startswith(
+        "storage.kept-values: s.store_root() keeps values of s, but this is not shown: An earlier "
+        "iteration of y, y required each value that s does not compute again. It may fail for s("
+    )
+    assert one.endswith("Store s where it is computed.")
+
+
+def test_a_fold_that_keeps_too_few_values_is_refused() -> None:
+    text = "s.compute_at(f, y).store_root();"
+    assert broken(rows(), text) == []
+    least = sliding._widest
+    with mock.patch.object(sliding, "_widest", lambda *given: least(*given) - 1):
+        (one,) = broken(rows(), text)
+    assert "storage.kept-values: s.store_root() keeps values of s" in one
+    assert "s, folded along y modulo 2, overwrites no value still to be read" in one
