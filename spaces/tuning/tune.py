@@ -30,12 +30,12 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.identity import this_machine
+from spaces.tuning.known import known_schedules
 from spaces.tuning.priced import priced_model
 from spaces.tuning.store import TuningStore, default_store
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.study import Callback, Study
-from spaces.tuning.trial import Trial, fastest
+from spaces.tuning.trial import Trial
 
 SEARCHING = 10.0
 """The most seconds in which a new study finds the schedule that runs beside others."""
@@ -133,22 +133,13 @@ def tune(
 
 
 def best_known(store: TuningStore, pipeline: Pipeline, target: Device) -> tuple[int, Trial] | None:
-    """The fastest schedule that a store has for a pipeline, and the number of its study; None if
-    it has none that is legal. Results on this machine at the estimates come first, then results at
-    other sizes, then those of other machines.
+    """The fastest schedule that a store has for a pipeline on a device, and the number of its
+    study; None if it has none that is legal. All studies of this machine at the estimates compete
+    by their times. Results at other sizes come next, then those of other machines.
     """
-    machine = this_machine(target)
-
-    def is_further(study: int) -> tuple[bool, bool]:
-        line = summaries[study]
-        return line.machine != machine, store.pipeline_of(study) != pipeline
-
-    summaries = {line.id: line for line in store.studies() if line.device == target.name}
-    alike = [study for study in store.alike(pipeline) if study in summaries]
-    for study in sorted(alike, key=is_further):
-        for trial in fastest(store.trials(study)):
-            if verify(pipeline, trial.schedule, target):
-                return study, trial
+    for study, trial in known_schedules(store, pipeline, target):
+        if store.device_of(study) == target.name and verify(pipeline, trial.schedule, target):
+            return study, trial
     return None
 
 
