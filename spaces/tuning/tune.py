@@ -132,13 +132,17 @@ def tune(
     return study
 
 
-def best_known(store: TuningStore, pipeline: Pipeline, target: Device) -> tuple[int, Trial] | None:
+def best_known(
+    store: TuningStore, pipeline: Pipeline, target: Device, *, exact: bool = True
+) -> tuple[int, Trial] | None:
     """The fastest schedule that a store has for a pipeline on a device, and the number of its
     study; None if it has none that is legal. All studies of this machine at the estimates compete
-    by their times. Results at other sizes come next, then those of other machines.
+    by their times. Results at other sizes come next, then those of other machines. Unless
+    ``exact`` is false, schedules that round floats in another order do not count.
     """
     for study, trial in known_schedules(store, pipeline, target):
-        if store.device_of(study) == target.name and verify(pipeline, trial.schedule, target):
+        is_here = store.device_of(study) == target.name
+        if is_here and verify(pipeline, trial.schedule, target, exact=exact):
             return study, trial
     return None
 
@@ -150,6 +154,7 @@ def compile_best(
     target: Device | None = None,
     store: TuningStore | str | Path | None = None,
     seconds: float | None = None,
+    exact: bool = True,
 ) -> CompiledPipeline | GpuPipeline:
     """Compiles the fastest schedule that the store has for a pipeline; one that a search by the
     cost model finds if it has none.
@@ -162,6 +167,7 @@ def compile_best(
         store: a store or its file; by default :func:`default_store`.
         seconds: the time limit of the search, which it uses to improve its result; without one it
             ends after a quick search (:class:`Improving`).
+        exact: whether schedules that round floats in another order do not count.
 
     Raises:
         EmptySpaceError: the store has no schedule, and no schedule that is found is legal.
@@ -172,19 +178,20 @@ def compile_best(
         (estimates,) = as_sizes([sizes])
         pipeline = evolve(pipeline, estimates=estimates)
     opened = store if isinstance(store, TuningStore) else TuningStore.read(store or default_store())
-    known = best_known(opened, pipeline, chosen)
+    known = best_known(opened, pipeline, chosen, exact=exact)
     model = priced_model(default_model(chosen), chosen, opened)
-    schedule = _searched(pipeline, chosen, model, seconds) if known is None else known[1].schedule
+    if known is None:
+        space = ScheduleSpace(pipeline, chosen, evolve(default_options(chosen), exact=exact))
+        schedule = _searched(space, model, seconds)
+    else:
+        schedule = known[1].schedule
     verdict = verify(pipeline, schedule, chosen)
     assert isinstance(verdict, CheckedSchedule)  # both ways give legal schedules alone
     compiled = compile_gpu if isinstance(chosen, GpuDevice) else compile_cpu
     return compiled(verdict)
 
 
-def _searched(
-    pipeline: Pipeline, target: Device, model: CostModel, seconds: float | None
-) -> Schedule:
+def _searched(space: ScheduleSpace, model: CostModel, seconds: float | None) -> Schedule:
     """The schedule that the cost model likes best."""
-    space = ScheduleSpace(pipeline, target)
     found = search(space, model, limits=Limits(seconds=seconds))
     return best(found).best[0].schedule

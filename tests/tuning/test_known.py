@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from attrs import evolve
 
+from spaces import Float32, Func, ImageParam, RDom, Var, pipeline
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.enumerate.options import Options
@@ -111,6 +112,27 @@ def test_illegal_schedules_are_left_out(store: TuningStore) -> None:
     told(store, 1, {8: 0.5, 16: 0.1}, pipe=blur(96, 64))
     # Vectors of 16 do not fit rows of 8, so a row of 8 takes the slower schedule.
     assert found(store, blur(8, 64)) == by_hand(8)
+
+
+def test_schedules_that_round_otherwise_are_left_out_unless_asked_for(store: TuningStore) -> None:
+    image, total, r = ImageParam(Float32, 1, "im"), Func("total"), RDom([(0, 64)], "r")
+    total[Var("x")] = 0.0
+    total[Var("x")] += image[r + Var("x")]
+    pipe = pipeline(total, estimates={total: [16], image: [80]})
+    text = "total.update(0).split(r, ro, ri, 8); total.update(0).rfactor(ro, u).compute_root();"
+    apart, plain = parse_schedule(text, pipe), parse_schedule("total.vectorize(x, 8)", pipe)
+    space = ScheduleSpace(pipe, CPU, evolve(Options.small(CPU), exact=False))
+    start = [apart, plain]
+    with Study.open(store, space, strategy=QUICK, start=start, reference=plain) as study:
+        for trial in study.open_trials:
+            runs = ((0.1 if trial.schedule == apart else 0.2,) * 6, (0.2,) * 6)
+            study.tell(trial, Measurement(trial.schedule, RunOutcome.CORRECT, "", *runs))
+    assert found(store, pipe) == plain
+    best = best_known(store, pipe, CPU, exact=False)
+    assert best is not None
+    assert best[1].schedule == apart
+    assert compile_best(pipe, store=store).schedule == plain
+    assert compile_best(pipe, store=store, exact=False).schedule == apart
 
 
 def test_new_studies_begin_with_the_fastest_of_all_others(store: TuningStore) -> None:
