@@ -58,6 +58,8 @@ class Arguments:
     """The (min, extent) of each dimension of each image, each output and each component of an
     output.
     """
+    estimated: tuple[str, ...] = ()
+    """The outputs whose size the call does not give: they have their estimates."""
 
     def sizes(self) -> dict[str, int]:
         """The size variables: ``out.min.0``, ``out.extent.0`` and so on."""
@@ -90,8 +92,9 @@ def bind(
         pipeline: the algorithm.
         inputs: an array for each image, in the convention above.
         params: values of scalar parameters; those left out take their default.
-        sizes: the size of each output, except where the pipeline says it. An image may be named
-            too, to say that its coordinates do not begin at 0.
+        sizes: the size of each output. An output left out has the size that the pipeline says, or
+            else its estimate. An image may be named too, to say that its coordinates do not begin
+            at 0. If an output has its estimate, images left out begin where theirs begin.
 
     Raises:
         ArgumentError: something is missing, unknown, or of the wrong type or size, or breaks a
@@ -106,14 +109,27 @@ def bind(
     buffers = [*pipeline.outputs, *(i.name for i in pipeline.images)]
     _reject_unknown("output or image", sizes, buffers, pipeline)
     images = {i.name: _image(i, inputs, pipeline) for i in pipeline.images}
-    ranges = {i.name: _image_ranges(i, images[i.name], sizes) for i in pipeline.images}
     scalars = {s.name: _scalar(s, params) for s in pipeline.scalars}
+    estimated = tuple(
+        output
+        for output in pipeline.outputs
+        if output not in sizes and not _is_promised(output, pipeline)
+    )
+    begins = {i.name: _beginning(i, bool(estimated), pipeline) for i in pipeline.images}
+    ranges = {
+        i.name: _image_ranges(i, images[i.name], begins[i.name], sizes) for i in pipeline.images
+    }
     known = {**Arguments(images, scalars, ranges).sizes(), **whole_numbers(scalars)}
     for output in pipeline.outputs:
-        given = sizes[output] if output in sizes else _promised_ranges(output, pipeline, known)
+        if output in sizes:
+            given = sizes[output]
+        elif output in estimated:
+            given = _estimated_ranges(output, pipeline)
+        else:
+            given = _promised_ranges(output, pipeline, known)
         found = _ranges(output, given, len(pipeline.function(output).args))
         ranges |= dict.fromkeys((output, *pipeline.function(output).buffers), found)
-    arguments = Arguments(images, scalars, ranges)
+    arguments = Arguments(images, scalars, ranges, estimated)
     _check_promises(pipeline, {**arguments.sizes(), **scalars})
     return arguments
 
@@ -199,10 +215,18 @@ def _image(image: Image, inputs: Mapping[str, Array], pipeline: Pipeline) -> Arr
     return array
 
 
-def _image_ranges(image: Image, array: Array, sizes: Sizes) -> tuple[Range, ...]:
+def _beginning(image: Image, as_estimated: bool, pipeline: Pipeline) -> tuple[int, ...]:
+    """Where the coordinates of an image begin if the call does not say it."""
+    estimate = pipeline.estimate(image.name) if as_estimated else None
+    return (0,) * image.dimensions if estimate is None else tuple(low for low, _ in estimate)
+
+
+def _image_ranges(
+    image: Image, array: Array, begin: tuple[int, ...], sizes: Sizes
+) -> tuple[Range, ...]:
     actual = tuple(reversed(array.shape))
     if image.name not in sizes:
-        return tuple((0, extent) for extent in actual)
+        return _ranges(image.name, tuple(zip(begin, actual, strict=True)), image.dimensions)
     ranges = _ranges(image.name, sizes[image.name], image.dimensions)
     if tuple(extent for _, extent in ranges) != actual:
         raise ArgumentError(
@@ -218,40 +242,49 @@ def _promised_ranges(
     """The size of an output that the pipeline itself gives, for example by ``set_bounds``."""
     found: list[Range] = []
     for d in range(len(pipeline.function(output).args)):
-        extent = _promised_number(size_variable(output, "extent", d), pipeline, known)
-        if extent is None:
-            raise ArgumentError(_size_wanted(output, pipeline))
-        found.append(
-            (_promised_number(size_variable(output, "min", d), pipeline, known) or 0, extent)
+        low, extent = (
+            _promised(size_variable(output, part, d), pipeline) for part in ("min", "extent")
         )
+        if extent is None or not extent.names <= known.keys():
+            raise ArgumentError(_size_wanted(output, pipeline))
+        first = 0 if low is None or not low.names <= known.keys() else evaluate(low, known)
+        found.append((first, evaluate(extent, known)))
     return tuple(found)
 
 
-def _promised_number(size: Variable, pipeline: Pipeline, known: Mapping[str, int]) -> int | None:
-    """The number that a size must equal by the promises: they bound it by this number from both
-    sides.
-    """
+def _is_promised(output: str, pipeline: Pipeline) -> bool:
+    """Whether the pipeline gives the size of an output."""
+    dimensions = range(len(pipeline.function(output).args))
+    extents = (_promised(size_variable(output, "extent", d), pipeline) for d in dimensions)
+    return all(extent is not None for extent in extents)
+
+
+def _promised(size: Variable, pipeline: Pipeline) -> Expr | None:
+    """What a size must equal by the promises: they bound it by this from both sides."""
     limits: dict[str, list[Expr]] = {"ge": [], "le": []}
     for condition in (promise.condition for promise in pipeline.promises):
         if isinstance(condition, Op) and condition.name in limits and condition.args[0] == size:
             limits[condition.name].append(condition.args[1])
-    for value in limits["ge"]:
-        if value in limits["le"] and value.names <= known.keys():
-            return evaluate(value, known)
-    return None
+    return next((value for value in limits["ge"] if value in limits["le"]), None)
+
+
+def _estimated_ranges(output: str, pipeline: Pipeline) -> tuple[Range, ...]:
+    """The estimate of an output, whose size a call does not give."""
+    estimate = pipeline.estimate(output)
+    if estimate is None:
+        raise ArgumentError(_size_wanted(output, pipeline))
+    return estimate
 
 
 def _size_wanted(output: str, pipeline: Pipeline) -> str:
-    function, estimate = pipeline.function(output), pipeline.estimate(output)
+    function = pipeline.function(output)
     extents = ", ".join(f"extent of {argument}" for argument in function.args)
-    message = (
+    return (
         f"The size of output {output} is not given. Give it, innermost dimension first, as in "
         f"sizes={{{output!r}: [{extents}]}}, with a pair (min, extent) for a dimension that does "
-        f"not begin at 0; or an array to write it to, as in out={{{function.buffers[0]!r}: array}}."
+        f"not begin at 0; or an array to write it to, as in out={{{function.buffers[0]!r}: array}}"
+        "; or the pipeline an estimate."
     )
-    if estimate is not None:
-        message += f" The size estimated is sizes={{{output!r}: {list(estimate)}}}."
-    return message
 
 
 def _ranges(buffer: str, given: Sequence[int | Range], dimensions: int) -> tuple[Range, ...]:

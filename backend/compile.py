@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -32,15 +34,16 @@ from backend.llvm.runtime.pools import ThreadPool, default_pool
 from backend.lowering.cpu.passes import beside_empty_outputs, lower, lower_cases
 from backend.preconditions import check_sizes, size_error
 from backend.verified import verified_for
-from spaces.constraints.devices.device import CpuDevice
+from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
 from spaces.constraints.legality.verdict import Verdict
+from spaces.constraints.legality.verify import verify
 from spaces.machine_code import CompiledModule, compile_module
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.message import shown
-from spaces.model.nest.loopnest import loop_nest
+from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
@@ -53,7 +56,8 @@ _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 @define(eq=False, repr=False)
 class CompiledPipeline:
-    """Machine code of one pipeline under one schedule. Safe to run from several threads at once.
+    """Machine code of one pipeline under one schedule. Safe to run from several threads at once. A
+    pickled one is verified and compiled again where it arrives.
 
     Attributes:
         pipeline: the algorithm.
@@ -68,6 +72,7 @@ class CompiledPipeline:
     pool: ThreadPool
     preconditions: tuple[Precondition, ...]
     access_mode: AccessMode
+    _recipe: CpuRecipe
     _stages: Mapping[str, LoopProgram]
     _module: CompiledModule
     _call: ctypes._CFunctionType = field(init=False)
@@ -98,9 +103,10 @@ class CompiledPipeline:
                 fine.
             params: values of scalar parameters; those left out take their default.
             sizes: for each output the extent, or the (min, extent), of each dimension, innermost
-                first. An output left out has the size that the pipeline says (``set_bounds``), or
-                the shape of its array in ``out`` with the mins of its estimate. Name an image too
-                to say where its coordinates begin.
+                first. An output left out has the shape of its array in ``out``, with the mins of
+                its estimate; or else the size that the pipeline says (``set_bounds``); or else its
+                estimate. Name an image too to say where its coordinates begin; one left out begins
+                at 0, or where its estimate begins if an output has its estimate.
             out: arrays to write outputs to; the run returns them. It makes an array for each other
                 output.
 
@@ -111,6 +117,22 @@ class CompiledPipeline:
             AccessError: hardened code meant to touch memory that is not its own.
         """
         return self.prepare(inputs, params, sizes, out)()
+
+    def __call__(
+        self,
+        inputs: Mapping[str, Array],
+        params: Scalars | None = None,
+        sizes: Sizes | None = None,
+        out: Mapping[str, Array] | None = None,
+    ) -> dict[str, Array]:
+        """The same as :meth:`run`."""
+        return self.run(inputs, params, sizes, out)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Machine code serves one kind of processor and one process, so a copy of the pipeline is
+        compiled where it arrives.
+        """
+        return CpuRecipe.compiled, (self._recipe,)
 
     def prepare(
         self,
@@ -260,21 +282,10 @@ def compile_cpu(
             not between 1 and 1024.
     """
     legal = verified_for("compile_cpu", checked, CpuDevice)
-    if is_specialized(legal.schedule):
-        stages = lower_cases(legal.pipeline, tuple(cases(legal.schedule)), access_mode)
-    else:
-        stages = lower(legal.nest, access_mode)
-    stages = beside_empty_outputs(stages, legal.pipeline, legal.schedule, access_mode)
-    module = _machine_code(stages, float_mode, access_mode)
-    return CompiledPipeline(
-        pipeline=legal.pipeline,
-        schedule=legal.schedule,
-        pool=_pool(threads),
-        preconditions=size_preconditions(legal),
-        access_mode=access_mode,
-        stages=stages,
-        module=module,
+    recipe = CpuRecipe(
+        legal.pipeline, legal.schedule, legal.device, threads, float_mode, access_mode
     )
+    return _compiled(recipe, lambda: legal.nest, size_preconditions(legal))
 
 
 @in_one_chunk
@@ -297,29 +308,53 @@ def compile_cpu_unchecked(
         ValueError: ``threads`` is not between 1 and 1024.
     """
     check_given("compile_cpu_unchecked", pipeline=pipeline, schedule=schedule)
+    recipe = CpuRecipe(pipeline, schedule, None, threads, float_mode, access_mode)
+    return _compiled(recipe, lambda: loop_nest(pipeline, schedule), ())
+
+
+@frozen
+class CpuRecipe:
+    """What a pipeline is compiled from; ``device`` is None if its schedule is not verified."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    device: Device | None
+    threads: int | None
+    float_mode: FloatMode
+    access_mode: AccessMode
+
+    def compiled(self) -> CompiledPipeline:
+        """Compiles it for the CPU of this process.
+
+        Raises:
+            ValueError: the rules of this library find the schedule illegal.
+        """
+        if self.device is None:
+            plain = partial(compile_cpu_unchecked, self.pipeline, self.schedule)
+        else:
+            plain = partial(compile_cpu, verify(self.pipeline, self.schedule, self.device))
+        return plain(threads=self.threads, float_mode=self.float_mode, access_mode=self.access_mode)
+
+
+def _compiled(
+    recipe: CpuRecipe, nest: Callable[[], LoopNest], preconditions: tuple[Precondition, ...]
+) -> CompiledPipeline:
+    """Compiles a recipe; ``nest`` gives the loop nest of a schedule without specializations."""
+    pipeline, schedule, mode = recipe.pipeline, recipe.schedule, recipe.access_mode
     if is_specialized(schedule):
-        stages = lower_cases(pipeline, tuple(cases(schedule)), access_mode)
+        stages = lower_cases(pipeline, tuple(cases(schedule)), mode)
     else:
-        stages = lower(loop_nest(pipeline, schedule), access_mode)
-    stages = beside_empty_outputs(stages, pipeline, schedule, access_mode)
-    module = _machine_code(stages, float_mode, access_mode)
+        stages = lower(nest(), mode)
+    stages = beside_empty_outputs(stages, pipeline, schedule, mode)
+    program = list(stages.values())[-1]
+    text = llvm_module(program, recipe.float_mode, mode)
     return CompiledPipeline(
         pipeline=pipeline,
         schedule=schedule,
-        pool=_pool(threads),
-        preconditions=(),
-        access_mode=access_mode,
+        pool=default_pool() if recipe.threads is None else ThreadPool(recipe.threads),
+        preconditions=preconditions,
+        access_mode=mode,
+        recipe=recipe,
         stages=stages,
-        module=module,
+        module=compile_module(text, runtime_symbols()),
     )
-
-
-def _machine_code(
-    stages: Mapping[str, LoopProgram], float_mode: FloatMode, access_mode: AccessMode
-) -> CompiledModule:
-    program = list(stages.values())[-1]
-    return compile_module(llvm_module(program, float_mode, access_mode), runtime_symbols())
-
-
-def _pool(threads: int | None) -> ThreadPool:
-    return default_pool() if threads is None else ThreadPool(threads)

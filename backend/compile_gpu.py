@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -42,15 +43,16 @@ from backend.lowering.gpu.passes import (
 from backend.lowering.passes import START
 from backend.preconditions import check_sizes, size_error
 from backend.verified import verified_for
-from spaces.constraints.devices.device import GpuDevice, device
+from spaces.constraints.devices.device import Device, GpuDevice, device
 from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
 from spaces.constraints.legality.verdict import Verdict
+from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.definitions import expanded
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.nest.loopnest import loop_nest
+from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
@@ -62,7 +64,8 @@ _TESTING = (Emulator, SanitizedEmulator)
 
 @frozen(eq=False, repr=False)
 class GpuPipeline:
-    """The CUDA text of one pipeline under one schedule, and the host program that runs it.
+    """The CUDA text of one pipeline under one schedule, and the host program that runs it. A
+    pickled one is verified and compiled again where it arrives.
 
     Attributes:
         pipeline: the algorithm.
@@ -83,6 +86,7 @@ class GpuPipeline:
     preconditions: tuple[Precondition, ...]
     access_mode: AccessMode
     beside_empty_outputs: GpuProgram | None
+    _recipe: GpuRecipe
     _printed: PrintedProgram
     _parts: Mapping[str, HostFunction]
 
@@ -180,6 +184,24 @@ class GpuPipeline:
             raise AccessError(evolve(error.outside, sides=sides)) from None
         return outputs.results()
 
+    def __call__(
+        self,
+        inputs: Mapping[str, Array],
+        params: Scalars | None = None,
+        sizes: Sizes | None = None,
+        out: Mapping[str, Array] | None = None,
+        *,
+        executor: CudaExecutor | None = None,
+    ) -> dict[str, Array]:
+        """The same as :meth:`run`."""
+        return self.run(inputs, params, sizes, out, executor=executor)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The parts of the CPU are machine code, which serves one process, so a copy of the
+        pipeline is compiled where it arrives.
+        """
+        return GpuRecipe.compiled, (self._recipe,)
+
     def _sides(
         self, program: GpuProgram, buffer: str, values: Mapping[str, int | float]
     ) -> tuple[Side, ...]:
@@ -266,24 +288,8 @@ def compile_gpu(
     """
     legal = verified_for("compile_gpu", checked, GpuDevice)
     target = _gpu("compile_gpu", arch or legal.device.name)
-    passes = partial(gpu_passes, access_mode=access_mode)
-    if is_specialized(legal.schedule):
-        programs = lower_gpu_cases(legal.pipeline, tuple(cases(legal.schedule)), passes)
-    else:
-        programs = (lower_gpu(legal.nest, passes),)
-    beside = lower_gpu_beside_empty_outputs(programs, legal.pipeline, legal.schedule, passes)
-    printed, parts = _printed((*programs, beside) if beside else programs, access_mode)
-    return GpuPipeline(
-        pipeline=legal.pipeline,
-        schedule=legal.schedule,
-        arch=target.name,
-        programs=programs,
-        preconditions=size_preconditions(legal),
-        access_mode=access_mode,
-        beside_empty_outputs=beside,
-        printed=printed,
-        parts=parts,
-    )
+    recipe = GpuRecipe(legal.pipeline, legal.schedule, legal.device, target.name, access_mode)
+    return _compiled(recipe, lambda: legal.nest, size_preconditions(legal))
 
 
 @in_one_chunk
@@ -306,21 +312,54 @@ def compile_gpu_unchecked(
     """
     check_given("compile_gpu_unchecked", pipeline=pipeline, schedule=schedule)
     target = _gpu("compile_gpu_unchecked", arch)
-    passes = partial(gpu_passes, access_mode=access_mode)
+    recipe = GpuRecipe(pipeline, schedule, None, target.name, access_mode)
+    return _compiled(recipe, lambda: loop_nest(pipeline, schedule), ())
+
+
+@frozen
+class GpuRecipe:
+    """What a pipeline is compiled from; ``device`` is None if its schedule is not verified."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    device: Device | None
+    arch: str
+    access_mode: AccessMode
+
+    def compiled(self) -> GpuPipeline:
+        """Compiles it.
+
+        Raises:
+            ValueError: the rules of this library find the schedule illegal.
+        """
+        if self.device is None:
+            plain = partial(compile_gpu_unchecked, self.pipeline, self.schedule)
+        else:
+            plain = partial(compile_gpu, verify(self.pipeline, self.schedule, self.device))
+        return plain(arch=self.arch, access_mode=self.access_mode)
+
+
+def _compiled(
+    recipe: GpuRecipe, nest: Callable[[], LoopNest], preconditions: tuple[Precondition, ...]
+) -> GpuPipeline:
+    """Compiles a recipe; ``nest`` gives the loop nest of a schedule without specializations."""
+    pipeline, schedule = recipe.pipeline, recipe.schedule
+    passes = partial(gpu_passes, access_mode=recipe.access_mode)
     if is_specialized(schedule):
         programs = lower_gpu_cases(pipeline, tuple(cases(schedule)), passes)
     else:
-        programs = (lower_gpu(loop_nest(pipeline, schedule), passes),)
+        programs = (lower_gpu(nest(), passes),)
     beside = lower_gpu_beside_empty_outputs(programs, pipeline, schedule, passes)
-    printed, parts = _printed((*programs, beside) if beside else programs, access_mode)
+    printed, parts = _printed((*programs, beside) if beside else programs, recipe.access_mode)
     return GpuPipeline(
         pipeline=pipeline,
         schedule=schedule,
-        arch=target.name,
+        arch=recipe.arch,
         programs=programs,
-        preconditions=(),
-        access_mode=access_mode,
+        preconditions=preconditions,
+        access_mode=recipe.access_mode,
         beside_empty_outputs=beside,
+        recipe=recipe,
         printed=printed,
         parts=parts,
     )

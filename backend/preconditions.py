@@ -32,7 +32,7 @@ def check_sizes(preconditions: tuple[Precondition, ...], arguments: Arguments) -
     values = {**arguments.sizes(), **whole_numbers(arguments.scalars)}
     refusals = [precondition.refusal(values) for precondition in unmet(preconditions, values)]
     if refusals:
-        raise SizeError("\n".join(refusals))
+        raise SizeError("\n".join(refusals) + _as_estimated(arguments))
 
 
 def check_run(
@@ -58,4 +58,12 @@ def size_error(check: SizeCheck, arguments: Arguments) -> SizeError:
     names = variables(check.condition)
     shown = ", ".join(f"{name} is {values[name]}" for name in names if name in values)
     needs = f" This needs {check.condition}, but {shown}." if shown else ""
-    return SizeError(f"{check.message}{needs}")
+    return SizeError(f"{check.message}{needs}{_as_estimated(arguments)}")
+
+
+def _as_estimated(arguments: Arguments) -> str:
+    """A sentence on the outputs whose size the call does not give."""
+    if not arguments.estimated:
+        return ""
+    shown = ", ".join(f"{name} is {list(arguments.ranges[name])}" for name in arguments.estimated)
+    return f" The call gives no sizes=, so those estimated count: {shown}."

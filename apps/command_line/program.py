@@ -120,12 +120,14 @@ def _tell_version(wanted: bool) -> None:
 
 
 def _tell_all(wanted: bool) -> None:
+    logger = logging.getLogger("spaces")
     if wanted:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
-        logger = logging.getLogger("spaces")
         logger.addHandler(handler)
         logger.setLevel(logging.DEBUG)
+    elif logging.lastResort is not None:  # Python's own handler of warnings
+        logger.addHandler(logging.lastResort)
 
 
 @program.callback()

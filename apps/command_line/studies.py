@@ -14,6 +14,7 @@ from apps.catalog import find
 from apps.command_line.console import line, table
 from apps.command_line.options import MOST, AppName, DeviceName, find_device
 from apps.command_line.program import AsJson, command
+from apps.command_line.space import Inexact
 from apps.command_line.tune import StoreFile, read_store
 from apps.command_line.tuning_view import shown_ratio
 from apps.errors import CommandError
@@ -90,6 +91,7 @@ def best(
     app: AppName,
     device: DeviceName = "cpu",
     store: StoreFile = "",
+    inexact: Inexact = False,
     output: OutputFile = "",
     as_json: AsJson = False,
 ) -> None:
@@ -98,7 +100,7 @@ def best(
     """
     pipeline, target = find(app).pipeline(), find_device(device)
     with read_store(store) as opened:
-        known = best_known(opened, pipeline, target)
+        known = best_known(opened, pipeline, target, exact=not inexact)
         path = opened.path
     if known is None:
         raise CommandError(

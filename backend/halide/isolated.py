@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import pickle
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 
 from attrs import frozen
 
 from backend.arguments import Array, Scalars, Sizes
 from backend.halide.errors import HalideCrash, HalideMissingError, HalideTimeout
+from backend.python_process import module_command, module_environment
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 
@@ -65,11 +64,11 @@ def run_in_subprocess(
     job = pickle.dumps(Job(pipeline, schedule, dict(inputs), params, sizes, target))
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "backend.halide.worker"],
+            module_command("backend.halide.worker"),
             input=job,
             capture_output=True,
             timeout=seconds,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            env=module_environment(),
             check=False,
         )
     except subprocess.TimeoutExpired as expired:

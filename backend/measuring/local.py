@@ -99,10 +99,11 @@ class LocalMeasurer:
         """One measurement for each schedule, in their order.
 
         Raises:
-            MeasuringError: the trusted schedule or the reference fails, or there is no GPU.
+            MeasuringError: the trusted schedule or the reference fails, there is no GPU, or another
+                process measures on this machine for too long.
         """
         sessions = self._of(pipeline)
-        with alone_on_machine():
+        with alone_on_machine(self.limits.waiting_seconds):
             try:
                 built = built_in_turns(sessions, schedules)
                 found = _timed(sessions, built, self.limits, self.rungs)

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import IO, Self
 from attrs import define, field
 
 from backend.measuring.task import MeasuringTask, Request, RunAnswer
+from backend.python_process import module_command, module_environment
 from spaces.cost.measurer import RunOutcome
 
 STARTING = 60.0
@@ -65,13 +65,13 @@ class Worker:
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-m", "backend.measuring.worker", str(theirs.fileno())],
+                module_command("backend.measuring.worker", str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=errors,
                 stderr=errors,
                 start_new_session=True,  # Ctrl-C is for the process that measures
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+                env=module_environment(),
             )
         worker = Worker(process, Connection(ours.detach()), errors)
         try:

@@ -131,6 +131,7 @@ class MeasuringLimits:
             shares; by default most of what is free.
         rounds: how often each schedule is timed, unless it is hopeless.
         seconds: no round of timing begins later than this after the first one.
+        waiting_seconds: how long to wait for another process that measures on this machine.
     """
 
     compile_seconds: float = 60.0
@@ -138,3 +139,4 @@ class MeasuringLimits:
     memory_bytes: int = field(factory=lambda: free_memory_bytes() * 3 // 4)
     rounds: int = 15
     seconds: float = 30.0
+    waiting_seconds: float = 1800.0

@@ -45,8 +45,8 @@ def evaluate(
         inputs: an array for each image, dimension 0 as its last axis.
         params: values of scalar parameters; those left out take their default.
         sizes: for each output the extent, or the (min, extent), of each dimension, innermost
-            first, except where the pipeline says it. An image may be named too, to give its first
-            coordinates.
+            first. An output left out has the size that the pipeline says, or else its estimate. An
+            image may be named too, to give its first coordinates.
 
     Raises:
         ArgumentError: the arguments do not fit the pipeline.

@@ -351,6 +351,15 @@ class TuningStore:
         )
         return with_sizes(from_json(document, Pipeline), sizes)
 
+    def device_of(self, study: int) -> str:
+        """The name of the device that the schedules of a study are for.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        (name,) = self._of_study(study, "device", "")
+        return str(name)
+
     def reference_of(self, study: int) -> Schedule:
         """The schedule that runs beside all others of a study.
 

@@ -6,6 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Self, TypeAlias
 
 from attrs import define, evolve, field
@@ -25,6 +26,7 @@ from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
 from spaces.tuning.identity import this_machine
+from spaces.tuning.known import known_schedules
 from spaces.tuning.priced import priced_model
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
@@ -184,13 +186,9 @@ class Study:
 
     def _kept_elsewhere(self) -> Iterator[Schedule]:
         """The fastest schedules of other studies of this pipeline that are legal here."""
-        count = 0
-        for other in self.store.alike(self.space.pipeline):
-            if other != self.id:
-                for trial in fastest(self.store.trials(other))[:WARM]:
-                    if count < WARM and self.space.verdict(trial.schedule):
-                        count += 1
-                        yield trial.schedule
+        found = known_schedules(self.store, self.space.pipeline, self.space.device)
+        others = dict.fromkeys(trial.schedule for study, trial in found if study != self.id)
+        yield from islice(filter(self.space.verdict, others), WARM)
 
     def _propose(self, proposals: Sequence[Proposal]) -> None:
         self._trials += self.store.propose(self.id, self.space.pipeline, proposals)

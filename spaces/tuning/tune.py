@@ -30,12 +30,12 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.identity import this_machine
+from spaces.tuning.known import known_schedules
 from spaces.tuning.priced import priced_model
 from spaces.tuning.store import TuningStore, default_store
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.study import Callback, Study
-from spaces.tuning.trial import Trial, fastest
+from spaces.tuning.trial import Trial
 
 SEARCHING = 10.0
 """The most seconds in which a new study finds the schedule that runs beside others."""
@@ -132,23 +132,18 @@ def tune(
     return study
 
 
-def best_known(store: TuningStore, pipeline: Pipeline, target: Device) -> tuple[int, Trial] | None:
-    """The fastest schedule that a store has for a pipeline, and the number of its study; None if
-    it has none that is legal. Results on this machine at the estimates come first, then results at
-    other sizes, then those of other machines.
+def best_known(
+    store: TuningStore, pipeline: Pipeline, target: Device, *, exact: bool = True
+) -> tuple[int, Trial] | None:
+    """The fastest schedule that a store has for a pipeline on a device, and the number of its
+    study; None if it has none that is legal. All studies of this machine at the estimates compete
+    by their times. Results at other sizes come next, then those of other machines. Unless
+    ``exact`` is false, schedules that round floats in another order do not count.
     """
-    machine = this_machine(target)
-
-    def is_further(study: int) -> tuple[bool, bool]:
-        line = summaries[study]
-        return line.machine != machine, store.pipeline_of(study) != pipeline
-
-    summaries = {line.id: line for line in store.studies() if line.device == target.name}
-    alike = [study for study in store.alike(pipeline) if study in summaries]
-    for study in sorted(alike, key=is_further):
-        for trial in fastest(store.trials(study)):
-            if verify(pipeline, trial.schedule, target):
-                return study, trial
+    for study, trial in known_schedules(store, pipeline, target):
+        is_here = store.device_of(study) == target.name
+        if is_here and verify(pipeline, trial.schedule, target, exact=exact):
+            return study, trial
     return None
 
 
@@ -159,6 +154,7 @@ def compile_best(
     target: Device | None = None,
     store: TuningStore | str | Path | None = None,
     seconds: float | None = None,
+    exact: bool = True,
 ) -> CompiledPipeline | GpuPipeline:
     """Compiles the fastest schedule that the store has for a pipeline; one that a search by the
     cost model finds if it has none.
@@ -171,6 +167,7 @@ def compile_best(
         store: a store or its file; by default :func:`default_store`.
         seconds: the time limit of the search, which it uses to improve its result; without one it
             ends after a quick search (:class:`Improving`).
+        exact: whether schedules that round floats in another order do not count.
 
     Raises:
         EmptySpaceError: the store has no schedule, and no schedule that is found is legal.
@@ -181,19 +178,20 @@ def compile_best(
         (estimates,) = as_sizes([sizes])
         pipeline = evolve(pipeline, estimates=estimates)
     opened = store if isinstance(store, TuningStore) else TuningStore.read(store or default_store())
-    known = best_known(opened, pipeline, chosen)
+    known = best_known(opened, pipeline, chosen, exact=exact)
     model = priced_model(default_model(chosen), chosen, opened)
-    schedule = _searched(pipeline, chosen, model, seconds) if known is None else known[1].schedule
+    if known is None:
+        space = ScheduleSpace(pipeline, chosen, evolve(default_options(chosen), exact=exact))
+        schedule = _searched(space, model, seconds)
+    else:
+        schedule = known[1].schedule
     verdict = verify(pipeline, schedule, chosen)
     assert isinstance(verdict, CheckedSchedule)  # both ways give legal schedules alone
     compiled = compile_gpu if isinstance(chosen, GpuDevice) else compile_cpu
     return compiled(verdict)
 
 
-def _searched(
-    pipeline: Pipeline, target: Device, model: CostModel, seconds: float | None
-) -> Schedule:
+def _searched(space: ScheduleSpace, model: CostModel, seconds: float | None) -> Schedule:
     """The schedule that the cost model likes best."""
-    space = ScheduleSpace(pipeline, target)
     found = search(space, model, limits=Limits(seconds=seconds))
     return best(found).best[0].schedule

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from apps.pipelines import blur
 from backend.arguments import ArgumentError
@@ -247,18 +248,17 @@ def test_new_outputs_begin_with_a_cache_line(width: int) -> None:
     assert found["blur_y"].flags.c_contiguous
 
 
-def test_no_size_is_invented(tiled: CompiledPipeline) -> None:
-    """Estimates say for which sizes a schedule is chosen, not what a call computes."""
+def test_no_size_is_invented() -> None:
+    algorithm = evolve(BLUR, estimates=())
     image = {"input": picture(10, 18)}
-    for run in (tiled.run, partial(evaluate, BLUR)):
+    plain = compile_cpu_unchecked(algorithm, schedule(algorithm).schedule)
+    for run in (plain.run, partial(evaluate, algorithm)):
         with pytest.raises(ArgumentError) as caught:
             run(image)
         said = str(caught.value)
         assert "The size of output blur_y is not given." in said
         assert "sizes={'blur_y': [extent of x, extent of y]}" in said
         assert "out={'blur_y': array}" in said
-        assert f"sizes={{'blur_y': {list(BLUR.estimate('blur_y'))}}}." in said
-    assert tiled.run(image, out={"blur_y": picture(8, 16)})["blur_y"].shape == (8, 16)
 
 
 def test_the_size_that_a_pipeline_says_need_not_be_given() -> None:
@@ -272,8 +272,6 @@ def test_the_size_that_a_pipeline_says_need_not_be_given() -> None:
     for run in (compiled.run, partial(evaluate, algorithm)):
         found = run({"input": pixels[:7]}, {"gain": 2}, sizes={"input": [(4, 7)]})["out"]
         assert found.tolist() == [[n + c for n in range(5)] for c in range(4)]
-    with pytest.raises(ArgumentError, match="The size of output blur_y is not given"):
-        evaluate(BLUR, {"input": picture(10, 18)}, sizes={"input": [18, 10]})
 
 
 def test_a_least_size_does_not_give_the_size() -> None:

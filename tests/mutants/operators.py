@@ -86,8 +86,8 @@ MUTANTS = (
     Mutant(
         "promises-not-asked",
         "_check_promises",
-        "not _holds(promise.condition, values)",
-        "_holds(promise.condition, values) is None",
+        "not holds(promise.condition, values)",
+        "holds(promise.condition, values) is None",
         "A call that breaks a promise runs.",
         _PROMISES,
     ),

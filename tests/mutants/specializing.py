@@ -67,7 +67,7 @@ SPECIALIZING = (
     Mutant(
         "kernels-of-the-first-case",
         "GpuPipeline.at",
-        "all(value_of(condition, values) for condition in program.assumptions)",
+        "all(holds(condition, values) for condition in program.assumptions)",
         "program.kernels",
         "Whatever the sizes are, the kernels of the first case run.",
         _GPU_TESTS,

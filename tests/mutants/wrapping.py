@@ -71,7 +71,7 @@ WRAPPING = (
     ),
     Mutant(
         "promises-overflow",
-        "_holds",
+        "arguments:holds",
         "not is_comparison",
         "True",
         "A call is asked for what it promises in int32 arithmetic, which overflows.",
@@ -80,10 +80,10 @@ WRAPPING = (
     Mutant(
         "cases-overflow",
         "Expressions.condition",
-        "COMPARISONS",
-        "()",
-        "Compiled code chooses the case of a call in int32 arithmetic, which overflows.",
-        _PROMISED,
+        "self._is_fixed(expr) and not expr.has_floats",
+        "False",
+        "Compiled code chooses the case of a call in arithmetic of 64 bits, which overflows.",
+        ("test_exact_conditions.py",),
     ),
     Mutant(
         "types-without-room",

@@ -1,0 +1,170 @@
+"""Measuring alone: other processes wait, say for whom, and not for ever."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from backend.measuring import alone
+from backend.measuring.alone import alone_on_machine, lock_path
+from backend.measuring.local import LocalMeasurer
+from backend.measuring.process import Worker
+from backend.measuring.session import MeasuringError
+from backend.measuring.task import BuildRequest, MeasuringLimits
+from backend.python_process import module_command, module_environment
+from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.directives.directives import schedule
+from tests.backend.measuring import saboteurs
+from tests.enumerate.pipelines import copied
+
+COPIED = copied(960)
+
+HOLD = """
+import sys, time
+from backend.measuring.alone import alone_on_machine
+with alone_on_machine(60):
+    print("has it", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+@contextmanager
+def held_elsewhere() -> Iterator[subprocess.Popen[bytes]]:
+    """Another process measures."""
+    command = [sys.executable, "-c", HOLD]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=module_environment()
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"has it\n"
+        try:
+            yield other
+        finally:
+            other.kill()
+
+
+def test_one_process_has_the_lock() -> None:
+    with alone_on_machine(1.0):
+        found = lock_path().stat()
+        assert stat.S_IMODE(found.st_mode) == 0o600
+        with lock_path().open() as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with lock_path().open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_the_other_process_is_named_and_the_wait_has_an_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with held_elsewhere() as other:
+        with (
+            caplog.at_level(logging.WARNING, "spaces.measuring"),
+            pytest.raises(MeasuringError, match=rf"^Process {other.pid} still .* after 0\.3 s\."),
+            alone_on_machine(0.3),
+        ):
+            pass
+        (told,) = caplog.messages
+        assert told.startswith(f"Process {other.pid} measures on this machine; waiting for it up")
+        limits = MeasuringLimits(waiting_seconds=0.2)
+        plain = schedule(COPIED).schedule
+        with (
+            LocalMeasurer(limits=limits, make=saboteurs.saboteur) as measurer,
+            pytest.raises(MeasuringError, match="still measures on this machine"),
+        ):
+            measurer.measure(COPIED, [plain])
+
+
+def test_a_time_limit_ends_the_wait() -> None:
+    with held_elsewhere():
+        start = time.monotonic()
+        with pytest.raises(OutOfTime), Deadline.after(0.3).kept(), alone_on_machine(3600.0):
+            pass
+        assert time.monotonic() - start < 60
+
+
+def test_who_waits_goes_on_when_the_other_is_done() -> None:
+    with held_elsewhere() as other:
+        assert other.stdin is not None
+        other.stdin.close()
+        with alone_on_machine(60.0):
+            assert lock_path().read_text() == str(os.getpid())
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "hard link", "fifo", "folder"])
+def test_what_others_put_in_the_place_of_the_lock_is_left_alone(kind: str, tmp_path: Path) -> None:
+    victim = tmp_path / "precious"
+    victim.write_text("precious")
+    match kind:
+        case "link":
+            lock_path().symlink_to(victim)
+        case "dangling":
+            lock_path().symlink_to(tmp_path / "made")
+        case "hard link":
+            os.link(victim, lock_path())
+        case "fifo":
+            os.mkfifo(lock_path())
+        case _:
+            lock_path().mkdir()
+    with pytest.raises(MeasuringError, match="cannot be the lock"), alone_on_machine(1.0):
+        pass
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_file_of_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock_path().touch(0o600)
+    path, me = lock_path(), os.getuid()
+    monkeypatch.setattr(alone, "lock_path", lambda: path)
+    monkeypatch.setattr(os, "getuid", lambda: me + 1)
+    with pytest.raises(MeasuringError, match="not a plain file of this user"), alone_on_machine(1):
+        pass
+
+
+def test_modules_in_the_current_folder_are_not_executed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("random", "numpy", "tempfile", "backend"):
+        (tmp_path / f"{name}.py").write_text("open('executed', 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    measurer = LocalMeasurer(make=saboteurs.saboteur)
+    task = measurer._of(COPIED)[0].task
+    measurer.close()
+    with Worker.started(task) as worker:
+        answer = worker.asked(BuildRequest(0, schedule(COPIED).schedule), 60)()
+    assert not answer.reason
+    subprocess.run(
+        module_command("backend.halide.worker"),
+        env=module_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    assert not (tmp_path / "executed").exists()
+
+
+def test_every_python_process_is_started_by_one_command() -> None:
+    root = Path(alone.__file__).parents[2]
+    found = [
+        path.relative_to(root)
+        for folder in ("spaces", "backend", "apps")
+        for path in (root / folder).rglob("*.py")
+        if "sys.executable" in path.read_text(encoding="utf-8")
+    ]
+    assert found == [Path("backend/python_process.py")]
