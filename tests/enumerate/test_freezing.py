@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import spaces
-from spaces import Freezing, Func, Limits, ScheduleSpace, Stagewise, Var
+from spaces import Freezing, Func, Improved, Limits, ScheduleSpace, Stagewise, Var, search
 from spaces.cost.batch import Batch
 from spaces.cost.model import FunctionModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.freezing import added_costs
-from tests.enumerate.pipelines import blur, stencils
+from tests.clocks import Clock
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur, long_chain, stencils
 from tests.small_space import small_space
 
 CPU = spaces.device("cpu")
@@ -110,3 +112,17 @@ def test_large_pipelines_are_frozen_by_default() -> None:
     # Stencils repeat each other, so their decisions are taken again.
     assert spaces.default_strategy(ScheduleSpace(stencils(31), CPU)) == "stagewise"
     assert spaces.default_strategy(ScheduleSpace(stencils(30), CPU)) == "annealing"
+
+
+def test_it_uses_its_time_if_the_first_search_does_not_end(clock: Clock) -> None:
+    """The first search has half of the time. What it has then is frozen, but for a few Funcs, and
+    the rest of the time makes it cheaper.
+    """
+    space = small_space(long_chain(16), FOUR_CORES)
+    clock.step, limit = 0.001, 5.0
+    costs: dict[bool, float] = {}
+    for event in search(space, "reuse", "freezing", Limits(seconds=limit)):
+        if isinstance(event, Improved):
+            costs[clock.now > limit / 2] = event.best.cost
+    assert costs[True] < costs[False]
+    assert 0.6 * limit < clock.now < limit + 0.5
