@@ -8,6 +8,7 @@ process decides everything else as it was, or as near to it as its options allow
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from attrs import frozen
@@ -106,6 +107,15 @@ class PlacedSchedule:
         option = chosen.choice([one for one in partial.options if one.label != taken])
         way = self.with_option(number, option)
         return ChangedSchedule.along(way, partial.func, chosen, most)
+
+    def others(self, number: int) -> Iterator[tuple[Way, str]]:
+        """The ways with another option of a decision, given by its number, and the Func that the
+        decision is about.
+        """
+        partial, taken = self.way[number], self.way[number + 1].taken[-1]
+        for option in partial.options:
+            if option.label != taken:
+                yield self.with_option(number, option), partial.func
 
     def with_option(self, number: int, option: DecisionOption) -> Way:
         """The way to the schedule with another option of a decision, given by its number."""

@@ -17,6 +17,7 @@ from spaces.enumerate.judging import drawn_if_none
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.options import PlacementOption
 from spaces.enumerate.process.decided_part import decided_part
+from spaces.enumerate.runners_up import runners_up
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.algorithm.pipeline import Pipeline
@@ -92,6 +93,7 @@ class Freezing:
             refined = yield from self.second.refined(rest, model, board)
             complete = complete and refined
         yield from drawn_if_none(space, model, board)
+        yield from runners_up(space, model, board)
         yield board.done(space, complete)
 
 
