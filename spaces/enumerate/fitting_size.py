@@ -54,16 +54,15 @@ class OutputLoops:
     def fitting(
         self, known: Mapping[str, Orders], factors: Factors, vectors: Orders, plain: Orders
     ) -> dict[str, Orders]:
-        """The orders of an output, by name: the known ones if the first of them is legal with its
-        first numbers, as the ladder takes it, or if plain loops are illegal, too. Otherwise, quick
-        ones that are legal and plain ones come first.
+        """The orders of an output, by name: the known ones if any choice of the first of them is
+        legal, or if plain loops are illegal, too. Otherwise, quick ones that are legal and plain
+        ones come first.
         """
-        first_numbers = {name: menu[:1] for name, menu in factors.items()}
         first = next(iter(known.values()))
-        if self._legal((first,), first_numbers) or not self._legal((plain,), factors):
+        if self._legal((first,), factors) or not self._legal((plain,), factors):
             return dict(known)
         quick = (vectors,) if isinstance(self.device, CpuDevice) else tuple(known.values())
-        fitting = self._legal((*quick, *map(_guarded, quick)), first_numbers)
+        fitting = self._legal((*quick, *map(_guarded, quick)), factors)
         found = (
             {"serial": plain} if fitting in (None, plain) else {"fitting": fitting, "serial": plain}
         )

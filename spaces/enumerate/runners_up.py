@@ -41,7 +41,8 @@ def runners_up(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
             if found.cost >= first.cost:
                 yield from board.offer(found)
     except OutOfTime:
-        return
+        pass
+    yield board.scored
 
 
 def _neighbors(space: ScheduleSpace, model: CostModel, board: Board, most: int) -> Iterator[Found]:

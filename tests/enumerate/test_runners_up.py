@@ -31,9 +31,7 @@ def _found(space: ScheduleSpace, strategy: str, limits: Limits) -> Done:
 
 @pytest.mark.parametrize("strategy", sorted(set(STRATEGIES) - {*EXACT, "optuna"}))
 @pytest.mark.parametrize("make", [blur, equalized], ids=lambda make: make.__name__)
-def test_the_first_of_five_is_the_first_of_one(
-    make: Callable[[], Pipeline], strategy: str
-) -> None:
+def test_the_first_of_five_is_the_first_of_one(make: Callable[[], Pipeline], strategy: str) -> None:
     on = FOUR_CORES if strategy in CPU_ONLY or make is not blur else GPU
     space = ScheduleSpace(make(), on, Options.medium(on))
     one = _found(space, strategy, Limits(structures=15, seed=3))

