@@ -2,11 +2,12 @@
 
 The cost of a group of stages that share a kernel is its arithmetic, divided by the threads that run
 at a time, plus its loads, weighted by the memory that they read. A kernel that does not fit the
-device, or keeps too few threads of a multiprocessor busy, is useless: its cost is infinite. The
-listing also discards kernels of fewer blocks than multiprocessors. But a small problem may have no
-others, so here the idle multiprocessors are lost throughput. The listing looks at groups, not at
-whole pipelines. This model adds the stores for other kernels, the start of kernels and blocks, and
-the time of a single thread.
+device, or keeps too few threads of a multiprocessor busy, is useless. The listing discards both;
+here the second has a finite cost, :data:`USELESS` times that of its work, because a small problem
+may have no other kernels. For the same reason the multiprocessors without a block are lost
+throughput here, where the listing discards kernels of fewer blocks than multiprocessors. The
+listing looks at groups, not at whole pipelines. This model adds the stores for other kernels, the
+start of kernels and blocks, and the time of a single thread.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ TRANSACTION_BYTES = 128
 
 ASSUMED_REGISTERS = 64
 """The registers that a thread is assumed to take."""
+
+USELESS = 1e6
+"""How many times its work a kernel costs that the listing discards, though it fits the device: any
+other kernel is cheaper, and of two such kernels the one with less work.
+"""
 
 _REGISTER_BYTES = 4
 
@@ -171,7 +177,8 @@ class OccupancyModel:
         busy = np.maximum(least_occupancy * least_threads, 1e-9)
         begun = self.launch * self.device.sm_count + self.block * kernel.blocks
         cost = arithmetic + memory / busy * idle + begun
-        return np.where(self._is_useful(features, kernel, least_occupancy), cost, np.inf)
+        useful = np.where(self._is_useful(features, kernel, least_occupancy), cost, USELESS * cost)
+        return np.where(self._fits(kernel), useful, np.inf)
 
     def _idle(self, kernel: KernelFeatures) -> SymbolicNumber:
         """All multiprocessors over those that have a block, ``active_SMs`` of Listing 1."""
@@ -187,14 +194,17 @@ class OccupancyModel:
         self, features: Features, kernel: KernelFeatures, occupancy: SymbolicNumber
     ) -> SymbolicNumber:
         """Lines 28, 36 and 37 of Listing 1, without ``active_SMs``."""
+        # A domain smaller than a warp has no whole one.
+        is_small = features.func(kernel.func).distinct < self.device.warp_threads
+        whole_warps = (kernel.threads % self.device.warp_threads == 0) | is_small
+        return whole_warps & (occupancy >= self.threshold)
+
+    def _fits(self, kernel: KernelFeatures) -> SymbolicNumber:
+        """Whether a block has no more threads and shared memory than the device allows."""
         device = self.device
-        fits = (kernel.threads <= device.max_threads_per_block) & (
+        return (kernel.threads <= device.max_threads_per_block) & (
             kernel.shared_bytes <= device.max_shared_bytes_per_block
         )
-        # A domain smaller than a warp has no whole one.
-        is_small = features.func(kernel.func).distinct < device.warp_threads
-        whole_warps = (kernel.threads % device.warp_threads == 0) | is_small
-        return fits & whole_warps & (occupancy >= self.threshold)
 
     def _spilled(self, kernel: KernelFeatures) -> SymbolicNumber:
         """The share of the values of a thread for which it has no registers."""

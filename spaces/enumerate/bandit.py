@@ -111,7 +111,7 @@ class Bandit:
         arms = moves(offspring)
         credits = Credits(tuple(arms), self.window, self.exploration)
         pool: list[Individual] = []
-        for found in board.best:
+        for found in board.best[:1]:
             own = yield from judge.judged(offspring.near(found.schedule))
             pool += [own] if own else []
         for number in range(self.slices):

@@ -59,7 +59,9 @@ class Beam:
         board = Board(limits)
         yield from incumbents(space, model, board)
         checked = _plain_start(space, board)
-        states = board.best if checked is None else _priced(space, model, board, checked.schedule)
+        states = (
+            board.best[:1] if checked is None else _priced(space, model, board, checked.schedule)
+        )
         for found in states:
             yield from board.offer(found)
         seen = {found.schedule for found in states}
@@ -84,7 +86,7 @@ class Beam:
                     for found in _cheapest(space, neighbours):
                         board.legal += 1
                         states.append(found)
-                        if len(states) == (self.width if complete else limits.top):
+                        if len(states) == (self.width if complete else 1):
                             break
             except OutOfTime:
                 complete = False

@@ -180,7 +180,8 @@ class Board:
             del self._best[one]
         self._best[structure] = found
         if len(self._best) > self.limits.top:
-            del self._best[max(self._best, key=lambda s: self._best[s].cost)]
+            # Of equally dear ones the last leaves, so that their order does not depend on ``top``.
+            del self._best[max(reversed(self._best), key=lambda s: self._best[s].cost)]
         if found.cost < least:
             yield Improved(found)
 

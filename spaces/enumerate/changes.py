@@ -108,6 +108,15 @@ class PlacedSchedule:
         way = self.with_option(number, option)
         return ChangedSchedule.along(way, partial.func, chosen, most)
 
+    def others(self, number: int) -> Iterator[tuple[Way, str]]:
+        """The ways with another option of a decision, given by its number, and the Func that the
+        decision is about.
+        """
+        partial, taken = self.way[number], self.way[number + 1].taken[-1]
+        for option in partial.options:
+            if option.label != taken:
+                yield self.with_option(number, option), partial.func
+
     def neighbours(self, chosen: random.Random, most: int) -> Iterator[ChangedSchedule]:
         """The schedule with each other option of each decision, in random order: one change for
         each option of a decision about its structure, and one for the numbers of each Func. Each
@@ -121,11 +130,9 @@ class PlacedSchedule:
             if isinstance(subject, str):
                 yield ChangedSchedule.along(self.way, subject, chosen, most)
                 continue
-            partial, taken = self.way[subject], self.way[subject + 1].taken[-1]
-            others = [one for one in partial.options if one.label != taken]
-            for option in chosen.sample(others, len(others)):
-                way = self.with_option(subject, option)
-                yield ChangedSchedule.along(way, partial.func, chosen, most)
+            others = list(self.others(subject))
+            for way, func in chosen.sample(others, len(others)):
+                yield ChangedSchedule.along(way, func, chosen, most)
 
     def with_option(self, number: int, option: DecisionOption) -> Way:
         """The way to the schedule with another option of a decision, given by its number."""

@@ -17,6 +17,7 @@ from spaces.enumerate.judging import drawn_if_none
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.options import PlacementOption
 from spaces.enumerate.process.decided_part import decided_part
+from spaces.enumerate.runners_up import runners_up
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.algorithm.pipeline import Pipeline
@@ -28,6 +29,11 @@ APART: tuple[PlacementOption, ...] = ("inline", "root")
 
 FIRST = 0.5
 """The share of the time limit in which the first search ends."""
+
+FEWEST = 1.0
+"""How many Funcs stay open, as a multiple of ``log2(N)``, if the first search did not end in time:
+as many as in [A21].
+"""
 
 
 class RefiningSearch(Protocol):
@@ -76,15 +82,18 @@ class Freezing:
         apart = _with_funcs_apart(patterns)
         yield from first_incumbent(apart, model, board)
         complete = yield from self.first.refined(apart, model, board, FIRST)
-        if complete:
-            try:
-                with board.deadline.kept():
-                    rest = _frozen(patterns, model, board, self.opened)
-            except OutOfTime:
-                complete = False
-            else:
-                complete = yield from self.second.refined(rest, model, board)
+        # If its share of the time is too short, so is the rest for a second search of many Funcs.
+        opened = self.opened if complete else min(self.opened, FEWEST)
+        try:
+            with board.deadline.kept():
+                rest = _frozen(patterns, model, board, opened)
+        except OutOfTime:
+            complete = False
+        else:
+            refined = yield from self.second.refined(rest, model, board)
+            complete = complete and refined
         yield from drawn_if_none(space, model, board)
+        yield from runners_up(space, model, board)
         yield board.done(space, complete)
 
 

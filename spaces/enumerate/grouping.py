@@ -23,6 +23,7 @@ from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.groups import GroupPrices, StageGroup
 from spaces.enumerate.ladder import incumbents, priced
 from spaces.enumerate.readers import computed_readers
+from spaces.enumerate.runners_up import runners_up
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.deadline import OutOfTime, ask_clock
@@ -151,6 +152,7 @@ class Grouping:
             complete = False
             yield from task.offered(groups)
         yield board.scored
+        yield from runners_up(space, model, board)
         yield board.done(space, complete)
 
 

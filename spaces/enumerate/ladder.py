@@ -3,7 +3,8 @@
 A search of any length hands over at least the cheapest legal one of them. Each rung decides all
 Funcs alike with the options of the space: at root or inlined, with one pattern of loops, and with
 small or medium tiles. So a GPU gets blocks of threads, and a CPU parallel strips of vectors. The
-funnel of a search does not count them.
+first pattern of an output fits its size (:mod:`~spaces.enumerate.fitting_size`). The funnel of a
+search does not count them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from types import MappingProxyType
 
+import numpy as np
 from attrs import frozen
 
 from spaces.cost.batch import Batch
@@ -22,7 +24,7 @@ from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.orders import OrderTopic
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.process.placing import PlaceTopic
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space import ScheduleSpace, structure_of
 from spaces.model.deadline import NO_DEADLINE, OutOfTime, ask_clock
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.parameters import bind
@@ -89,12 +91,18 @@ def _choice(
     partial: PartialSchedule, numbers: Mapping[str, int], rung: Rung
 ) -> tuple[Schedule, dict[str, int]]:
     """The structure that follows from a half-decided schedule, and the numbers of its factors."""
-    while not partial.state.has_structure:
-        ask_clock()
-        partial = partial.take(rung.option(partial))
+    partial = _structured(partial, rung)
     menus = partial.state.open_menus
     chosen = {name: rung.number(menu) for name, menu in menus.items()}
     return partial.schedule, {**chosen, **numbers}
+
+
+def _structured(partial: PartialSchedule, rung: Rung) -> PartialSchedule:
+    """The structure that follows from a half-decided schedule, with factors open."""
+    while not partial.state.has_structure:
+        ask_clock()
+        partial = partial.take(rung.option(partial))
+    return partial
 
 
 def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
@@ -133,6 +141,21 @@ def _climbed(space: ScheduleSpace, board: Board) -> Iterator[tuple[Schedule, dic
         except OutOfTime:
             return
         yield structure, numbers
+    if not board.has_schedule:
+        yield from _with_other_numbers(space)
+
+
+def _with_other_numbers(space: ScheduleSpace) -> Iterator[tuple[Schedule, dict[str, int]]]:
+    """A legal schedule of the ladder with other numbers than a rung has; none if no structure of
+    the ladder has legal numbers among the first ones of its lattice.
+    """
+    for rung in RUNGS[: len(RUNGS) // 2]:
+        structure = structure_of(_structured(space.start(), rung).state)
+        part = next(structure.parts())
+        legal = np.flatnonzero(space.legal(part))
+        if legal.size:
+            yield structure.schedule, {**part.fixed, **part.numbers(int(legal[0]))}
+            return
 
 
 def offered(

@@ -12,11 +12,13 @@ from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.counting import features
 from spaces.enumerate.census import CandidateBlock, NestLoops, NestWays
+from spaces.enumerate.fitting_size import OutputLoops
 from spaces.enumerate.frontier import ResidualPath, store_depths
 from spaces.enumerate.options import Options
 from spaces.enumerate.path_form import PathForm
 from spaces.enumerate.pattern_builder import Maker, Pattern, Shape
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, made_by
+from spaces.enumerate.sizes_of_space import FurtherSize
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.formulas.regions import UnboundedError
@@ -179,16 +181,22 @@ class FixedMenu(FuncMenu):
 
 
 def func_menus(
-    pipeline: Pipeline, device: Device, options: Options, fixed: Schedule
+    pipeline: Pipeline,
+    device: Device,
+    options: Options,
+    fixed: Schedule,
+    sizes: tuple[FurtherSize, ...] = (),
 ) -> dict[str, FuncMenu]:
-    """The menu of each Func, consumers first; a Func of ``fixed`` has only its entry."""
+    """The menu of each Func, consumers first; a Func of ``fixed`` has only its entry. ``sizes`` are
+    those beside the estimates that the loops of outputs fit.
+    """
     shapes = stage_shapes(pipeline, device, options)
     given = {entry.name: entry for entry in fixed.funcs}
     named = frozenset(entry.compute for entry in fixed.funcs)
     menus = {
         function.name: FixedMenu.of(function, given[function.name])
         if function.name in given
-        else _func_menu(pipeline, function, options, shapes[function.name])
+        else _func_menu(pipeline, function, options, shapes[function.name], device, sizes)
         for function in reversed(pipeline.functions)
     }
     return {name: evolve(menu, named=named) for name, menu in menus.items()}
@@ -213,11 +221,21 @@ def stage_shapes(
 
 
 def _func_menu(
-    pipeline: Pipeline, function: Function, options: Options, shapes: tuple[Shape, ...]
+    pipeline: Pipeline,
+    function: Function,
+    options: Options,
+    shapes: tuple[Shape, ...],
+    device: Device,
+    sizes: tuple[FurtherSize, ...],
 ) -> FuncMenu:
     factors: dict[str, tuple[int, ...]] = {}
     is_output = function.name in pipeline.outputs
     root = _orders(options.root, ROOT_PATTERNS, shapes, factors)
+    if is_output:
+        (in_vectors,) = _orders(("vectors",), ROOT_PATTERNS, shapes, factors).values()
+        (plain,) = _orders(("serial",), ROOT_PATTERNS, shapes, factors).values()
+        loops = OutputLoops.of(pipeline, function.name, device, sizes)
+        root = loops.fitting(root, factors, in_vectors, plain)
     inner = {} if is_output else _orders(options.inner, INNER_PATTERNS, shapes, factors)
     return FuncMenu(
         function=function,

@@ -104,7 +104,8 @@ class Options:
             legal loop outside it, where windows slide.
         root: patterns of the domain order of a Func computed at root, by name. The pattern
             ``nests`` decides loop by loop, as experts nest loops; ``loops`` likewise, without
-            limits.
+            limits. An output that is too small for the first pattern also has vectors or guarded
+            tiles that fit it, and plain loops.
         inner: patterns of the domain order of a Func computed at a loop.
         row_tiles: in patterns, sizes of tiles along the innermost dimension; loop by loop, split
             factors of any dimension.

@@ -23,6 +23,7 @@ from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.judging import drawn_if_none
 from spaces.enumerate.ladder import incumbents
 from spaces.enumerate.polishing import polished
+from spaces.enumerate.runners_up import runners_up
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stage_decisions import StageDecisions, of_whole_schedules
 from spaces.enumerate.structural_hash import NestOutline
@@ -71,6 +72,7 @@ class HierarchicalSampling:
         yield from incumbents(space, model, board)
         complete = yield from self.refined(space, model, board)
         yield from drawn_if_none(space, model, board)
+        yield from runners_up(space, model, board)
         yield board.done(space, complete)
 
     def refined(
@@ -95,7 +97,7 @@ class HierarchicalSampling:
         yield last_step(start, len(passes))
         found.sort(key=lambda state: state.cost)
         try:
-            for state in found[: max(self.polished, board.limits.top)]:
+            for state in found[: self.polished]:
                 yield from polished(task, state, rounds=1)
         except OutOfTime:
             return False
@@ -105,9 +107,9 @@ class HierarchicalSampling:
     def _all_passes(self, task: StageDecisions, limits: Limits) -> Iterator[_Pass]:
         """The passes of the beam, which learn from each other, and those of the greedy samples."""
         chosen, prices = random.Random(limits.seed), _Prices(task)
-        known, width = _KnownHashes(self.passes), max(self.width, limits.top)
+        known = _KnownHashes(self.passes)
         for depth in range(1, self.passes + 1):
-            yield _Pass(task, prices, depth, width, self.penalty, chosen, known)
+            yield _Pass(task, prices, depth, self.width, self.penalty, chosen, known)
         for _ in range(self.greedy):
             yield _Pass(task, prices, 1, 1, self.penalty, chosen, _KnownHashes(1))
 

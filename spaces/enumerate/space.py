@@ -237,7 +237,7 @@ class ScheduleSpace:
                 f"{self.options.root[0]}, {self.options.inner[0]}), so its Funcs have no menus of "
                 "whole domain orders; of_patterns is the part of the space that has them."
             )
-        return func_menus(self.pipeline, self.device, self.options, self.kept)
+        return func_menus(self.pipeline, self.device, self.options, self.kept, self.sizes)
 
     @cached_property
     def memo(self) -> FeatureMemo:

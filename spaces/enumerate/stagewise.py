@@ -30,6 +30,7 @@ from spaces.enumerate.menus import adds_up, entry_parameters
 from spaces.enumerate.polishing import polished
 from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.recurring import RecurringDecisions
+from spaces.enumerate.runners_up import runners_up
 from spaces.enumerate.slabs import in_slabs_after_all
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stage_decisions import StageDecisions, of_whole_schedules
@@ -113,6 +114,7 @@ class Stagewise:
         yield from first_incumbent(space, model, board)
         complete = yield from self.refined(space, model, board)
         yield from drawn_if_none(space, model, board)
+        yield from runners_up(space, model, board)
         yield board.done(space, complete)
 
     def refined(
@@ -123,7 +125,7 @@ class Stagewise:
         """
         given, space = space, space.of_patterns
         task = StageDecisions(space, model, board, self.lattice, board.until(share))
-        wanted = max(self.polished, board.limits.top)
+        wanted = self.polished
 
         def walk(
             task: StageDecisions, start: HalfDecided, known: Collection[str] = ()
@@ -213,7 +215,7 @@ class Stagewise:
         reads_sum = any(adds_up(pipeline.function(one)) for one in following)
         is_gpu = isinstance(task.space.device, GpuDevice)
         narrow = GPU_WIDTH if is_gpu and len(names) <= FEW else 1
-        width = max(self.width or narrow, task.board.limits.top)
+        width = self.width or narrow
         numbered = NUMBERED if adds_up(function) else 1
         kept = _Kept(width, self.alike, _levels, numbered)
         places = self.sum_places if reads_sum or adds_up(function) else self.places

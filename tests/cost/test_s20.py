@@ -71,23 +71,27 @@ def test_only_members_with_threads_keep_them_busy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tx", "ty", "useful"),
+    ("tx", "ty", "is_"),
     [
-        (32, 12, True),
-        (32, 60, False),  # 32 x 64 = 2048 threads
-        (33, 12, False),  # 33 x 16 = 528 threads are no whole number of warps
-        (768, 1, False),  # 768 x 5 threads
-        (32, 28, True),  # 32 x 32 = 1024
+        (32, 12, "useful"),
+        (32, 60, "too large"),  # 32 x 64 = 2048 threads
+        (33, 12, "useless"),  # 33 x 16 = 528 threads are no whole number of warps
+        (768, 1, "too large"),  # 768 x 5 threads
+        (32, 28, "useful"),  # 32 x 32 = 1024
     ],
 )
-def test_configurations_that_do_not_fit_cost_infinitely_much(
-    tx: int, ty: int, useful: bool
+def test_only_configurations_that_do_not_fit_cost_infinitely_much(
+    tx: int, ty: int, is_: str
 ) -> None:
     pipe = _khwz()
     batch = Batch.of(pipe, _nested(pipe, "TX", "TY"), {"TX": [tx], "TY": [ty]})
     cost = OccupancyModel(SM_75).cost(batch)
     assert cost.shape == (1,)
-    assert np.isfinite(cost[0]) == useful
+    assert np.isfinite(cost[0]) == (is_ != "too large")
+    usual = OccupancyModel(SM_75).cost(
+        Batch.of(pipe, _nested(pipe, "TX", "TY"), {"TX": [32], "TY": [12]})
+    )
+    assert (cost[0] > 1e5 * usual[0]) == (is_ != "useful")
 
 
 def test_idle_multiprocessors_are_lost_throughput() -> None:

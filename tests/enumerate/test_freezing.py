@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import spaces
-from spaces import Freezing, Func, Limits, Stagewise, Var
+from spaces import Freezing, Func, Improved, Limits, Stagewise, Var, search
 from spaces.cost.batch import Batch
 from spaces.cost.model import FunctionModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.freezing import added_costs
-from tests.enumerate.pipelines import blur, stencils
+from tests.clocks import Clock
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur, long_chain, stencils
 from tests.small_space import small_space
 
 CPU = spaces.device("cpu")
@@ -102,3 +104,17 @@ def test_it_keeps_what_the_space_fixes() -> None:
     space = small_space(pipeline, CPU, fixed=fixed)
     (found,) = spaces.best(spaces.search(space, "reuse", "freezing")).best
     assert found.schedule.of("blur_y") == hand.of("blur_y")
+
+
+def test_it_uses_its_time_if_the_first_search_does_not_end(clock: Clock) -> None:
+    """The first search has half of the time. What it has then is frozen, but for a few Funcs, and
+    the rest of the time makes it cheaper.
+    """
+    space = small_space(long_chain(16), FOUR_CORES)
+    clock.step, limit = 0.001, 5.0
+    costs: dict[bool, float] = {}
+    for event in search(space, "reuse", "freezing", Limits(seconds=limit)):
+        if isinstance(event, Improved):
+            costs[clock.now > limit / 2] = event.best.cost
+    assert costs[True] < costs[False]
+    assert 0.6 * limit < clock.now < limit + 0.5

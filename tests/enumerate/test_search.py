@@ -333,7 +333,7 @@ def test_beam_goes_on_from_there() -> None:
         )
     )
     g = done.best[0].schedule.of("g")
-    assert str(g.compute) == "f.y"
+    assert str(g.compute) in ("f.x", "f.y")  # they cost the same
     assert g.store.is_root
 
 
@@ -359,8 +359,8 @@ def test_beam_uses_threads_and_lanes() -> None:
 
 
 def test_nothing_legal_is_said() -> None:
-    impossible = Options(root=("tiles",), placements=("inline",), row_tiles=(8,), tiles=(8,))
-    small = ScheduleSpace(blur(), FOUR_CORES, impossible)
+    too_long = schedule(blur()).split("x", "x", "xi", 100_000).schedule.of("blur_y")
+    small = ScheduleSpace(blur(), FOUR_CORES, Options(), fixed=Schedule((too_long,)))
     for strategy in ("exhaustive", "stagewise"):
         with pytest.raises(EmptySpaceError, match="found no legal schedule of blur_y for cpu"):
             best(search(small, "reuse", strategy))

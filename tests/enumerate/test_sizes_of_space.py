@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 import spaces
-from spaces import Device, Limits, Options, Schedule, ScheduleSpace, verify
+from spaces import Device, Limits, Options, Schedule, ScheduleSpace, schedule, verify
 from spaces.constraints.solver.encode import encode, models
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
 from tests.cpus import FOUR_CORES
@@ -104,9 +104,11 @@ def test_the_solver_lists_the_schedules_that_are_legal_at_all_sizes() -> None:
 
 
 def test_the_reason_of_an_empty_space_names_the_size() -> None:
-    long = Options(row_tiles=(64,), tiles=(32,), lanes=(1,), placements=("root",))
-    assert ScheduleSpace(BLUR, CPU, long).count()
-    reason = str(spaces.explain_empty(ScheduleSpace(BLUR, CPU, long, sizes=[{"blur_y": [8, 8]}])))
+    long = schedule(BLUR).split("x", "x", "xi", 64).schedule.of("blur_y")
+    fixed, roots = Schedule((long,)), Options(placements=("root",), lanes=(1,))
+    assert ScheduleSpace(BLUR, CPU, roots, fixed=fixed).count()
+    space = ScheduleSpace(BLUR, CPU, roots, fixed=fixed, sizes=[{"blur_y": [8, 8]}])
+    reason = str(spaces.explain_empty(space))
     assert "of blur_y at blur_y = 8 x 8: " in reason
 
 

@@ -247,8 +247,8 @@ def test_astronomic_spaces_are_counted_at_once() -> None:
 
 
 def test_nothing_legal_is_said() -> None:
-    impossible = Options(root=("tiles",), placements=("inline",), row_tiles=(8,), tiles=(8,))
-    space = ScheduleSpace(blur(), FOUR_CORES, impossible)
+    too_long = schedule(blur()).split("x", "x", "xi", 100_000).schedule.of("blur_y")
+    space = ScheduleSpace(blur(), FOUR_CORES, Options(), fixed=Schedule((too_long,)))
     assert space.count() == 0
     with pytest.raises(EmptySpaceError, match="Of 20 candidates drawn for blur_y on cpu only 0"):
         space.sample(2, attempts=10)

@@ -263,8 +263,8 @@ def test_a_choice_costs_the_same_in_each_part() -> None:
 
 
 def test_nothing_simple_is_legal_and_the_sentence_says_so() -> None:
-    impossible = Options(root=("tiles",), placements=("inline",), row_tiles=(8,), tiles=(8,))
-    space = ScheduleSpace(blur(), FOUR_CORES, impossible)
+    too_long = schedule(blur()).split("x", "x", "xi", 100_000).schedule.of("blur_y")
+    space = ScheduleSpace(blur(), FOUR_CORES, Options(), fixed=Schedule((too_long,)))
     with pytest.raises(EmptySpaceError, match="No simple schedule is legal, and the search found"):
         best(search(space, "reuse", "stagewise"))
 

@@ -20,8 +20,42 @@ _ANNEALING = ("test_annealing.py",)
 _IMPROVING = ("test_improving.py",)
 _SLABS = ("test_slabs.py",)
 _OVERREACH = ("test_overreach.py",)
+_HIDDEN = ("test_hidden_reads.py",)
+_INCUMBENTS = ("test_incumbents.py",)
 
 SEARCHING = (
+    Mutant(
+        "inlined-funcs-bring-all-reads",
+        "may_hide_reads",
+        "_hides_reads(function)",
+        "False",
+        "What only an unread value of an inlined Tuple reads is placed as if it were read.",
+        _HIDDEN,
+    ),
+    Mutant(
+        "tuples-hide-nothing",
+        "_hides_reads",
+        "len(stage.values) > 1 or not used.issuperset(function.args)",
+        "not used.issuperset(function.args)",
+        "Only Funcs that ignore a coordinate hide reads, and Tuples do not.",
+        _HIDDEN,
+    ),
+    Mutant(
+        "small-outputs-have-long-tiles",
+        "OutputLoops.fitting",
+        "not self._legal((plain,), factors)",
+        "self._legal((plain,), factors)",
+        "An output that is smaller than its tiles has no other loops.",
+        _INCUMBENTS,
+    ),
+    Mutant(
+        "the-second-search-waits-for-a-complete-first-one",
+        "Freezing.__call__",
+        "yield from self.second.refined(rest, model, board)",
+        "(yield from self.second.refined(rest, model, board)) if complete else False",
+        "The second half of the time is lost if the first search does not end in it.",
+        _FREEZING,
+    ),
     Mutant(
         "bounds-are-forgotten",
         "best_first:_promising",

@@ -18,6 +18,7 @@ from spaces.enumerate.process.nests import NestsTopic
 from spaces.enumerate.process.ordering import AtomicTopic, LoopsMaker, LoopsTopic, SplitsTopic
 from spaces.enumerate.process.specializing import CaseTopic
 from spaces.enumerate.process.state import ProcessState
+from spaces.enumerate.sizes_of_space import FurtherSize
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.nest.canonical import Origins, order_parts
 from spaces.model.schedules.domain_order import Split
@@ -81,12 +82,14 @@ def fitting(
 
 def menu_of(state: ProcessState, func: str) -> FuncMenu:
     """The patterns of a Func."""
-    return _menus(state.pipeline, state.device, state.choices)[func]
+    return _menus(state.pipeline, state.device, state.choices, state.further)[func]
 
 
 @lru_cache(maxsize=16)
-def _menus(pipeline: Pipeline, device: Device, options: Options) -> dict[str, FuncMenu]:
-    return func_menus(pipeline, device, options, Schedule(()))
+def _menus(
+    pipeline: Pipeline, device: Device, options: Options, sizes: tuple[FurtherSize, ...]
+) -> dict[str, FuncMenu]:
+    return func_menus(pipeline, device, options, Schedule(()), sizes)
 
 
 def _claims(function: Function, orders: Orders) -> Claims:

@@ -16,6 +16,7 @@ from spaces.enumerate.events import Event, Expanded, Found
 from spaces.enumerate.ladder import incumbents
 from spaces.enumerate.reuse_analysis.segments import Segmentation
 from spaces.enumerate.reuse_analysis.tiling import LOAD_WEIGHT
+from spaces.enumerate.runners_up import runners_up
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
 
@@ -57,7 +58,6 @@ class ReuseAnalysis:
             with board.deadline.kept():
                 segments = analysis.best()
             yield Expanded(2, 2, "schedules")
-            legal = 0
             for schedule in analysis.schedules(segments):
                 with board.deadline.kept():
                     board.considered += 1
@@ -65,13 +65,12 @@ class ReuseAnalysis:
                         continue
                     batch = Batch.of(space.pipeline, schedule, memo=patterns.memo)
                     cost = float(board.score(model, batch))
-                legal += 1
                 board.legal += 1
                 yield from board.offer(Found(cost, schedule))
                 yield board.scored
-                if legal == limits.top:
-                    break
+                break  # the first is the one that the analysis chooses
         except OutOfTime:
             complete = False
         yield board.scored
+        yield from runners_up(space, model, board)
         yield board.done(space, complete)

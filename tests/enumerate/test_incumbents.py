@@ -1,0 +1,118 @@
+"""Whatever the size, a search has a legal schedule from its first moment, with a finite cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
+from spaces.enumerate.board import Limits
+from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.enumerate.events import Improved
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.strategies import best, search
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.domain_order import LoopKind, Tail
+from spaces.model.schedules.schedule import Schedule
+from tests.cpus import FOUR_CORES
+from tests.search_runs.run import CPU_ONLY, PRESETS, STRATEGIES, drawn
+
+X, Y, C, N = Var("x"), Var("y"), Var("c"), Var("n")
+GPU = device("sm_80")
+DEVICES = {"cpu": FOUR_CORES, "gpu": GPU}
+
+
+def _line() -> Pipeline:
+    f = Func("f")
+    f[X] = X
+    return pipeline(f, estimates={f: [24]})
+
+
+def _updated() -> Pipeline:
+    f = Func("f")
+    f[X, Y] = X
+    f[X, Y] = f[X, Y] * 3
+    return pipeline(f, estimates={f: [24, 8]})
+
+
+def _four_dimensions(extents: tuple[int, ...] = (24, 12, 1, 3)) -> Pipeline:
+    image = ImageParam(Int32, 4, "image")
+    g, f = Func("g"), Func("f")
+    g[X, Y, C, N] = image[X, Y, C, N] * 2
+    f[X, Y, C, N] = g[X, Y, C, N] + g[X, Y, C, N + 1]
+    return pipeline(f, estimates={f: list(extents)})
+
+
+SMALL_OUTPUTS: dict[str, Callable[[], Pipeline]] = {
+    "line": _line,
+    "updated": _updated,
+    "four dimensions": _four_dimensions,
+}
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+@pytest.mark.parametrize("on", DEVICES)
+@pytest.mark.parametrize("name", SMALL_OUTPUTS)
+def test_small_outputs_have_schedules(name: str, on: str, preset: str) -> None:
+    space = ScheduleSpace(SMALL_OUTPUTS[name](), DEVICES[on], PRESETS[preset](DEVICES[on]))
+    found = best(search(space, strategy="stagewise", limits=Limits(structures=10))).best[0]
+    assert math.isfinite(found.cost)
+    assert found.schedule in space
+
+
+def test_a_gpu_has_a_kernel_with_guards_for_a_small_output() -> None:
+    small = ScheduleSpace(_updated(), GPU, Options.small(GPU)).menus["f"]
+    loops = {loop.kind for order in small.root["fitting"] for loop in order.loops}
+    tails = {split.tail for order in small.root["fitting"] for split in order.splits}
+    assert LoopKind.GPU_THREAD in loops
+    assert tails == {Tail.GUARD_WITH_IF}
+
+
+def test_only_outputs_that_fit_no_pattern_have_other_loops() -> None:
+    menus = ScheduleSpace(_four_dimensions((640, 480, 1, 3)), FOUR_CORES, Options.small(FOUR_CORES))
+    assert "serial" not in menus.menus["f"].root
+    small = ScheduleSpace(_four_dimensions(), FOUR_CORES, Options.small(FOUR_CORES))
+    assert list(small.menus["f"].root)[:2] == ["fitting", "serial"]
+
+
+@settings(max_examples=12, deadline=None)
+@given(extents=st.lists(st.integers(1, 40), min_size=4, max_size=4), data=st.data())
+def test_every_size_has_an_incumbent_from_the_first_moment(
+    extents: list[int], data: st.DataObject
+) -> None:
+    on = DEVICES[data.draw(st.sampled_from(sorted(DEVICES)))]
+    options = PRESETS[data.draw(st.sampled_from(sorted(PRESETS)))](on)
+    strategies = [one for one in STRATEGIES if on is FOUR_CORES or one not in CPU_ONLY]
+    strategy = data.draw(st.sampled_from(strategies))
+    space = ScheduleSpace(_four_dimensions(tuple(extents)), on, options)
+    first = next(iter(search(space, strategy=strategy, limits=Limits(seconds=0.0))))
+    assert isinstance(first, Improved)
+    assert verify(space.pipeline, first.best.schedule, on)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_random_pipelines_have_an_incumbent_if_plain_loops_are_legal(strategy: str) -> None:
+    found = 0
+    for number in range(6):
+        run = evolve(drawn(21, number, strategy), limits=Limits(seconds=0.0, seed=number))
+        try:
+            space = run.space()
+        except EmptySpaceError:
+            continue
+        if verify(space.pipeline, Schedule.default(space.pipeline), space.device):
+            done = best(search(space, strategy=strategy, limits=run.limits))
+            assert verify(space.pipeline, done.best[0].schedule, space.device)
+            found += 1
+    assert found > 2

@@ -1,0 +1,73 @@
+"""How many schedules are asked for does not change which one is the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from attrs import evolve
+
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
+from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.enumerate.events import Done, Found
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.strategies import best, search
+from spaces.model.algorithm.pipeline import Pipeline
+from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur, chain, equalized, long_chain
+from tests.search_runs.run import CPU_ONLY, STRATEGIES, drawn
+
+GPU = device("sm_80")
+EXACT = ("best-first", "exhaustive")
+"""They end with the cheapest schedules of a space, but look at more of them if more are kept."""
+
+
+def _found(space: ScheduleSpace, strategy: str, limits: Limits) -> Done:
+    return best(search(space, strategy=strategy, limits=limits))
+
+
+@pytest.mark.parametrize("strategy", sorted(set(STRATEGIES) - {*EXACT, "optuna"}))
+@pytest.mark.parametrize("make", [blur, equalized], ids=lambda make: make.__name__)
+def test_the_first_of_five_is_the_first_of_one(make: Callable[[], Pipeline], strategy: str) -> None:
+    on = FOUR_CORES if strategy in CPU_ONLY or make is not blur else GPU
+    space = ScheduleSpace(make(), on, Options.medium(on))
+    one = _found(space, strategy, Limits(structures=15, seed=3))
+    five = _found(space, strategy, Limits(structures=15, seed=3, top=5))
+    assert five.best[0] == one.best[0]
+    assert [found.cost for found in five.best] == sorted(found.cost for found in five.best)
+    for found in five.best:
+        assert verify(space.pipeline, found.schedule, on).legal
+        assert strategy == "beam" or found.schedule in space
+
+
+@pytest.mark.parametrize("strategy", sorted(set(STRATEGIES) - {*EXACT, "optuna"}))
+def test_so_it_is_for_random_pipelines(strategy: str) -> None:
+    for number in range(2):
+        run = drawn(31, number, strategy)
+        limits = Limits(structures=run.limits.structures, seed=run.limits.seed)
+        try:
+            one = _found(run.space(), strategy, limits)
+        except EmptySpaceError:
+            continue
+        five = _found(run.space(), strategy, evolve(limits, top=5))
+        assert five.best[0] == one.best[0]
+
+
+def test_a_search_along_one_path_fills_the_other_places() -> None:
+    space = ScheduleSpace(long_chain(6), FOUR_CORES, Options.medium(FOUR_CORES))
+    found = _found(space, "stagewise", Limits(top=5)).best
+    assert len(found) == 5
+    assert found[1].cost < 1.2 * found[0].cost
+
+
+def test_of_equal_schedules_the_first_one_stays() -> None:
+    space = ScheduleSpace(chain(), FOUR_CORES, Options.small(FOUR_CORES))
+    schedules = space.sample(4, seed=5)
+    for top in (1, 2, 3):
+        board = Board(Limits(top=top))
+        for schedule in schedules:
+            list(board.offer(Found(1.0, schedule)))
+        assert board.best[0].schedule == schedules[0]
