@@ -133,9 +133,9 @@ CONDITIONS = (
     ),
     Mutant(
         "negation-forgets-the-border",
-        "predicates:_NEGATED",
-        '"ge": "lt"',
-        '"ge": "le"',
+        "_NEGATED",
+        '{"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}',
+        '{"lt": "ge", "le": "gt", "gt": "le", "ge": "le", "ne": "eq"}',
         "A negated comparison holds at the border, too.",
         _CONDITIONS,
     ),
