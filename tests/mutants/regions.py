@@ -102,8 +102,8 @@ CONDITIONS = (
     Mutant(
         "claim-of-the-wrong-sign",
         "Ranges._by_claim",
-        "coefficient * slope >= 0",
-        "coefficient * slope == 0",
+        '1 if end == "max" else -1',
+        '1 if end == "min" else -1',
         "A condition that bounds a sum from below bounds it from above, too.",
         _CONDITIONS,
     ),

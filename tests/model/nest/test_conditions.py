@@ -98,12 +98,12 @@ def triangle() -> Pipeline:
     return pipeline(f)
 
 
-def simplex(holds: Callable[[RVar, RVar], Expr]) -> Pipeline:
+def simplex(holds: Callable[[RVar, RVar], Expr], step: int = 1) -> Pipeline:
     image, f = ImageParam(Int32, 1, "image"), Func("f")
     d = RDom([(0, 8), (0, 8)], "d")
     d.where(holds(d.x, d.y))
     f[X] = 0
-    f[X] += image[d.x + d.y]
+    f[X] += image[d.x * step + d.y * step]
     return pipeline(f)
 
 
@@ -117,7 +117,12 @@ CONDITIONS = [
 
 
 @pytest.mark.parametrize(
-    ("made", "size"), [(triangle(), 10), *((simplex(holds), 8) for holds in CONDITIONS)]
+    ("made", "size"),
+    [
+        (triangle(), 10),
+        *((simplex(holds), 8) for holds in CONDITIONS),
+        (simplex(lambda x, y: x + y < 8, 2), 15),
+    ],
 )
 def test_an_image_may_end_where_the_condition_does(made: Pipeline, size: int):
     checked = verify(made, parse_schedule("", made), device("cpu"))
