@@ -342,6 +342,8 @@ class Ranges:
         to, source = node.type, node.value.type
         # The magnitude of an int32 coordinate is unsigned, but fits int32.
         is_magnitude = isinstance(node.value, Op) and node.value.name == "abs"
+        if is_magnitude and to is Int32 and node.value.children[0].type is Int32:
+            return self._magnitude(self.of(node.value.children[0]))
         low, high = value.min, value.max
         if to.is_float or low is None or high is None:
             return _type_range(to)
@@ -416,6 +418,15 @@ class Ranges:
             return UNBOUNDED
         largest = fn.max(fn.abs(a.min), fn.abs(a.max))
         return Interval(constant(0, largest.type), largest)
+
+    def _magnitude(self, a: Interval) -> Interval:
+        """The magnitudes of int32 numbers, as int32."""
+        zero: Expr = constant(0, Int32)
+        below = None if a.max is None else zero - a.max
+        above = None if a.min is None else zero - a.min
+        known = [end for end in (a.min, below) if end is not None]
+        most = None if a.max is None or above is None else fn.max(a.max, above)
+        return Interval(reduce(fn.max, known, zero), most)
 
     def _bitwise(self, combine: Callable[[Bits, Bits], Bits], a: Interval, b: Interval) -> Interval:
         """The interval of a bitwise operator on int32 numbers."""
