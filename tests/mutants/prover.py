@@ -260,4 +260,41 @@ LARGEST = (
     ),
 )
 
-MUTANTS = (*ENCODING, *READINGS, *LARGEST)
+_OPERATORS = ("proofs/test_operators.py",)
+
+OPERATORS = (
+    Mutant(
+        "narrow-number-from-zero",
+        "Opaque._narrow",
+        "% count + low",
+        "% count",
+        "A coordinate that becomes an int8 counts as one that becomes a uint8.",
+        _OPERATORS,
+    ),
+    Mutant(
+        "magnitude-of-one-end",
+        "Ranges._magnitude",
+        "fn.max(a.max, above)",
+        "a.max",
+        "The largest magnitude is that of the largest number.",
+        ("test_regions.py", *_OPERATORS),
+    ),
+    Mutant(
+        "shifted-once",
+        "_modular",
+        "part * (1 << int(by))",
+        "part * 2",
+        "A wide shift to the left counts as one by a single bit.",
+        _OPERATORS,
+    ),
+    Mutant(
+        "flags-differ-from-conditions",
+        "Subject.__attrs_post_init__",
+        "self.known.mapped(self.opaque.condition)",
+        "self.known",
+        "Conditions on a call have other variables for its parameters than coordinates have.",
+        _OPERATORS,
+    ),
+)
+
+MUTANTS = (*ENCODING, *READINGS, *LARGEST, *OPERATORS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _INTERVALS = ("test_regions.py",)
+_CONDITIONS = ("nest/test_conditions.py",)
 _NEST = (
     "test_loopnest.py",
     "test_sliding.py",
@@ -94,6 +95,49 @@ INTERVALS = (
         "64",
         "A cast from int64 to a coordinate is taken to keep every value.",
         _INTERVALS,
+    ),
+)
+
+CONDITIONS = (
+    Mutant(
+        "claim-of-the-wrong-sign",
+        "Ranges._by_claim",
+        '1 if end == "max" else -1',
+        '1 if end == "min" else -1',
+        "A condition that bounds a sum from below bounds it from above, too.",
+        _CONDITIONS,
+    ),
+    Mutant(
+        "claim-counts-once",
+        "Ranges._by_claim",
+        "abs(coefficient) * sign",
+        "sign",
+        "A condition is added once to a sum in which its variable counts twice.",
+        _CONDITIONS,
+    ),
+    Mutant(
+        "least-coordinate-rounded-up",
+        "Ranges._by_claim",
+        "-(-most / abs(slope))",
+        "-(-most / abs(slope)) + 1",
+        "The least coordinate under a condition is one more than it is.",
+        _CONDITIONS,
+    ),
+    Mutant(
+        "nothing-read-has-no-place",
+        "predicates:limited",
+        "simplify(fn.max(high, low))",
+        "high",
+        "What a condition excludes everywhere ends before it begins.",
+        _CONDITIONS,
+    ),
+    Mutant(
+        "negation-forgets-the-border",
+        "_NEGATED",
+        '{"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}',
+        '{"lt": "ge", "le": "gt", "gt": "le", "ge": "le", "ne": "eq"}',
+        "A negated comparison holds at the border, too.",
+        _CONDITIONS,
     ),
 )
 
@@ -423,4 +467,4 @@ REMEMBERED = (
     ),
 )
 
-MUTANTS = (*INTERVALS, *BOXES, *LOOPS, *ARITHMETIC, *REMEMBERED)
+MUTANTS = (*INTERVALS, *CONDITIONS, *BOXES, *LOOPS, *ARITHMETIC, *REMEMBERED)

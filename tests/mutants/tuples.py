@@ -136,7 +136,7 @@ WHERE = (
     Mutant(
         "predicates-need-what-they-leave-out",
         "narrowed",
-        "claims = [c for p in predicates if not p.loads for c in _claims(p)]",
+        "known = [c for p in predicates if not p.loads for c in _claims(p)]",
         "claims: list[Expr] = []",
         "What a domain leaves out must exist all the same.",
         _WHERE,

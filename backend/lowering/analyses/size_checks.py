@@ -10,6 +10,7 @@ from functools import reduce
 
 from backend.ir.program import SizeCheck
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
+from spaces.model.algorithm.predicates import limits_nothing
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32
@@ -21,6 +22,7 @@ from spaces.model.nest.splits import factor_expr, resolved_tails, tail_of_writes
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import Fuse, Split, Tail
 from spaces.model.schedules.explicit_bounds import declared
+from spaces.model.schedules.schedule import StageOf
 
 
 def size_checks(nest: LoopNest) -> tuple[SizeCheck, ...]:
@@ -31,8 +33,8 @@ def size_checks(nest: LoopNest) -> tuple[SizeCheck, ...]:
         *_declared(nest),
         *_bounded_storage(nest),
         *_fused(nest),
-        *_inside("output", nest.outputs, nest.simplify),
-        *_inside("image", nest.inputs, nest.simplify),
+        *_inside("output", nest.outputs, nest),
+        *_inside("image", nest.inputs, nest),
         *_alike(nest.pipeline),
     )
     return tuple(dict.fromkeys(found))
@@ -138,7 +140,7 @@ def _fused(nest: LoopNest) -> Iterator[SizeCheck]:
 
 
 def _inside(
-    kind: str, boxes: dict[str, tuple[Interval, ...]], simplify: Simplifier
+    kind: str, boxes: dict[str, tuple[Interval, ...]], nest: LoopNest
 ) -> Iterator[SizeCheck]:
     """Each element of a buffer that the program touches must lie in the buffer."""
     verb = "computes" if kind == "output" else "reads"
@@ -159,10 +161,30 @@ def _inside(
                 f"smaller output, or give {name} a boundary condition."
             )
             for condition, end in ((first <= low, "before"), (high <= last, "beyond")):
-                simple = simplify(condition)
+                simple = nest.simplify(condition)
                 if not (isinstance(simple, Const) and simple.value):
                     text = f"The pipeline {verb} elements of {where} {end} its range: {advice}"
-                    yield SizeCheck(condition, text)
+                    yield SizeCheck(condition, text + _without_limits(nest, name, d))
+
+
+def _without_limits(nest: LoopNest, buffer: str, dimension: int) -> str:
+    """A sentence about conditions under which a buffer is read, if no limit of the coordinates
+    follows from them; empty if there are none.
+    """
+    found: list[str] = []
+    for function in nest.pipeline.functions:
+        for index, stage in enumerate(function.stages):
+            names = {n for c in stage.calls if c.target == buffer for n in c.args[dimension].names}
+            found += (
+                f" {StageOf(function.name, index)} reads {buffer} only where `{predicate}`, but no "
+                f"limit of the coordinates follows from this condition, so all of the domain "
+                f"counts: add conditions that compare sums, or put the "
+                f"coordinate into clamp(..., low, high)."
+                for predicate in stage.predicates
+                if not names.isdisjoint(predicate.names)
+                and limits_nothing(predicate, nest.simplify)
+            )
+    return "".join(dict.fromkeys(found))
 
 
 def _alike(pipeline: Pipeline) -> Iterator[SizeCheck]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from attrs import frozen
@@ -42,6 +42,11 @@ class Assumptions:
         """All conditions, each once."""
         images = (c for conditions in self.images.values() for c in conditions)
         return tuple(dict.fromkeys((*self.common, *images)))
+
+    def mapped(self, change: Callable[[Expr], Expr]) -> Assumptions:
+        """The assumptions with each condition changed."""
+        images = {name: tuple(map(change, given)) for name, given in self.images.items()}
+        return Assumptions(tuple(map(change, self.common)), images)
 
     def about(self, buffer: str) -> tuple[Expr, ...]:
         """The conditions that concern an access of ``buffer``."""

@@ -156,6 +156,7 @@ class Subject:
         ranges = {**bounds.values.parameters, **dict(_numbers(self.nest))}
         promises = tuple(p.condition for p in self.nest.pipeline.promises)
         self.opaque = Opaque(ranges, bounds.values, promises)
+        self.known = self.known.mapped(self.opaque.condition)
         sites = []
         for path in all_paths(self.nest.body):
             node = path[-1].node

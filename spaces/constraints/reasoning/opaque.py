@@ -16,7 +16,7 @@ from attrs import define, field
 from spaces.constraints.reasoning.common_bits import facts, masked
 from spaces.constraints.reasoning.formulas import OPAQUE, SECOND, Second, at_most, different
 from spaces.model.expressions.definitions import REQUIRE
-from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, constant
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, cast, constant
 from spaces.model.expressions.operators import ARITHMETIC, BITWISE, COMPARISONS, LOGIC
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
@@ -24,7 +24,7 @@ from spaces.model.formulas.algebra import SHIFTS
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.formulas.widened import narrowed
+from spaces.model.formulas.widened import narrowed, wrapped
 from spaces.model.schedules.conditions import assume
 
 _SUMS = ("add", "sub", "mul")
@@ -72,6 +72,15 @@ class Opaque:
             return self._integers(self._simplify.polynomial(index))
         return self.formula(index)
 
+    def condition(self, condition: Expr) -> Expr:
+        """A condition on sizes and parameters as a formula with the variables of all others. The
+        condition itself if a comparison in it would become opaque.
+        """
+        found = self.formula(condition)
+        parts = (self.meaning.get(name) for name in found.names)
+        is_lost = any(part is not None and part.type.is_bool for part in parts)
+        return condition if is_lost else found
+
     def known(self, names: Iterable[str], second: Second | None = None) -> tuple[Expr, ...]:
         """Conditions on the variables of these names: opaque ones, and their copies in a ``second``
         iteration. For copies in another iteration these are limits only.
@@ -95,7 +104,7 @@ class Opaque:
     def _formula(self, node: Expr) -> Expr:
         if isinstance(node, Const) and node.type in (Int32, Bool):
             return node
-        if isinstance(node, Variable) and node.type == Int32:
+        if isinstance(node, Variable) and node.type in (Int32, Bool):
             return node
         if node.loads and isinstance(node, Op) and node.type == Int32 and node.name in _SUMS:
             return self._sum(node)
@@ -120,7 +129,16 @@ class Opaque:
                 one, zero = constant(1, Int32), constant(0, Int32)
                 return Op(Int32, "select", (self.formula(inner), one, zero))
             if not inner.type.is_float and inner.type.bits <= 16:  # the same number
-                return self._variable(inner)
+                return self._narrow(inner)
+        return self._variable(node)
+
+    def _narrow(self, node: Expr) -> Expr:
+        """A number of a narrow type. A conversion of a coordinate keeps its lowest bits."""
+        low, count = node.type.min_value, 1 << node.type.bits
+        if isinstance(node, Cast) and not node.loads and not node.value.type.is_float:
+            whole = node.value if node.value.type is Int32 else wrapped(cast(Int32, node.value))
+            if whole is not None:
+                return self._simplify((self.formula(whole) - low) % count + low)
         return self._variable(node)
 
     def _bits(self, node: Op) -> Expr:
@@ -152,7 +170,8 @@ class Opaque:
         """The limits of a value, as conditions on its formula."""
         found = self._ranges.of(node)
         low, high = self._end(node, found.min), self._end(node, found.max)
-        if node.type == Int32 and not node.loads:
+        is_narrow = not node.type.is_float and node.type.bits <= 16
+        if is_narrow or (node.type == Int32 and not node.loads):
             least, most = self._simplify.numbers(node)
             low = constant(least, Int32) if low is None and least is not None else low
             high = constant(most, Int32) if high is None and most is not None else high

@@ -1,16 +1,18 @@
-"""Narrows the ranges of RVars by the predicates of their reduction domain.
+"""What the predicates of a reduction domain say about coordinates.
 
 A comparison that bounds one variable by others (``r.x < r.y``, ``r.x <= x``) narrows the interval
-of that variable. Values that are read only where the comparison holds need not exist elsewhere.
+of that variable. One of several variables (``r.x + r.y < 8``) bounds sums of them, too, which their
+intervals do not. Values that are read only where a comparison holds need not exist elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from typing import TypeGuard
 
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op, Variable, constant
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.regions import Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
 
@@ -22,18 +24,52 @@ def narrowed(
     least one value.
     """
     result = dict(ranges)
-    claims = [c for p in predicates if not p.loads for c in _claims(p)]
-    for claim in claims:
+    known = [c for p in predicates if not p.loads for c in _claims(p)]
+    for claim in known:
         for name in sorted(claim.names & result.keys()):
             result[name] = _narrowed(result, name, claim, simplify)
     return result
+
+
+def joint_claims(predicates: Iterable[Expr], names: Container[str]) -> tuple[Expr, ...]:
+    """The expressions that are not negative where all predicates without loads hold, of those that
+    mention two or more of ``names``.
+    """
+    known = (c for p in predicates if not p.loads for c in _claims(p))
+    return tuple(c for c in known if sum(name in names for name in c.names) > 1)
+
+
+def limited(interval: Interval, closer: Interval, simplify: Simplifier) -> Interval:
+    """The part of an interval between the known ends of another, which follow from claims; at least
+    one value of it, since claims may exclude all.
+    """
+    low = interval.min if closer.min is None else closer.min
+    high = interval.max if closer.max is None else closer.max
+    if low is interval.min and high is interval.max:
+        return interval
+    if low is not None and interval.max is not None:
+        low = simplify(fn.min(low, interval.max))
+    return Interval(low, high if low is None or high is None else simplify(fn.max(high, low)))
+
+
+def limits_nothing(predicate: Expr, simplify: Simplifier) -> bool:
+    """Whether no limit of a variable follows from a predicate: it compares no sums."""
+    claims = _claims(predicate)
+    variables = (Variable(Int32, name) for name in sorted(predicate.names))
+    forms = [simplify.polynomial(claim) for claim in claims]
+    return not any(form.alone(v) for form in forms for v in variables)
 
 
 def _claims(predicate: Expr) -> tuple[Expr, ...]:
     """The expressions that are not negative if an int32 comparison holds; empty for other
     conditions.
     """
-    if not isinstance(predicate, Op) or any(a.type != Int32 for a in predicate.args):
+    if not isinstance(predicate, Op) or not predicate.type.is_bool:
+        return ()
+    if predicate.name == "not":
+        (inner,) = predicate.args
+        return _claims(Op(Bool, _NEGATED[inner.name], inner.args)) if _is_ordered(inner) else ()
+    if any(a.type != Int32 for a in predicate.args):
         return ()
     match predicate:
         case Op(name="lt", args=(a, b)):
@@ -47,6 +83,13 @@ def _claims(predicate: Expr) -> tuple[Expr, ...]:
         case Op(name="eq", args=(a, b)):
             return (a - b, b - a)
     return ()
+
+
+_NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}
+
+
+def _is_ordered(predicate: Expr) -> TypeGuard[Op]:
+    return isinstance(predicate, Op) and predicate.name in _NEGATED
 
 
 def _narrowed(

@@ -7,7 +7,7 @@ dimension, the innermost first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial, reduce
 from operator import add, and_, mul, or_, sub, truediv, xor
 from typing import Literal, TypeAlias
@@ -90,12 +90,15 @@ _MOST_DEPTH = 40
 @define
 class Ranges:
     """Interval analysis under given ranges of some variables; all other variables are fixed.
-    ``values`` gives the interval of a read of a Func or image.
+    ``values`` gives the interval of a read of a Func or image. No value counts for which one of
+    ``claims`` is negative: ends of sums may then lie closer together, or apart the wrong way if
+    there is no other value.
     """
 
     simplify: Simplifier
     ranges: Mapping[str, Interval]
     values: Callable[[Call], Interval] = field(default=lambda call: UNBOUNDED)
+    claims: tuple[Expr, ...] = ()
     _done: dict[Expr, Interval] = field(factory=dict)
     _ends: dict[tuple[Expr, End], Expr | None] = field(factory=dict)
 
@@ -155,7 +158,41 @@ class Ranges:
             if term is None:
                 return None
             total = total + term
-        return self._written(total)
+        return self._claimed(expr, end, self._written(total))
+
+    def _claimed(self, expr: Expr, end: End, found: Expr | None) -> Expr | None:
+        """An end of a sum, closer if claims imply it. Where ``k >= 0``, no value of ``a`` exceeds
+        ``a + k``, in which terms may cancel.
+        """
+        bounds = [] if found is None else [found]
+        for claim in self.claims:
+            bounds += self._by_claim(self.simplify.polynomial(expr), end, claim)
+        if not bounds:
+            return None
+        closest = fn.max if end == "min" else fn.min
+        return bounds[0] if len(bounds) == 1 else self.simplify(reduce(closest, bounds))
+
+    def _by_claim(self, form: Polynomial, end: End, claim: Expr) -> Iterator[Expr]:
+        """Yields ends of a sum that follow from a claim and others, one for each term that cancels:
+        of ``n`` times the sum, plus or minus the claim.
+        """
+        condition, sign = self.simplify.polynomial(claim), 1 if end == "max" else -1
+        others = Ranges(
+            self.simplify,
+            self.ranges,
+            self.values,
+            tuple(other for other in self.claims if other is not claim),
+        )
+        for monomial, coefficient in form.terms.items():
+            slope = condition.terms.get(monomial, 0) * sign
+            if coefficient * slope >= 0 or all(map(self._is_fixed, monomial)):
+                continue
+            whole = form.scaled(abs(slope)).plus(condition, abs(coefficient) * sign)
+            most = others._end(self.simplify.normal(whole), end, 1)
+            if most is not None and end == "max":
+                yield self.simplify(most / abs(slope))
+            elif most is not None:
+                yield self.simplify(-(-most / abs(slope)))
 
     def _node(self, node: Expr) -> Interval:
         if isinstance(node, Const):
@@ -204,7 +241,13 @@ class Ranges:
         for least, most in terms.values():
             low = None if low is None or least is None else low + least
             high = None if high is None or most is None else high + most
-        return Interval(*(None if end is None else self._written(end) for end in (low, high)))
+        ends = (None if end is None else self._written(end) for end in (low, high))
+        found = Interval(*ends)
+        if not self.claims or node.loads:
+            return found
+        return Interval(
+            self._claimed(node, "min", found.min), self._claimed(node, "max", found.max)
+        )
 
     def _written(self, end: Polynomial) -> Expr | None:
         """An end as an expression; None for a number beyond int32, which limits nothing."""
@@ -299,6 +342,8 @@ class Ranges:
         to, source = node.type, node.value.type
         # The magnitude of an int32 coordinate is unsigned, but fits int32.
         is_magnitude = isinstance(node.value, Op) and node.value.name == "abs"
+        if is_magnitude and to is Int32 and node.value.children[0].type is Int32:
+            return self._magnitude(self.of(node.value.children[0]))
         low, high = value.min, value.max
         if to.is_float or low is None or high is None:
             return _type_range(to)
@@ -373,6 +418,15 @@ class Ranges:
             return UNBOUNDED
         largest = fn.max(fn.abs(a.min), fn.abs(a.max))
         return Interval(constant(0, largest.type), largest)
+
+    def _magnitude(self, a: Interval) -> Interval:
+        """The magnitudes of int32 numbers, as int32."""
+        zero: Expr = constant(0, Int32)
+        below = None if a.max is None else zero - a.max
+        above = None if a.min is None else zero - a.min
+        known = [end for end in (a.min, below) if end is not None]
+        most = None if a.max is None or above is None else fn.max(a.max, above)
+        return Interval(reduce(fn.max, known, zero), most)
 
     def _bitwise(self, combine: Callable[[Bits, Bits], Bits], a: Interval, b: Interval) -> Interval:
         """The interval of a bitwise operator on int32 numbers."""

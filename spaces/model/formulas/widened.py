@@ -6,8 +6,6 @@ equals the same sum of mathematical integers, which normal forms expand.
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, cast, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.corners import CORNERS, Ends
@@ -26,24 +24,28 @@ def narrowed(node: Expr) -> Expr | None:
     """
     if not _is_from_wider(node):
         return None
-    found = _plain(node.value)
+    found = _plain(node.children[0])
     if found is not None and all(map(Int32.holds, found[1])):
         return found[0]
-    return _modular(node.value)
+    return _modular(node.children[0])
 
 
 def wrapped(node: Expr) -> Expr | None:
     """A conversion to int32 rewritten as int32 arithmetic that wraps, if the result is the same;
     else None.
     """
-    return _modular(node.value) if _is_from_wider(node) else None
+    return _modular(node.children[0]) if _is_from_wider(node) else None
 
 
-def _is_from_wider(node: Expr) -> TypeGuard[Cast]:
-    """Whether ``node`` converts an integer of 32 bits or more, without reads, to int32."""
-    if not isinstance(node, Cast) or node.type is not Int32 or node.loads:
+def _is_from_wider(node: Expr) -> bool:
+    """Whether ``node`` makes an integer of 32 bits or more, without reads, an int32: by a
+    conversion, or by another reading of its bits.
+    """
+    is_conversion = isinstance(node, Cast) or (isinstance(node, Op) and node.name == "reinterpret")
+    if not is_conversion or node.type is not Int32 or node.loads:
         return False
-    return not node.value.type.is_float and node.value.type.bits >= 32
+    (value,) = node.children
+    return not value.type.is_float and value.type.bits >= 32
 
 
 def _modular(node: Expr) -> Expr | None:
@@ -59,6 +61,10 @@ def _modular(node: Expr) -> Expr | None:
         return cast(Int32, node)
     if isinstance(node, Cast):
         return _modular(node.value)
+    match node:
+        case Op(name="shift_left", args=(value, Const(value=by))) if 0 <= by <= 30:
+            part = _modular(value)
+            return None if part is None else part * (1 << int(by))
     if not isinstance(node, Op) or node.name not in _RING:
         return None
     parts = [_modular(a) for a in node.args]

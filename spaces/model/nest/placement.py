@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache, reduce
 from attrs import define, evolve, field, frozen
 
 from spaces.model.algorithm.pipeline import Function, Image, Pipeline, Stage, size_variable
-from spaces.model.algorithm.predicates import narrowed
+from spaces.model.algorithm.predicates import joint_claims, limited, narrowed
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
@@ -135,7 +135,7 @@ class Bounds:
     visits: StageVisits = field(init=False)
     placements: dict[str, Placement] = field(init=False, factory=dict)
     numbers: dict[str, int] = field(init=False, factory=dict)
-    _analyses: dict[tuple[str, int, int], Ranges] = field(init=False, factory=dict)
+    _analyses: dict[tuple[str, int, int], tuple[Ranges, Ranges]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.given = self.pipeline
@@ -467,9 +467,13 @@ class Bounds:
         predicates = [p for p in stage.predicates if own.isdisjoint(p.names)]
         known = {**self.values.parameters, **narrowed(ranges, predicates, self.simplify)}
         analysis = Ranges(self.simplify, known, self.values)
+        claims = joint_claims(predicates, ranges)
+        claimed = Ranges(self.simplify, known, self.values, claims)
         accesses = [stage.args] + [c.args for c in stage.calls if c.target == function.name]
         for access in accesses:
-            widened = tuple(analysis.of(arg) for arg in access)
+            widened = tuple(
+                limited(analysis.of(arg), claimed.of(arg), self.simplify) for arg in access
+            )
             for d, (written, interval) in enumerate(zip(access, widened, strict=True)):
                 self._check(function.name, function.name, d, written, interval)
             box = united_boxes(box, widened, self.simplify)
@@ -488,12 +492,15 @@ class Bounds:
     ) -> Box:
         found: list[dict[Interval, None]] = [{} for _ in range(dimensions)]
         for reader, index in readers:
-            analysis = self._analysis(reader, index, depth)
+            analysis, claimed = self._analysis(reader, index, depth)
             read = reads(self.placements[reader].function.stages[index])
             self.simplify.adopt(read.forms)
             for d, windows in enumerate(read.windows[name]):
                 for window in windows:
                     interval = self._reached(window, analysis)
+                    if claimed.claims:
+                        closer = self._reached(window, claimed)
+                        interval = limited(interval, closer, self.simplify)
                     self._check(name, reader, d, window.written, interval)
                     found[d][interval] = None
         # Many reads share a few intervals a dimension; only distinct ones are united.
@@ -534,13 +541,19 @@ class Bounds:
                 reader,
             )
 
-    def _analysis(self, reader: str, index: int, depth: int) -> Ranges:
-        """What a stage's coordinates range over while its loops beyond ``depth`` run in full."""
+    def _analysis(self, reader: str, index: int, depth: int) -> tuple[Ranges, Ranges]:
+        """What a stage's coordinates range over while its loops beyond ``depth`` run in full; alone
+        and where all its predicates hold.
+        """
         key = (reader, index, depth)
         if key not in self._analyses:
             coordinates = self._coordinate_ranges(reader, index, depth)
-            self._analyses[key] = Ranges(
-                self.simplify, {**self.values.parameters, **coordinates}, self.values
+            predicates = self.placements[reader].function.stages[index].predicates
+            known = {**self.values.parameters, **coordinates}
+            moving = {name for name, i in coordinates.items() if not i.is_point}
+            self._analyses[key] = (
+                Ranges(self.simplify, known, self.values),
+                Ranges(self.simplify, known, self.values, joint_claims(predicates, moving)),
             )
         return self._analyses[key]
 
