@@ -13,6 +13,7 @@ from spaces.enumerate.menus import stage_shapes
 from spaces.enumerate.process.deriving import derivations
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.schedules.derivations import RFactor
+from spaces.model.schedules.domain_order import made_from
 
 
 def factors_for_threads(space: ScheduleSpace) -> Iterator[RFactor]:
@@ -27,6 +28,6 @@ def factors_for_threads(space: ScheduleSpace) -> Iterator[RFactor]:
     for step in derivations(state, "rfactor"):
         if isinstance(step, RFactor):
             shape = shapes[step.func][step.update + 1]
-            kept = {name for name, _ in step.preserved}
-            if not shape.long and kept <= {*shape.long_terms}:
+            parts = made_from(shape.long_terms, step.splits)
+            if not shape.long and all(name in parts for name, _ in step.preserved):
                 yield step

@@ -209,7 +209,9 @@ def stage_shapes(
         reads_sums = function.is_pure and any(map(adds_up, read))
         own = extents.get(function.name, {})
         found[function.name] = tuple(
-            _shape(function, index, device, options, own | _of_rvars(pipeline, stage), reads_sums)
+            _shape(
+                function, index, device, options, own | rvar_extents(pipeline, stage), reads_sums
+            )
             for index, stage in enumerate(function.stages)
         )
     return found
@@ -329,7 +331,7 @@ def _shape(
     )
 
 
-def _of_rvars(pipeline: Pipeline, stage: Stage) -> dict[str, int]:
+def rvar_extents(pipeline: Pipeline, stage: Stage) -> dict[str, int]:
     """The extents of the RVars of a stage that the estimates tell."""
     sizes = pipeline.sizes()
     known = (r for r in stage.rvars if r.extent.names <= sizes.keys() and not r.extent.loads)
