@@ -244,10 +244,10 @@ class OccupancyModel:
         clock (NVIDIA, Kepler GK110 whitepaper, 2012: atomic operations on a common address). All
         multiprocessors share the elements in global memory; those in shared memory are of a block.
         """
-        loops = contended_loops(features, stage, _AT_ONCE)
-        if not loops:
+        if not contended_loops(features, stage, _AT_ONCE):
             return 0.0
-        in_turn = stage.points / shared_elements(features, stage, loops)
+        first = next(i for i, loop in enumerate(stage.own) if loop.kind in _AT_ONCE)
+        in_turn = stage.points / shared_elements(features, stage, stage.own[first:])
         operations = in_turn * _ISSUED_PER_CLOCK / self.device.max_threads_per_sm
         is_shared = LoopKind.GPU_BLOCK in kinds_around_storage(features, stage.func)
         return operations if is_shared else operations * self.device.sm_count

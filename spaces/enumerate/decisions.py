@@ -96,10 +96,10 @@ class _FuncOptions:
         if compute.is_inline:
             return self.menu.inlined
         if compute.is_root:
-            return FuncSchedule(self.name, self._orders(choice, "root", self.menu.root), ROOT, ROOT)
+            return self.menu.scheduled(self._orders(choice, "root", self.menu.root), ROOT, ROOT)
         store = self._chosen(choice, "store", self.store) if self.store else compute
         orders = self._orders(choice, "inner", self.menu.inner)
-        return FuncSchedule(self.name, orders, compute, store)
+        return self.menu.scheduled(orders, compute, store)
 
     def _chosen(self, choice: Assignment, what: str, options: Mapping[str, LoopLevel]) -> LoopLevel:
         return options[str(choice.get(f"{self.name}.{what}", next(iter(options))))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaces.enumerate.pattern_builder import Pattern, PatternBuilder, Shape, rest
+from spaces.enumerate.pattern_builder import Pattern, PatternBuilder, Shape, rest, serial
 from spaces.model.schedules.domain_order import LoopKind, OrderedLoop
 
 
@@ -60,6 +60,24 @@ def thread_registers(shape: Shape) -> Pattern | None:
     terms = (OrderedLoop(name) for name in reversed(shape.bound))
     values = (OrderedLoop(name, LoopKind.UNROLLED) for name in reversed(shape.free))
     return PatternBuilder(shape).done((*terms, *values))
+
+
+def atomic_blocks(shape: Shape) -> Pattern | None:
+    """A grid over the terms of a reduction or of a scatter, which change their element in one step:
+    threads along the innermost long RVar, blocks along the others and along all free dimensions.
+    Where there are blocks without it, a thread takes every so many terms of the innermost RVar.
+    Other stages have blocks as in :func:`blocks`, or none.
+    """
+    if not shape.terms:
+        return blocks(shape) or serial(shape)
+    row, *others = shape.terms
+    build = PatternBuilder(shape)
+    lanes = OrderedLoop(build.split(row, f"{row}t", "row"), LoopKind.GPU_THREAD)
+    across = [*others, *shape.free]
+    blocked = [build.fuse(across)] if across else [row]
+    left = [name for name in shape.bound if name not in (*others, *blocked)]
+    order = (OrderedLoop(name) for name in reversed(left))
+    return build.done((OrderedLoop(blocked[0], LoopKind.GPU_BLOCK), lanes, *order))
 
 
 def _tiled(shape: Shape) -> tuple[str, ...]:

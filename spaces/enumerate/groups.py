@@ -136,7 +136,7 @@ class GroupPrices:
             return
         for orders in menu.root.values():
             given = getattr(menu, "entry", None)
-            output = given or FuncSchedule(group.output, orders, ROOT, ROOT)
+            output = given or menu.scheduled(orders, ROOT, ROOT)
             entries = self._with_members(group, output)
             if entries is not None:
                 yield entries

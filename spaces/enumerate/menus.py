@@ -9,8 +9,9 @@ from functools import cached_property, lru_cache
 from attrs import evolve, field, frozen
 
 from spaces.constraints.dependences.hazards import racing_dimensions
-from spaces.constraints.devices.device import CpuDevice, Device
+from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.cost.counting import features
+from spaces.enumerate.atomic_stages import atomic_stages, may_change_in_one_step
 from spaces.enumerate.census import CandidateBlock, NestLoops, NestWays
 from spaces.enumerate.fitting_size import OutputLoops
 from spaces.enumerate.frontier import ResidualPath, store_depths
@@ -19,8 +20,8 @@ from spaces.enumerate.path_form import PathForm
 from spaces.enumerate.pattern_builder import Maker, Pattern, Shape
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, made_by
 from spaces.enumerate.sizes_of_space import FurtherSize
-from spaces.model.algorithm.pipeline import Function, Pipeline
-from spaces.model.formulas.algebra import FormulaError
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
 from spaces.model.schedules.parameters import parameters
@@ -96,7 +97,7 @@ class FuncMenu:
         orders = (self.inner if depth else self.root)[block.ways.name]
         index, place = divmod(index, self.stores(block.at))
         store = store_depths(path, depth)[place]
-        entry = self._entry(orders, _level(path, depth), _level(path, store))
+        entry = self.scheduled(orders, _level(path, depth), _level(path, store))
         for parameter in entry_parameters(entry):
             index, place = divmod(index, len(self.factors[parameter]))
             numbers[parameter] = self.factors[parameter][place]
@@ -134,10 +135,12 @@ class FuncMenu:
     def inlined(self) -> FuncSchedule:
         """The entry of the inlined Func, with the domain order of the default schedule."""
         orders = tuple(_default_order(stage.dimensions) for stage in self.function.stages)
-        return self._entry(orders, INLINE, INLINE)
+        return self.scheduled(orders, INLINE, INLINE)
 
-    def _entry(self, orders: Orders, compute: LoopLevel, store: LoopLevel) -> FuncSchedule:
-        return FuncSchedule(self.function.name, orders, compute, store)
+    def scheduled(self, orders: Orders, compute: LoopLevel, store: LoopLevel) -> FuncSchedule:
+        """The entry of the Func with these domain orders at these levels."""
+        atomic = atomic_stages(self.function, orders)
+        return FuncSchedule(self.function.name, orders, compute, store, atomic=atomic)
 
 
 @frozen
@@ -214,8 +217,10 @@ def stage_shapes(
         reads_sums = function.is_pure and any(map(adds_up, read))
         own = extents.get(function.name, {})
         found[function.name] = tuple(
-            _shape(function, index, device, options, own, reads_sums)
-            for index in range(len(function.stages))
+            _shape(
+                function, index, device, options, own | rvar_extents(pipeline, stage), reads_sums
+            )
+            for index, stage in enumerate(function.stages)
         )
     return found
 
@@ -312,6 +317,10 @@ def _shape(
     natural = 1
     narrow: tuple[int, ...] = ()
     long = tuple(n for n in free if extents.get(n, options.long) >= options.long)
+    terms = tuple(r.name for r in stage.rvars if extents.get(r.name, options.long) >= options.long)
+    is_shared = isinstance(device, GpuDevice) and may_change_in_one_step(
+        function, index, exact=options.exact
+    )
     if isinstance(device, CpuDevice):
         natural = max(1, device.vector_bits // max(8, *(t.bits for t in function.types)))
         row = extents.get(free[0], 0) if free else 0
@@ -335,7 +344,16 @@ def _shape(
         sums=adds_up(function),
         reads_sums=reads_sums,
         scatters=any(coordinate.loads for coordinate in stage.args[:1]),
+        terms=terms if is_shared else (),
+        long_terms=terms,
     )
+
+
+def rvar_extents(pipeline: Pipeline, stage: Stage) -> dict[str, int]:
+    """The extents of the RVars of a stage that the estimates tell."""
+    sizes = pipeline.sizes()
+    known = (r for r in stage.rvars if r.extent.names <= sizes.keys() and not r.extent.loads)
+    return {r.name: int(evaluate(r.extent, sizes)) for r in known}
 
 
 def _channels(

@@ -180,12 +180,14 @@ class Options:
 
         On a CPU: outputs and roots in parallel strips or tiles of vectors, producers inlined, at
         root or at any loop, with windows sliding. On a GPU: outputs and roots in blocks of threads,
-        producers inlined, in kernels of their own, shared by a block or private to a thread.
+        producers inlined, in kernels of their own, shared by a block or private to a thread; sums
+        and scatters also with their terms in blocks of threads, which change each element in one
+        step.
         """
         if isinstance(device, CpuDevice):
             return Options()
         return Options(
-            root=("blocks",),
+            root=("blocks", "atomic_blocks"),
             inner=("threads", "serial"),
             storage="compute",
             row_tiles=(16, 32, 64, 128),
@@ -202,7 +204,7 @@ class Options:
         if not isinstance(device, CpuDevice):
             return evolve(
                 small,
-                root=(*small.root, "grid", "thread_blocks"),
+                root=("blocks", "grid", "thread_blocks", "atomic_blocks"),
                 inner=(*small.inner, "thread_registers"),
                 blocks=(2, 4, 8),
             )

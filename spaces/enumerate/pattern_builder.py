@@ -35,6 +35,10 @@ class Shape:
         reads_sums: whether the Func is pure and reads such a Func.
         scatters: whether the first coordinate at which the stage writes is a value that it reads,
             such as the bin of a histogram.
+        terms: the members of ``bound`` that many threads of a GPU may share, as the update may
+            change each element in one step (``atomic``): long RVars, innermost first. Entries made
+            of patterns are atomic where iterations that change the same element run at once.
+        long_terms: the members of ``bound`` that are RVars with so many values, innermost first.
         is_narrow: whether the innermost dimension is vectorized whole, as on CPUs those that are
             not long, but have more than a few values.
     """
@@ -49,6 +53,8 @@ class Shape:
     reads_sums: bool = False
     short: tuple[str, ...] = ()
     scatters: bool = False
+    terms: tuple[str, ...] = ()
+    long_terms: tuple[str, ...] = ()
     is_narrow: bool = False
 
     @property
@@ -80,6 +86,7 @@ class PatternBuilder:
     def split(self, loop: str, inner: str, role: str) -> str:
         """Splits ``loop`` by a parameter; returns the name of the inner loop."""
         stage = f"_u{self.shape.stage}" if self.shape.stage else ""
+        inner = inner.replace(".", "_")
         parameter = f"{self.shape.func}{stage}_{inner}"
         self.splits.append(Split(loop, loop, inner, parameter))
         self.menus[parameter] = self.shape.menus[role]

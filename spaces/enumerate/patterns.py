@@ -17,7 +17,14 @@ from spaces.enumerate.cpu_patterns import (
     tiles,
     vectors,
 )
-from spaces.enumerate.gpu_patterns import blocks, grid, thread_blocks, thread_registers, threads
+from spaces.enumerate.gpu_patterns import (
+    atomic_blocks,
+    blocks,
+    grid,
+    thread_blocks,
+    thread_registers,
+    threads,
+)
 from spaces.enumerate.pattern_builder import Maker, Pattern, Shape, serial
 from spaces.model.articles import shown_kind
 from spaces.model.registry import Registry
@@ -42,6 +49,7 @@ ROOT_PATTERNS = _patterns(
     blocks=blocks,
     grid=grid,
     thread_blocks=thread_blocks,
+    atomic_blocks=atomic_blocks,
 )
 """Patterns for Funcs computed at root."""
 

@@ -187,6 +187,13 @@ class ScheduleSpace:
         except ValueError:
             return False
 
+    def with_directive(self, directive: str) -> ScheduleSpace:
+        """The space whose schedules may also use a directive; the space itself if they may."""
+        own = self.options
+        if directive in own.directives:
+            return self
+        return evolve(self, options=evolve(own, directives=(*own.directives, directive)))
+
     @cached_property
     def kept(self) -> Schedule:
         """The entries that no decision changes: those of ``fixed``, and of the Funcs in ``leave``

@@ -21,6 +21,7 @@ from spaces.cost.model import AdditiveModel, CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.cloning import clones_for_nests
 from spaces.enumerate.events import Event, Expanded
+from spaces.enumerate.factoring import factors_for_threads
 from spaces.enumerate.glances import Glances
 from spaces.enumerate.half_decided import HalfDecided, PricedWay
 from spaces.enumerate.inlining import inlined_after_all
@@ -35,7 +36,7 @@ from spaces.enumerate.slabs import in_slabs_after_all
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stage_decisions import StageDecisions, of_whole_schedules
 from spaces.enumerate.walk import Complete, last_step, names_of, walked
-from spaces.enumerate.wrapping import with_wrappers, wrappers_for_sums
+from spaces.enumerate.wrapping import wrappers_for_sums
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Derivation
@@ -64,8 +65,9 @@ class Stagewise:
     ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. In a
     pipeline of at most :data:`FEW` Funcs it then tries to change the best schedule: with clones of
     Funcs that it has at root, if the space has ``clone_in``; with wrappers of images that sums
-    read, if the space is for a CPU and has ``in_``; with nests in slabs, if these are in the space;
-    and with Funcs inlined that it stores.
+    read, if the space is for a CPU and has ``in_``; with partial results of reductions to few
+    elements, if it is for a GPU and has ``rfactor``; with nests in slabs, if these are in the
+    space; and with Funcs inlined that it stores.
 
     Of the half-decided schedules it keeps the cheapest. For a CPU it compares them with the middle
     number of each menu, and chooses among all numbers only for the cheapest few.
@@ -96,6 +98,8 @@ class Stagewise:
         cloned: for how many Funcs at root that several nests read it tries a clone for each nest,
             one Func after the other, if the space has ``clone_in`` and the pipeline is small.
         wrapped: for how many images that sums read it tries a wrapper, one after the other.
+        factored: how many ways to factor a reduction it tries, one after the other, if the space is
+            for a GPU and has ``rfactor``.
     """
 
     width: int | None = None
@@ -108,6 +112,7 @@ class Stagewise:
     sum_places: int = 6
     cloned: int = 2
     wrapped: int = 2
+    factored: int = 2
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         board = Board(limits)
@@ -190,9 +195,13 @@ class Stagewise:
                 for clones in islice(clones_for_nests(pipeline, entries, most), self.cloned):
                     yield task, clones, [state]
         if found and "in_" in given.options.directives and isinstance(space.device, CpuDevice):
-            wrapping = evolve(task, space=with_wrappers(space))
+            wrapping = evolve(task, space=space.with_directive("in_"))
             for wrapper in islice(wrappers_for_sums(pipeline, space.device), self.wrapped):
                 yield wrapping, (wrapper,), found
+        if found and "rfactor" in given.options.directives:
+            factoring = evolve(task, space=space.with_directive("rfactor"))
+            for step in islice(factors_for_threads(factoring.space), self.factored):
+                yield factoring, (step,), found[:1]
 
     def _decided(
         self,

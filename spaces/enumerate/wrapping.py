@@ -9,11 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from attrs import evolve
-
 from spaces.constraints.devices.device import CpuDevice
 from spaces.enumerate.menus import adds_up
-from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Image, Pipeline
 from spaces.model.schedules.derivations import Wrap
 
@@ -33,14 +30,6 @@ def wrappers_for_sums(pipeline: Pipeline, cpu: CpuDevice) -> Iterator[Wrap]:
                 if along and call.target in large - seen:
                     seen.add(call.target)
                     yield Wrap(call.target)
-
-
-def with_wrappers(space: ScheduleSpace) -> ScheduleSpace:
-    """A space that has wrappers, whether it had them before or not."""
-    options = space.options
-    if "in_" in options.directives:
-        return space
-    return evolve(space, options=evolve(options, directives=(*options.directives, "in_")))
 
 
 def _bytes(pipeline: Pipeline, image: Image) -> int:

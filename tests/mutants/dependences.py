@@ -144,9 +144,9 @@ ROUNDING = (
     ),
     Mutant(
         "moves-need-not-be-exact",
-        "_cheapest",
-        "space.verdict(found[index].schedule, exact=exact)",
-        "space.verdict(found[index].schedule)",
+        "ScheduleSpace.judged",
+        "JudgedSizes(self.pipeline, self.sizes, self.device, self.options.exact)",
+        "JudgedSizes(self.pipeline, self.sizes, self.device)",
         "A search by moves swaps the loops of a maximum of floats.",
         _ROUNDING,
     ),

@@ -11,6 +11,7 @@ _ORDERS = ("test_storage_order.py",)
 _BOUNDS = ("test_lower_bound.py",)
 _LOOPS = ("test_loop_overhead.py",)
 _STALLS = ("test_stalls.py",)
+_CONTENTION = ("cost/test_contention.py",)
 
 PRICING = (
     Mutant(
@@ -212,5 +213,29 @@ PRICING = (
         "False",
         "A lower bound counts loads from an open Func that may get another order in memory.",
         _BOUNDS,
+    ),
+    Mutant(
+        "threads-never-meet",
+        "Reuse._in_one_step",
+        "self._cores_busy(loops) - 1",
+        "0",
+        "An update in one step waits for no other thread.",
+        _CONTENTION,
+    ),
+    Mutant(
+        "all-elements-are-shared",
+        "shared_elements",
+        "smaller(volume(along), whole)",
+        "whole",
+        "Threads that change one row at a time count as spread over all rows.",
+        _CONTENTION,
+    ),
+    Mutant(
+        "addresses-take-any-number-of-updates",
+        "OccupancyModel._waiting",
+        "stage.points / shared_elements(features, stage, stage.own[first:])",
+        "stage.points / features.func(stage.func).distinct ** 0",
+        "Updates of few elements on a GPU cost as much as those of many.",
+        _CONTENTION,
     ),
 )

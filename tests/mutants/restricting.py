@@ -66,7 +66,9 @@ RESTRICTING = (
     Mutant(
         "masks-at-the-estimates-only",
         "JudgedSizes.mask",
-        "mask & legal_mask(at_size, structure, self.device, columns, memo=known)",
+        "mask & legal_mask(\n"
+        "    at_size, structure, self.device, columns, exact=self.exact, memo=known\n"
+        ")",
         "mask",
         "Spaces have schedules that are illegal at a further size.",
         ("enumerate/test_sizes_of_space.py",),

@@ -22,6 +22,8 @@ _SLABS = ("test_slabs.py",)
 _OVERREACH = ("test_overreach.py",)
 _HIDDEN = ("test_hidden_reads.py",)
 _INCUMBENTS = ("test_incumbents.py",)
+_EXACTNESS = ("enumerate/test_exact_spaces.py",)
+_REDUCTIONS = ("enumerate/test_gpu_reductions.py",)
 
 SEARCHING = (
     Mutant(
@@ -511,5 +513,37 @@ SEARCHING = (
         "False",
         "A search leaves out tiles that a restriction may ask for.",
         _OVERREACH,
+    ),
+    Mutant(
+        "spaces-round-as-they-like",
+        "must_keep_its_order",
+        "state.choices.exact",
+        "False",
+        "Decisions of an exact space offer another order of floats.",
+        _EXACTNESS,
+    ),
+    Mutant(
+        "floats-change-in-one-step",
+        "may_change_in_one_step",
+        "exact and why_order_matters(function, stage)",
+        "False",
+        "An exact space adds up floats by atomic updates.",
+        _EXACTNESS,
+    ),
+    Mutant(
+        "patterns-are-never-atomic",
+        "atomic_stages",
+        "tuple(_racing(function, orders))",
+        "()",
+        "Terms that change the same element run in blocks of threads without atomic.",
+        _REDUCTIONS,
+    ),
+    Mutant(
+        "reductions-are-not-factored",
+        "factors_for_threads",
+        "not shape.long",
+        "False",
+        "No search for a GPU tries partial results.",
+        _REDUCTIONS,
     ),
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
 from attrs import evolve, frozen
 
+from spaces.enumerate.menus import rvar_extents
 from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.exactness import must_keep_its_order
 from spaces.enumerate.process.placing import FuncsTopic
@@ -14,7 +16,11 @@ from spaces.enumerate.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.schedules.derive import derivation
+from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.schedule import Schedule, StageOf
+
+LONG = 256
+"""From so many terms on an update with a single RVar is factored in parts."""
 
 
 def _wrappers(state: ProcessState) -> Iterator[Wrap]:
@@ -50,13 +56,30 @@ def _factored(state: ProcessState) -> Iterator[RFactor]:
 
 
 def _factored_in(state: ProcessState, function: Function) -> Iterator[RFactor]:
-    """Each update of a Func that need not keep its order, reduced along all RVars but one first."""
+    """Each update of a Func that need not keep its order, reduced along all RVars but one first; if
+    it has a single long one, along the parts of it.
+    """
     for index, stage in enumerate(function.stages[1:]):
         keeps_order = must_keep_its_order(state, StageOf(function.name, index + 1))
-        if len(stage.rvars) > 1 and not keeps_order:
+        if keeps_order:
+            continue
+        if len(stage.rvars) > 1:
             for one in stage.rvars:
                 var = one.name.replace(".", "_")
                 yield RFactor(function.name, index, (), ((one.name, var),))
+        for name, extent in rvar_extents(state.pipeline, stage).items():
+            if len(stage.rvars) == 1 and extent >= LONG:
+                yield _in_parts(function.name, index, name, extent)
+
+
+def _in_parts(func: str, update: int, rvar: str, extent: int) -> RFactor:
+    """An update with one partial result for every so many terms. There are about as many partial
+    results as each has terms, so to combine them takes no longer than to make one.
+    """
+    parts = 1 << round(math.log2(extent) / 2)
+    name = rvar.replace(".", "_")
+    split = Split(rvar, f"{name}o", f"{name}i", parts)
+    return RFactor(func, update, (split,), ((split.inner, name),))
 
 
 _KINDS: dict[str, Callable[[ProcessState], Iterator[Derivation]]] = {

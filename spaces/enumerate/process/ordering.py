@@ -12,8 +12,8 @@ from attrs import evolve, frozen
 
 from spaces.constraints.dependences.orders import trace
 from spaces.constraints.devices.device import GpuDevice
-from spaces.constraints.rules.atomic_updates import not_in_one_step
 from spaces.constraints.rules.domain_order import legal_tails
+from spaces.enumerate.atomic_stages import may_change_in_one_step
 from spaces.enumerate.process.decision import DecisionOption, Topic
 from spaces.enumerate.process.exactness import has_an_order, kept_order, must_keep_its_order
 from spaces.enumerate.process.factors import factor_menu
@@ -293,7 +293,6 @@ class AtomicTopic:
 
 def may_be_atomic(state: ProcessState, stage: StageOf) -> bool:
     """Whether a stage may change each element in one step."""
-    is_offered = stage.stage > 0 and "atomic" in state.choices.directives
-    if not is_offered or must_keep_its_order(state, stage):
-        return False
-    return not not_in_one_step(state.function(stage.func), stage.stage)
+    function, choices = state.function(stage.func), state.choices
+    is_offered = "atomic" in choices.directives
+    return is_offered and may_change_in_one_step(function, stage.stage, exact=choices.exact)

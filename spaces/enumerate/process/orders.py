@@ -10,6 +10,7 @@ from types import EllipsisType
 from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import Device
+from spaces.enumerate.atomic_stages import atomic_stages
 from spaces.enumerate.frontier import ResidualPath, depth_of
 from spaces.enumerate.menus import FuncMenu, Orders, fits, func_menus
 from spaces.enumerate.options import Options
@@ -54,7 +55,8 @@ class OrderTopic:
 
     def _pattern(self, state: ProcessState, name: str, orders: Orders) -> DecisionOption:
         menu = menu_of(state, self.func)
-        after = state.with_draft(evolve(state.entry, stages=orders))
+        atomic = atomic_stages(menu.function, orders)
+        after = state.with_draft(evolve(state.entry, stages=orders, atomic=atomic))
         for order in orders:
             for record in order.splits:
                 if isinstance(record, Split) and isinstance(record.factor, str):
@@ -95,8 +97,10 @@ def _menus(
 def _claims(function: Function, orders: Orders) -> Claims:
     """The parts of a form that whole domain orders decide; factors come later."""
     claims: dict[str, str | int | EllipsisType | None] = {}
+    atomic = atomic_stages(function, orders)
     for index, order in enumerate(orders):
         stage = OrderOf(StageOf(function.name, index))
+        claims[AtomicTopic(stage.stage).name] = 1 if index in atomic else None
         origins = Origins.of(order, function.stages[index].dimensions)
         claims |= {f"{stage} tail {origin}": None for origin in origins.taken}
         claims |= dict(order_parts(stage, function, order))

@@ -1,0 +1,33 @@
+"""Reductions that a search factors: those whose elements are too few for the threads of a GPU.
+
+A thread adds up all terms of an element. The partial results of a factored reduction are as many
+elements as one RVar has values, and their threads run at once; few updates combine them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spaces.constraints.devices.device import GpuDevice
+from spaces.enumerate.menus import stage_shapes
+from spaces.enumerate.process.deriving import derivations
+from spaces.enumerate.space import ScheduleSpace
+from spaces.model.schedules.derivations import RFactor
+from spaces.model.schedules.domain_order import made_from
+
+
+def factors_for_threads(space: ScheduleSpace) -> Iterator[RFactor]:
+    """The ways to factor updates without a long free dimension into partial results along a long
+    RVar, those of the last Funcs first, and of an update the innermost RVar, so that neighboring
+    threads read neighbors. Only what the space may factor; none for a CPU, which has few threads.
+    """
+    if not isinstance(space.device, GpuDevice):
+        return
+    state = space.start().state
+    shapes = stage_shapes(space.pipeline, space.device, space.options)
+    for step in derivations(state, "rfactor"):
+        if isinstance(step, RFactor):
+            shape = shapes[step.func][step.update + 1]
+            parts = made_from(shape.long_terms, step.splits)
+            if not shape.long and all(name in parts for name, _ in step.preserved):
+                yield step
