@@ -78,7 +78,7 @@ def _chosen_again(
     pipeline = state.partial.state.pipeline
     names = [function.name for function in reversed(pipeline.functions)]
     way = task.scored(pipeline, OpenWay(state, names, free, around(state, entry.name)))
-    present = None if way is None else way.structure.index(state.numbers)
+    present = None if way is None else way.way.priced.index(state.numbers)
     if way is None or present is None:
         return state
     before = float(way.costs.flat[present])

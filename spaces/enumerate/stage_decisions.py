@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
+import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from attrs import evolve, frozen
@@ -213,20 +215,18 @@ class StageDecisions:
             return lambda entry: True
         *decided, name = names
         process = state.partial.state
-        part = decided_part(process.pipeline, frozenset(decided))
-        known = Schedule(state.entries(decided))
+        readers = [one for one in process.pipeline.consumers(name) if one != name]
+        nests = nests_of(process.pipeline, process.entries, readers)
+        seen = decided if nests is None else nests.funcs
+        part = decided_part(process.pipeline, frozenset(seen))
+        known = Schedule(state.entries(seen))
         reads_once = is_read_once(part, known, name)
         is_gpu = isinstance(self.space.device, GpuDevice)
         loses_no_lanes = is_gpu or is_read_in_lanes(part, known, name)
         if reads_once and loses_no_lanes and may_be_inlined(process, name):
             return lambda entry: entry.compute.is_inline
         path = process.frontier.path(name)
-        terms = {
-            LoopLevel(function.name, rvar.name)
-            for function in process.pipeline.functions
-            for stage in function.stages
-            for rvar in stage.rvars
-        }
+        terms = _terms(process.pipeline)
         return lambda entry: (
             is_undominated(entry, path, terms) and not (reads_once and entry.store != entry.compute)
         )
@@ -241,8 +241,9 @@ class StageDecisions:
         entry = entries[names[-1]]
         around = path[: depth_of(path, entry.compute)]
         menus = state.partial.state.menus
-        size = math.prod(len(menus[one]) for e in entries.values() for one in entry_parameters(e))
-        is_small = around and size <= self.lattice
+        numbers = (len(menus[one]) for e in entries.values() for one in entry_parameters(e))
+        sizes = accumulate(numbers, operator.mul)
+        is_small = around and all(size <= self.lattice for size in sizes)
         shared = self.menus(state, entries[around[0].func]) if is_small else {}
         return {**self.menus(state, entry), **shared}
 
@@ -288,11 +289,10 @@ class StageDecisions:
 
     def batch(self, part: Pipeline, way: OpenWay) -> Batch | None:
         """What is priced of a way: the nests that it changes; None if they have no loop nest."""
-        schedule = way.structure.schedule
-        if way.changed is not None:
-            part, schedule = way.changed.pipeline, way.changed.of(schedule)
+        structure = way.priced
+        part = part if way.changed is None else way.changed.pipeline
         try:
-            return Batch.of(part, schedule, way.structure.columns, memo=self.space.memo)
+            return Batch.of(part, structure.schedule, structure.columns, memo=self.space.memo)
         except UnboundedError:
             return None
 
@@ -338,6 +338,17 @@ class StageDecisions:
             _drop_unwanted(restricted, structure, costs)
         self.board.legal += bool(np.isfinite(costs).any())
         return evolve(way, costs=costs, is_legal=True)
+
+
+@lru_cache(maxsize=16)
+def _terms(pipeline: Pipeline) -> frozenset[LoopLevel]:
+    """The loops over terms of sums."""
+    return frozenset(
+        LoopLevel(function.name, rvar.name)
+        for function in pipeline.functions
+        for stage in function.stages
+        for rvar in stage.rvars
+    )
 
 
 def _has_open_extents(order: DomainOrder, dimensions: Collection[str]) -> bool:

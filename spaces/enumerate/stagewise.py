@@ -345,7 +345,7 @@ class _Kept:
             cost, i = heapq.heappop(queue)
             if not np.isfinite(cost):
                 break
-            trait = self.trait(found[i])
+            trait = self.trait(found[i]) if self.width > 1 else None
             if alike[trait] >= self.alike:
                 continue
             is_glance = found[i].way.whole is not None
