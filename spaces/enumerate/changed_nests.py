@@ -46,6 +46,23 @@ class Nests:
         return evolve(self, funcs=self.funcs | {name})
 
 
+def funcs_around(
+    pipeline: Pipeline, entries: Sequence[FuncSchedule], names: Collection[str]
+) -> frozenset[str]:
+    """The Funcs of the nests in which some Funcs are computed; all decided ones if Funcs share
+    loops.
+
+    Args:
+        pipeline: the whole pipeline, after derivations.
+        entries: those of all decided Funcs: with a Func, all that read it.
+        names: decided Funcs.
+    """
+    by_name = {entry.name: entry for entry in entries}
+    if any(entry.companions for entry in entries):
+        return frozenset(by_name)
+    return funcs_in(pipeline, by_name, roots_of(pipeline, by_name, names))
+
+
 def nests_of(
     pipeline: Pipeline, entries: Sequence[FuncSchedule], names: Collection[str]
 ) -> Nests | None:

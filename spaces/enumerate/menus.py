@@ -357,6 +357,7 @@ def fits(orders: Orders, kinds: Collection[LoopKind]) -> bool:
     return True
 
 
+@lru_cache(maxsize=4096)
 def entry_parameters(entry: FuncSchedule) -> tuple[str, ...]:
     """The parameters of the entry of one Func."""
     return parameters(Schedule((entry,)))

@@ -224,8 +224,9 @@ class Stagewise:
         if task.space.where:
             places = _ALL
         again = [recurring.again(state, decided[-1]) for state in states]
-        found: list[HalfDecided] = []
-        if any(again):
+        inlined = task.inlined(states[0], decided, again[0]) if len(states) == 1 else None
+        found: list[HalfDecided] = [] if inlined is None else [inlined]
+        if not found and any(again):
             both = tuple(zip(states, again, strict=True))
             known = (
                 way
