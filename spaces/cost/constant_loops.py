@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from spaces.cost.feature_records import FuncFeatures, LoopFeatures, LoopKey
+from spaces.cost.feature_records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const
 from spaces.model.schedules.domain_order import of_constant_extent
@@ -28,8 +28,13 @@ def constant_loops(
     """
     found: set[LoopKey] = set()
     moving: dict[str, _MovingLoops] = {}
+    readers: dict[str, list[StageFeatures]] = {}
+    for stage in (stage for one in funcs for stage in one.stages):
+        for buffer in stage.work.buffers:
+            if buffer != stage.func:
+                readers.setdefault(buffer, []).append(stage)
     for func in reversed(funcs):
-        moving[func.name] = _moving_loops(func, funcs, moving)
+        moving[func.name] = _moving_loops(func, readers.get(func.name, ()), moving)
         entry = schedule.of(func.name)
         bounded = [one.dimension for one in entry.bounds if isinstance(one, Bound)]
         args = [*bounded, *_constant_args(func, moving[func.name], found)]
@@ -44,13 +49,13 @@ def constant_loops(
 
 
 def _moving_loops(
-    func: FuncFeatures, funcs: Sequence[FuncFeatures], known: Mapping[str, _MovingLoops]
+    func: FuncFeatures, readers: Iterable[StageFeatures], known: Mapping[str, _MovingLoops]
 ) -> _MovingLoops:
-    """The loops that move what is read of a Func: those of its readers, and of the loops around
+    """The loops that move what is read of a Func: those of its ``readers``, and of the loops around
     them those that move what they compute (``known``).
     """
     found: _MovingLoops = {arg: {} for arg in func.args}
-    for reader in (stage for one in funcs if one.name != func.name for stage in one.stages):
+    for reader in readers:
         around = {loop.key for loop in reader.loops[: reader.depth]}
         for access in (one for one in reader.work.accesses if one.buffer == func.name):
             for arg, index in zip(func.args, access.indices, strict=True):

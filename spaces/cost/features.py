@@ -62,18 +62,26 @@ class Features:
     def __repr__(self) -> str:
         return outline(self)
 
+    @cached_property
+    def _by_name(self) -> dict[str, FuncFeatures]:
+        return {func.name: func for func in self.funcs}
+
     def func(self, name: str) -> FuncFeatures:
         """The features of one computed Func.
 
         Raises:
             KeyError: the Func is inlined, or does not exist.
         """
-        for func in self.funcs:
-            if func.name == name:
-                return func
+        found = self.computed(name)
+        if found is not None:
+            return found
         raise KeyError(f"{name} is not computed in this schedule of {self.pipeline.name}.")
 
-    @property
+    def computed(self, name: str) -> FuncFeatures | None:
+        """The features of a Func; None if it is no computed Func of the pipeline."""
+        return self._by_name.get(name)
+
+    @cached_property
     def stages(self) -> tuple[StageFeatures, ...]:
         """The stages of all computed Funcs, producers first."""
         return tuple(stage for func in self.funcs for stage in func.stages)

@@ -121,7 +121,7 @@ class Registers:
                     for loop in unrolled
                     if any(index.step(name) for index in others for name in loop.dimensions)
                 ]
-                read = next((one for one in features.funcs if one.name == access.buffer), None)
+                read = features.computed(access.buffer)
                 needed = needed + self._lines(read, lines)
         copies = volume(tuple(loop.positive_trips for loop in unrolled))
         return larger(needed - _POINTERS, 0) / copies

@@ -276,9 +276,9 @@ class Reuse:
             return self.prices.lane * stage.lanes
         dense = self.registers.of(stage.lanes, bits)
         if step == 1:
-            read = [func for func in features.funcs if func.name == access.buffer]
+            read = features.computed(access.buffer)
             # Nothing is known of an image, or of a Func that is still open.
-            apart = _wraps(features, read[0]) if read else False
+            apart = False if read is None else _wraps(features, read)
             return chosen(apart, self.prices.lane * stage.lanes, self.prices.load * dense)
         # Neighboring lanes read the same element or the next one; the first and the last lane of a
         # vector may share theirs with other vectors.

@@ -50,7 +50,7 @@ class StructureFeatures:
 
     def func(self, name: str) -> FuncFeatures | None:
         """The features of one Func; None if it is inlined or absent."""
-        return next((func for func in self.features.funcs if func.name == name), None)
+        return self.features.computed(name)
 
     def stage(self, func: str, stage: int) -> StageFeatures | None:
         """The features of a stage; None if its Func is inlined or absent."""

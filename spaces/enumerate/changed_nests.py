@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 
 from spaces.enumerate.process.decided_part import part_alone
 from spaces.enumerate.process.sizes import sizes_of
-from spaces.enumerate.root_nests import nests_of_funcs
+from spaces.enumerate.root_nests import funcs_in, roots_of
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
@@ -46,6 +46,23 @@ class Nests:
         return evolve(self, funcs=self.funcs | {name})
 
 
+def funcs_around(
+    pipeline: Pipeline, entries: Sequence[FuncSchedule], names: Collection[str]
+) -> frozenset[str]:
+    """The Funcs of the nests in which some Funcs are computed; all decided ones if Funcs share
+    loops.
+
+    Args:
+        pipeline: the whole pipeline, after derivations.
+        entries: those of all decided Funcs: with a Func, all that read it.
+        names: decided Funcs.
+    """
+    by_name = {entry.name: entry for entry in entries}
+    if any(entry.companions for entry in entries):
+        return frozenset(by_name)
+    return funcs_in(pipeline, by_name, roots_of(pipeline, by_name, names))
+
+
 def nests_of(
     pipeline: Pipeline, entries: Sequence[FuncSchedule], names: Collection[str]
 ) -> Nests | None:
@@ -59,8 +76,8 @@ def nests_of(
     """
     if not names or any(entry.companions for entry in entries):
         return None
-    around = nests_of_funcs(pipeline, {entry.name: entry for entry in entries})
-    roots = frozenset[str]().union(*(around[name] for name in names))
-    funcs = frozenset(name for name, found in around.items() if found & roots)
+    by_name = {entry.name: entry for entry in entries}
+    roots = roots_of(pipeline, by_name, names)
+    funcs = funcs_in(pipeline, by_name, roots)
     known = all(sizes_of(pipeline).knows(pipeline.function(one)) for one in roots)
-    return Nests(pipeline, roots, funcs) if known and len(funcs) < len(around) else None
+    return Nests(pipeline, roots, funcs) if known and len(funcs) < len(by_name) else None

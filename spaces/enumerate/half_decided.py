@@ -42,7 +42,8 @@ class HalfDecided:
 
     def entries(self, decided: Collection[str]) -> tuple[FuncSchedule, ...]:
         """The entries of some Funcs, producers first, with parameters."""
-        return tuple(one for one in self.partial.state.entries if one.name in decided)
+        names = frozenset(decided)
+        return tuple(one for one in self.partial.state.entries if one.name in names)
 
 
 @frozen
@@ -86,11 +87,20 @@ class OpenWay:
     @cached_property
     def structure(self) -> Structure:
         """The decided Funcs; its parameters are those to choose anew."""
-        whole, numbers = self.state.partial.state, self.state.numbers
-        schedule = Schedule(self.state.entries(self.decided), whole.pipeline.derivations)
-        bound = bind(schedule, {n: v for n, v in numbers.items() if n not in self.free})
-        menus = {**whole.menus, **self.free}
-        return Structure(bound, {name: menus[name] for name in parameters(bound)})
+        return self._structure(self.decided)
+
+    @cached_property
+    def priced(self) -> Structure:
+        """The Funcs of the nests to price, with the same choices."""
+        return self.structure if self.changed is None else self._structure(self.changed.funcs)
+
+    def _structure(self, names: Collection[str]) -> Structure:
+        whole, numbers, free = self.state.partial.state, self.state.numbers, self.free
+        schedule = Schedule(self.state.entries(names), whole.pipeline.derivations)
+        settled = (name for name in parameters(schedule) if name in numbers and name not in free)
+        bound = bind(schedule, {name: numbers[name] for name in settled})
+        menus = {name: free.get(name) or whole.menus[name] for name in parameters(bound)}
+        return Structure(bound, menus)
 
 
 @frozen
@@ -123,14 +133,14 @@ class PricedWay:
     @property
     def last(self) -> tuple[object, ...]:
         """Whether the Func decided last is inlined, at root or at a loop, and its loops."""
-        entry = self.structure.schedule.funcs[0]
+        entry = self.way.entry
         place = entry.compute.is_inline, entry.compute.is_root
         return place, *((loop.name, loop.kind) for loop in entry.stages[0].loops)
 
     @property
     def levels(self) -> tuple[object, ...]:
         """Where its Funcs are computed and stored, and the loops of the Func decided last."""
-        entries = self.structure.schedule.funcs
+        entries = self.way.state.entries(self.way.decided)
         return (*self.last, *((entry.name, entry.compute, entry.store) for entry in entries))
 
     @property
@@ -138,5 +148,5 @@ class PricedWay:
         """The state with the numbers of the cheapest choice."""
         index = int(np.argmin(self.costs))
         state = self.way.state
-        numbers = {**state.numbers, **self.structure.numbers(index)}
+        numbers = {**state.numbers, **self.way.priced.numbers(index)}
         return evolve(state, numbers=numbers, cost=float(self.costs.flat[index]))

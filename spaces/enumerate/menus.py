@@ -10,7 +10,6 @@ from attrs import evolve, field, frozen
 
 from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
-from spaces.cost.counting import features
 from spaces.enumerate.atomic_stages import atomic_stages, may_change_in_one_step
 from spaces.enumerate.census import CandidateBlock, NestLoops, NestWays
 from spaces.enumerate.fitting_size import OutputLoops
@@ -19,10 +18,10 @@ from spaces.enumerate.options import Options
 from spaces.enumerate.path_form import PathForm
 from spaces.enumerate.pattern_builder import Maker, Pattern, Shape
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, made_by
+from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.sizes_of_space import FurtherSize
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
-from spaces.model.formulas.algebra import FormulaError, evaluate
-from spaces.model.formulas.regions import UnboundedError
+from spaces.model.formulas.algebra import evaluate
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
@@ -211,10 +210,10 @@ def stage_shapes(
 ) -> Mapping[str, tuple[Shape, ...]]:
     """What patterns read of the stages of each Func, by the name of the Func."""
     extents = _extents(pipeline)
+    sums = {function.name for function in pipeline.functions if adds_up(function)}
     found: dict[str, tuple[Shape, ...]] = {}
     for function in pipeline.functions:
-        read = [one for one in pipeline.functions if one.name in function.callees]
-        reads_sums = function.is_pure and any(map(adds_up, read))
+        reads_sums = function.is_pure and not sums.isdisjoint(function.callees)
         own = extents.get(function.name, {})
         found[function.name] = tuple(
             _shape(
@@ -371,16 +370,12 @@ def adds_up(function: Function) -> bool:
 
 def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
     """The extents of each Func, by Var, at the estimates; empty without estimates."""
-    default = Schedule.default(pipeline)
-    used = {n for f in pipeline.functions for n in f.callees if n != f.name} | {*pipeline.outputs}
-    everything = default.with_funcs(
-        FuncSchedule(f.name, f.stages, ROOT, ROOT) if f.name in used else f for f in default.funcs
-    )
-    try:
-        found = features(pipeline, everything).read_ints(pipeline.sizes())
-    except (FormulaError, UnboundedError):
-        return {function.name: {} for function in pipeline.functions}
-    return {f.name: dict(zip(f.args, f.required, strict=True)) for f in found.funcs}
+    boxes = sizes_of(pipeline).boxes
+    return {
+        function.name: {arg: boxes[function.name][arg][1] for arg in function.args}
+        for function in pipeline.functions
+        if set(function.args) <= boxes.get(function.name, {}).keys()
+    }
 
 
 def fits(orders: Orders, kinds: Collection[LoopKind]) -> bool:
@@ -399,6 +394,7 @@ def fits(orders: Orders, kinds: Collection[LoopKind]) -> bool:
     return True
 
 
+@lru_cache(maxsize=4096)
 def entry_parameters(entry: FuncSchedule) -> tuple[str, ...]:
     """The parameters of the entry of one Func."""
     return parameters(Schedule((entry,)))

@@ -6,7 +6,7 @@ be better. Others stay: those of a Func in whose nest no producer runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TypeAlias
 
 from attrs import evolve
@@ -15,7 +15,9 @@ from spaces.cost.model import AdditiveModel
 from spaces.enumerate.changed_nests import Nests
 from spaces.enumerate.events import Event
 from spaces.enumerate.half_decided import HalfDecided, OpenWay
+from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.overreach import may_reach_far
+from spaces.enumerate.recurring import context_of
 from spaces.enumerate.root_nests import nests_of_funcs
 from spaces.enumerate.stage_decisions import StageDecisions
 from spaces.model.schedules.schedule import FuncSchedule
@@ -26,25 +28,60 @@ Around: TypeAlias = Callable[[HalfDecided, str], Nests | None]
 
 def polished(task: StageDecisions, state: HalfDecided, rounds: int) -> Iterator[Event]:
     """Offers a complete, legal state with the numbers chosen again that may have better ones by
-    now: by the nests that they change or, if the whole schedule costs more in the end, by all.
+    now: by the nests that they change or, if the whole schedule costs more in the end, those that
+    changed by all nests.
 
     Raises:
         OutOfTime: the search is at its end.
     """
-    again = task.exact(_all_chosen_again(task, state, rounds, task.nests_around))
+    entries = list(_unsettled(task, state))
+    again = task.exact(_all_chosen_again(task, state, rounds, entries, task.nests_around))
     if again.cost > state.cost:
-        again = task.exact(_all_chosen_again(task, state, rounds, lambda *_: None))
+        changed = [entry for entry in entries if _differ(state, again, entry)]
+        again = task.exact(_all_chosen_again(task, state, rounds, changed, lambda *_: None))
     yield from task.offered([again])
 
 
 def _all_chosen_again(
-    task: StageDecisions, state: HalfDecided, rounds: int, around: Around
+    task: StageDecisions,
+    state: HalfDecided,
+    rounds: int,
+    entries: Sequence[FuncSchedule],
+    around: Around,
 ) -> HalfDecided:
     for _ in range(rounds):
-        for entry in _unsettled(task, state):
+        known: dict[Hashable, tuple[int, ...]] = {}
+        for entry in entries:
+            names = entry_parameters(entry)
             with task.deadline.kept():
-                state = _chosen_again(task, state, entry, around)
+                nests = around(state, entry.name)
+                context = None if nests is None else _context(task, state, entry, nests)
+                if context is not None and context in known:
+                    again = dict(zip(names, known[context], strict=True))
+                    state = evolve(state, numbers={**state.numbers, **again})
+                else:
+                    state = _chosen_again(task, state, entry, nests)
+            if context is not None:
+                known[context] = tuple(state.numbers[name] for name in names)
     return state
+
+
+def _context(
+    task: StageDecisions, state: HalfDecided, entry: FuncSchedule, nests: Nests
+) -> Hashable:
+    """All that the best numbers of a Func depend on, up to names: the nests that they change, with
+    their numbers. In equal contexts they are chosen once.
+    """
+    process = state.partial.state
+    entries = {one.name: one for one in process.entries}
+    found = context_of(process, entry.name, nests.funcs, entries)
+    numbers = tuple(state.numbers.get(name) for name in found.names)
+    return found.key, numbers, tuple(task.menus(state, entry).values())
+
+
+def _differ(one: HalfDecided, other: HalfDecided, entry: FuncSchedule) -> bool:
+    """Whether a Func has other numbers in one state than in the other."""
+    return any(one.numbers[name] != other.numbers[name] for name in entry_parameters(entry))
 
 
 def _unsettled(task: StageDecisions, state: HalfDecided) -> Iterator[FuncSchedule]:
@@ -67,18 +104,18 @@ def _unsettled(task: StageDecisions, state: HalfDecided) -> Iterator[FuncSchedul
 
 
 def _chosen_again(
-    task: StageDecisions, state: HalfDecided, entry: FuncSchedule, around: Around
+    task: StageDecisions, state: HalfDecided, entry: FuncSchedule, nests: Nests | None
 ) -> HalfDecided:
     """A complete state with the numbers of one Func chosen again, while others are fixed. Its cost
-    is less by as much as that of the nests that are priced.
+    is less by as much as that of the nests that are priced; None for all.
     """
     free = task.menus(state, entry)
     if not free:
         return state
     pipeline = state.partial.state.pipeline
     names = [function.name for function in reversed(pipeline.functions)]
-    way = task.scored(pipeline, OpenWay(state, names, free, around(state, entry.name)))
-    present = None if way is None else way.structure.index(state.numbers)
+    way = task.scored(pipeline, OpenWay(state, names, free, nests))
+    present = None if way is None else way.way.priced.index(state.numbers)
     if way is None or present is None:
         return state
     before = float(way.costs.flat[present])

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
+from functools import lru_cache
 
 from attrs import define, field, frozen
 
@@ -18,17 +19,21 @@ from spaces.cost.accesses import ReadGroup, stage_work
 from spaces.enumerate.half_decided import HalfDecided
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.partial import PartialSchedule
-from spaces.enumerate.root_nests import nests_of_funcs, nests_of_readers
-from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.enumerate.process.state import ProcessState
+from spaces.enumerate.root_nests import funcs_in, roots_of
+from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.schedules.schedule import FuncSchedule
+
+_NAME = re.compile("'([^']*)'")
+"""A name in the text of a record."""
 
 _PER_DOUBLING = 2
 """Extents are similar if they are in the same half of a doubling."""
 
 
 @frozen
-class _Context:
-    """All that a decision about a Func depends on, up to names.
+class Context:
+    """What a decision about a Func depends on, up to names.
 
     Attributes:
         key: equal for contexts that are alike.
@@ -101,34 +106,78 @@ def _renaming(names: Mapping[str, str]) -> Callable[[str], str]:
     return lambda text: pattern.sub(lambda found: names[found[1]], text)
 
 
-def _context(before: HalfDecided, func: str) -> _Context:
+def _context(before: HalfDecided, func: str) -> Context:
+    """All that a decision about a Func depends on: the nests of its readers."""
     state = before.partial.state
     pipeline = state.pipeline
     entries = {entry.name: entry for entry in state.entries}
-    around = [pipeline.function(name) for name in _nests(pipeline, entries, func)]
-    functions = (pipeline.function(func), *around)
+    readers = (name for name in pipeline.consumers(func) if name != func)
+    around = funcs_in(pipeline, entries, roots_of(pipeline, entries, readers))
+    return context_of(state, func, around, entries)
+
+
+def context_of(
+    state: ProcessState, func: str, around: Collection[str], entries: Mapping[str, FuncSchedule]
+) -> Context:
+    """A Func and others in some loop nests, up to names.
+
+    Args:
+        state: a half-decided schedule.
+        func: the Func, which may have an entry.
+        around: the Funcs in the nests.
+        entries: the entries of all decided Funcs.
+    """
+    pipeline = state.pipeline
+    others = sorted({*around} - {func}, key=pipeline.places.__getitem__, reverse=True)
+    functions = tuple(map(pipeline.function, (func, *others)))
     places = {one.name: f"<{number}>" for number, one in enumerate(functions)}
     for one in functions:
         for index, stage in enumerate(one.stages):
             for place, rvar in enumerate(stage.rvars):
                 places.setdefault(rvar.name, f"{places[one.name]}.{index}.{place}")
     forms = tuple(_form(one, places, state.sizes.boxes.get(one.name, {})) for one in functions)
-    for one in around:
+    decided = [one for one in functions if one.name in entries]
+    for one in decided:
         for place, name in enumerate(entry_parameters(entries[one.name])):
             places[name] = f"{places[one.name]} {place}"
-    written = _renaming(places)
-    texts = tuple(written(repr(entries[one.name])) for one in around)
+    texts = tuple(_text(entries[one.name], places) for one in decided)
     is_output = tuple(one.name in pipeline.outputs for one in functions)
-    return _Context((forms, texts, is_output), tuple(places))
+    return Context((forms, texts, is_output), tuple(places))
 
 
-def _nests(pipeline: Pipeline, entries: Mapping[str, FuncSchedule], func: str) -> Iterator[str]:
-    """The Funcs in the loop nests of the readers of a Func, consumers first."""
-    nests = nests_of_funcs(pipeline, entries)
-    wanted = nests_of_readers(pipeline, nests, func)
-    for name, found in nests.items():
-        if not wanted.isdisjoint(found):
-            yield name
+def _text(entry: FuncSchedule, places: Mapping[str, str]) -> Hashable:
+    """An entry up to names."""
+    if entry.specializations:  # their conditions may name sizes
+        return _renaming(places)(repr(entry))
+    frame, names = _quoted(entry)
+    return frame, tuple(_renamed(name, places) for name in names)
+
+
+@lru_cache(maxsize=4096)
+def _quoted(entry: FuncSchedule) -> tuple[str, tuple[str, ...]]:
+    """An entry as text without its names, and the names."""
+    text = repr(entry)
+    return _NAME.sub("''", text), tuple(_NAME.findall(text))
+
+
+def _renamed(name: str, places: Mapping[str, str]) -> str:
+    """A name, or one that begins with the name of a Func, in other words."""
+    found = places.get(name)
+    if found is None:
+        func, dot, rest = name.partition(".")
+        return f"{places.get(func, func)}{dot}{rest}"
+    return found
+
+
+@frozen(cache_hash=True)
+class _Frame:
+    """What a Func computes, without the names of what it reads."""
+
+    parts: Hashable
+
+
+_only_frame = lru_cache(maxsize=4096)(_Frame)
+"""One object for equal frames, so that they are soon compared."""
 
 
 def _form(
@@ -136,15 +185,24 @@ def _form(
 ) -> Hashable:
     """What a Func computes, up to names."""
     extents = tuple(_similar(box[name][1]) if name in box else None for name in function.args)
-    stages = tuple(_stage_form(stage, places) for stage in function.stages)
-    return function.args, function.types, extents, stages
+    frame, buffers = _frame(function, extents)
+    return frame, tuple(places.get(buffer, "") for buffer in buffers)
+
+
+@lru_cache(maxsize=4096)
+def _frame(function: Function, extents: tuple[int | None, ...]) -> tuple[_Frame, tuple[str, ...]]:
+    """What a Func computes, and the buffers that it reads, once for each read."""
+    stages = tuple(map(_stage_form, function.stages))
+    reads = (access for stage in function.stages for access in stage_work(stage).accesses)
+    parts = function.args, function.types, extents, stages
+    return _only_frame(parts), tuple(access.buffer for access in reads)
 
 
 def _similar(extent: int) -> int:
     return math.floor(_PER_DOUBLING * math.log2(max(extent, 1)))
 
 
-def _stage_form(stage: Stage, places: Mapping[str, str]) -> Hashable:
+def _stage_form(stage: Stage) -> Hashable:
     work = stage_work(stage)
     own = {rvar.name: f"r{place}" for place, rvar in enumerate(stage.rvars)}
 
@@ -156,8 +214,7 @@ def _stage_form(stage: Stage, places: Mapping[str, str]) -> Hashable:
             (tuple((own.get(n, n), step) for n, step in i.moves), i.spread, i.course)
             for i in access.indices
         )
-        buffer = places.get(access.buffer, "")
-        return buffer, indices, access.reads, access.in_place, named(access.moved_by)
+        return indices, access.reads, access.in_place, named(access.moved_by)
 
     terms = tuple(str(rvar.extent) for rvar in stage.rvars)
     parts = frozenset((named(moved_by), operations) for moved_by, operations in work.parts)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
+import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, islice
 
 import numpy as np
 from attrs import evolve, frozen
@@ -13,7 +15,7 @@ from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
 from spaces.enumerate.board import Board
-from spaces.enumerate.changed_nests import Nests, nests_of
+from spaces.enumerate.changed_nests import Nests, funcs_around, nests_of
 from spaces.enumerate.dominance import is_read_in_lanes, is_read_once, is_undominated
 from spaces.enumerate.events import Event, Found
 from spaces.enumerate.frontier import ResidualPath, depth_of
@@ -23,7 +25,7 @@ from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.overreach import fitting_menus, may_reach_far
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.partial import PartialSchedule
-from spaces.enumerate.process.placing import may_be_inlined
+from spaces.enumerate.process.placing import may_be_inlined, may_start_nest
 from spaces.enumerate.restrictions.restricted import Restricted
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
@@ -37,6 +39,13 @@ from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 
 COMPLETING = 0.125
 """The share of the time limit that is left to complete half-decided schedules."""
+
+
+NEST = 64
+"""Nests with so many Funcs take no more of them: the next Func starts a nest of its own, if it is
+not larger than images and outputs are. What it costs to store one Func more is little beside the
+work of so many, and to decide about a Func of a nest takes longer the more Funcs the nest has.
+"""
 
 
 @frozen
@@ -204,32 +213,71 @@ class StageDecisions:
         return nests_of(process.pipeline, process.entries, names)
 
     def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
-        """Which entries of the last of some Funcs to try: all of them in a restricted space. If
+        """Which entries of the last of some Funcs to try: all of them in a restricted space. Where
+        the nests of its readers have :data:`NEST` Funcs, those at root, which start a nest. If
         each value is read once, by a GPU or in vector lanes, only the inlined one, which computes
         nothing twice; of a Func that can't be inlined those without sliding windows, for windows
         keep what is read again.
         """
         if self.space.where:
             return lambda entry: True
-        *decided, name = names
-        process = state.partial.state
-        part = decided_part(process.pipeline, frozenset(decided))
-        known = Schedule(state.entries(decided))
+        name, process = names[-1], state.partial.state
+        part, known = self._nests_of_readers(state, name)
+        if len(known.funcs) >= NEST and may_start_nest(process, name):
+            return lambda entry: entry.compute.is_root
         reads_once = is_read_once(part, known, name)
-        is_gpu = isinstance(self.space.device, GpuDevice)
-        loses_no_lanes = is_gpu or is_read_in_lanes(part, known, name)
-        if reads_once and loses_no_lanes and may_be_inlined(process, name):
+        if reads_once and self._loses_nothing_inlined(state, name):
             return lambda entry: entry.compute.is_inline
         path = process.frontier.path(name)
-        terms = {
-            LoopLevel(function.name, rvar.name)
-            for function in process.pipeline.functions
-            for stage in function.stages
-            for rvar in stage.rvars
-        }
+        terms = _terms(process.pipeline)
         return lambda entry: (
             is_undominated(entry, path, terms) and not (reads_once and entry.store != entry.compute)
         )
+
+    def _nests_of_readers(self, state: HalfDecided, name: str) -> tuple[Pipeline, Schedule]:
+        """The nests that read a Func, as a pipeline that reads all others as images."""
+        process = state.partial.state
+        readers = [one for one in process.pipeline.consumers(name) if one != name]
+        around = funcs_around(process.pipeline, process.entries, readers)
+        return decided_part(process.pipeline, around), Schedule(state.entries(around))
+
+    def _loses_nothing_inlined(self, state: HalfDecided, name: str) -> bool:
+        """Whether a Func whose values are read once each may be inlined, and has its lanes then."""
+        is_gpu = isinstance(self.space.device, GpuDevice)
+        has_lanes = is_gpu or is_read_in_lanes(*self._nests_of_readers(state, name), name)
+        return has_lanes and may_be_inlined(state.partial.state, name)
+
+    def inlined(
+        self, state: HalfDecided, names: Sequence[str], known: PartialSchedule | None
+    ) -> HalfDecided | None:
+        """The state in which the last of some Funcs is inlined, with the cost of the state before,
+        for a search that goes on with it alone: what follows costs as much more in all ways, and
+        the complete schedule gets a price. None if the Func has other ways, or numbers to choose.
+
+        Args:
+            state: the state before.
+            names: the decided Funcs and the next one, consumers first.
+            known: the way that the search takes, if it knows it.
+        """
+        space, name, process = self.space, names[-1], state.partial.state
+        adds_up = isinstance(self.model, AdditiveModel) and state.is_priced
+        if not adds_up or space.where or space.sizes or name in process.pipeline.outputs:
+            return None
+        if known is None:
+            part, around = self._nests_of_readers(state, name)
+            starts_nest = len(around.funcs) >= NEST and may_start_nest(process, name)
+            reads_once = not starts_nest and is_read_once(part, around, name)
+            if not reads_once or not self._loses_nothing_inlined(state, name):
+                return None
+            ways = state.partial.ways(name, lambda entry: entry.compute.is_inline)
+            known, *others = islice(ways, 2)
+            if others:
+                return None
+        after = HalfDecided(known, state.numbers, state.cost, state)
+        (entry,) = after.entries((name,))
+        if not entry.compute.is_inline or self._free(after, names, process.frontier.path(name)):
+            return None
+        return after
 
     def _free(
         self, state: HalfDecided, names: Sequence[str], path: ResidualPath
@@ -241,8 +289,9 @@ class StageDecisions:
         entry = entries[names[-1]]
         around = path[: depth_of(path, entry.compute)]
         menus = state.partial.state.menus
-        size = math.prod(len(menus[one]) for e in entries.values() for one in entry_parameters(e))
-        is_small = around and size <= self.lattice
+        numbers = (len(menus[one]) for e in entries.values() for one in entry_parameters(e))
+        sizes = accumulate(numbers, operator.mul)
+        is_small = around and all(size <= self.lattice for size in sizes)
         shared = self.menus(state, entries[around[0].func]) if is_small else {}
         return {**self.menus(state, entry), **shared}
 
@@ -288,11 +337,10 @@ class StageDecisions:
 
     def batch(self, part: Pipeline, way: OpenWay) -> Batch | None:
         """What is priced of a way: the nests that it changes; None if they have no loop nest."""
-        schedule = way.structure.schedule
-        if way.changed is not None:
-            part, schedule = way.changed.pipeline, way.changed.of(schedule)
+        structure = way.priced
+        part = part if way.changed is None else way.changed.pipeline
         try:
-            return Batch.of(part, schedule, way.structure.columns, memo=self.space.memo)
+            return Batch.of(part, structure.schedule, structure.columns, memo=self.space.memo)
         except UnboundedError:
             return None
 
@@ -338,6 +386,17 @@ class StageDecisions:
             _drop_unwanted(restricted, structure, costs)
         self.board.legal += bool(np.isfinite(costs).any())
         return evolve(way, costs=costs, is_legal=True)
+
+
+@lru_cache(maxsize=16)
+def _terms(pipeline: Pipeline) -> frozenset[LoopLevel]:
+    """The loops over terms of sums."""
+    return frozenset(
+        LoopLevel(function.name, rvar.name)
+        for function in pipeline.functions
+        for stage in function.stages
+        for rvar in stage.rvars
+    )
 
 
 def _has_open_extents(order: DomainOrder, dimensions: Collection[str]) -> bool:

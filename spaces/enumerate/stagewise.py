@@ -235,8 +235,9 @@ class Stagewise:
         if task.space.where:
             places = _ALL
         again = [recurring.again(state, decided[-1]) for state in states]
-        found: list[HalfDecided] = []
-        if any(again):
+        inlined = task.inlined(states[0], decided, again[0]) if len(states) == 1 else None
+        found: list[HalfDecided] = [] if inlined is None else [inlined]
+        if not found and any(again):
             both = tuple(zip(states, again, strict=True))
             known = (
                 way
@@ -356,7 +357,7 @@ class _Kept:
             cost, i = heapq.heappop(queue)
             if not np.isfinite(cost):
                 break
-            trait = self.trait(found[i])
+            trait = self.trait(found[i]) if self.width > 1 else None
             if alike[trait] >= self.alike:
                 continue
             is_glance = found[i].way.whole is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 
 from attrs import evolve
@@ -17,17 +18,24 @@ def decided_part(pipeline: Pipeline, decided: frozenset[str]) -> Pipeline:
     """The pipeline of some Funcs, which reads the other Funcs as images."""
     if len(decided) == len(pipeline.functions):
         return pipeline
-    functions = tuple(_reading_images(f, decided) for f in pipeline.functions if f.name in decided)
+    own = _in_order(pipeline, decided)
+    functions = tuple(_reading_images(function, decided) for function in own)
     read = {name for function in functions for name in function.callees}
     images = tuple(
         Image(buffer, type, len(f.args))
-        for f in pipeline.functions
+        for f in _in_order(pipeline, {n for f in own for n in f.callees} - decided)
         for buffer, type in zip(f.buffers, f.types, strict=True)
-        if buffer in read and f.name not in decided
+        if buffer in read
     )
     used = tuple(image for image in pipeline.images if image.name in read)
     outputs = tuple(name for name in pipeline.outputs if name in decided)
     return evolve(pipeline, functions=functions, images=(*used, *images), outputs=outputs)
+
+
+def _in_order(pipeline: Pipeline, names: Collection[str]) -> list[Function]:
+    """The Funcs with some names, producers first."""
+    places = sorted(pipeline.places[name] for name in names if name in pipeline.places)
+    return [pipeline.functions[place] for place in places]
 
 
 def may_stand_alone(pipeline: Pipeline, output: str) -> bool:
@@ -52,7 +60,7 @@ def part_alone(pipeline: Pipeline, names: frozenset[str], outputs: frozenset[str
     )
     return evolve(
         part,
-        outputs=tuple(f.name for f in pipeline.functions if f.name in outputs),
+        outputs=tuple(function.name for function in _in_order(pipeline, outputs)),
         estimates=(*pipeline.estimates, *own),
         promises=(),
     )
@@ -66,5 +74,7 @@ def _reading_images(function: Function, decided: frozenset[str]) -> Function:
             return Call(node.type, node.buffer, node.args)
         return node
 
+    if all(call.component is None for stage in function.stages for call in stage.calls):
+        return function
     stages = (stage.mapped(lambda expr: rewrite(expr, read)) for stage in function.stages)
     return evolve(function, stages=tuple(stages))

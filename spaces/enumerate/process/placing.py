@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from attrs import evolve, frozen
@@ -115,6 +116,19 @@ def may_be_inlined(state: ProcessState, func: str) -> bool:
     is_given = any(entry.name == func for entry in state.given)
     is_pure = state.function(func).is_pure and func not in state.pipeline.outputs
     return "inline" in state.choices.placements and is_pure and not is_given
+
+
+def may_start_nest(state: ProcessState, func: str) -> bool:
+    """Whether a decision may compute a Func at root, and it is then no larger than the largest
+    image or output at the estimates.
+    """
+    is_given = any(entry.name == func for entry in state.given)
+    extents = [state.sizes.extent(func, arg) for arg in state.function(func).args]
+    if is_given or "root" not in state.choices.placements:
+        return False
+    largest = max(math.prod(extent for _, extent in one.ranges) for one in state.pipeline.estimates)
+    known = [extent for extent in extents if extent is not None]
+    return len(known) == len(extents) and math.prod(known) <= largest
 
 
 def storage_topics(state: ProcessState, func: str) -> Iterator[Topic]:

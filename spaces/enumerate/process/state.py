@@ -96,8 +96,10 @@ class ProcessState:
 
     def origins(self, place: OrderOf) -> Origins:
         """What the loops of an order are made from, decided or being decided."""
-        entries = (*self.entries, *(() if self.draft is None else (self.draft,)))
-        (order,) = (place.order(entry) for entry in entries if entry.name == place.func)
+        if self.draft is not None and self.draft.name == place.func:
+            order = place.order(self.draft)
+        else:
+            order = place.order(next(one for one in self.entries if one.name == place.func))
         return Origins.of(order, self.stage(place.stage).dimensions)
 
     def level_part(self, loop: ResidualLoop) -> str:

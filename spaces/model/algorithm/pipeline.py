@@ -204,19 +204,28 @@ class Pipeline:
         funcs = f"{len(self.functions)} Func{'s' * (len(self.functions) != 1)}"
         return f"<Pipeline {self.name}: {funcs}, from {images} to {', '.join(self.outputs)}>"
 
+    @cached_property
+    def _by_name(self) -> dict[str, Function]:
+        return {function.name: function for function in reversed(self.functions)}
+
     def function(self, name: str) -> Function:
         """The Func of that name.
 
         Raises:
             KeyError: there is no such Func; the message lists the Funcs of the pipeline.
         """
-        for function in self.functions:
-            if function.name == name:
-                return function
+        found = self._by_name.get(name)
+        if found is not None:
+            return found
         raise KeyError(
             f"Pipeline {self.name} has no Func {name!r}; it has "
             f"{', '.join(f.name for f in self.functions)}."
         )
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each Func among ``functions``."""
+        return {function.name: place for place, function in enumerate(self.functions)}
 
     def image(self, name: str) -> Image:
         """The input image of that name.
@@ -253,7 +262,15 @@ class Pipeline:
 
     def consumers(self, name: str) -> tuple[str, ...]:
         """Names of the Funcs that read ``name``, producers first."""
-        return tuple(f.name for f in self.functions if name in f.callees)
+        return self._consumers.get(name, ())
+
+    @cached_property
+    def _consumers(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for function in self.functions:
+            for name in function.callees:
+                found.setdefault(name, []).append(function.name)
+        return {name: tuple(readers) for name, readers in found.items()}
 
     @cached_property
     def producers(self) -> Mapping[str, frozenset[str]]:

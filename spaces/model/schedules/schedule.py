@@ -229,7 +229,7 @@ def _each_once(stages: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(set(stages)))
 
 
-@frozen
+@frozen(cache_hash=True)
 class FuncSchedule:
     """Everything scheduled about one Func.
 
