@@ -20,6 +20,7 @@ from tests.differential.check import CASES_PROVEN, PROVEN, REFUTED, SHARED, UNKN
 from tests.differential.claims import CLAIMS
 from tests.differential.impossible import why_impossible
 from tests.differential.journal import Journal
+from tests.differential.missed import DRAWN_BY
 from tests.differential.pairs import Pairs, merged, numbers
 from tests.differential.schedule_constructs import schedule_constructs
 from tests.differential.summary import Summary
@@ -36,6 +37,7 @@ from tests.differential.table import (
     page,
     report,
 )
+from tests.differential.universe import universe
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +113,11 @@ def test_loops_of_a_gpu_are_legal_on_a_cpu_where_no_call_runs_them() -> None:
     assert found <= schedule_constructs(checked)
     assert verify(made, checked, device("cpu")).legal
     assert not verify(made, general.schedule, device("cpu")).legal
+
+
+def test_constructs_that_the_page_explains_are_drawn() -> None:
+    known = {*universe(), *(construct.partition(": ")[0] for construct in universe())}
+    assert {name for names in DRAWN_BY for name in names} <= known
 
 
 def test_the_page_shows_proofs_where_there_were_some() -> None:
