@@ -45,9 +45,9 @@ DRAWN_BY = {
     (
         "level: inside a level",
         "level: stored outside of a level",
-    ): "schedules that place most Funcs "
-    "in loops of the innermost reader, store them outside and keep most loops serial: 30 % of all, "
-    "80 % where coordinates move together",
+    ): "schedules that place most "
+    "Funcs in loops of the innermost reader, store them outside and keep most loops serial: 30 % "
+    "of all, 80 % where coordinates move together",
     ("input memory", "output memory"): "a layout for each array: padded, mirrored along rows or "
     "columns, every second row or column, transposed; memory beside an output must stay as it was",
     ("host: a Func", "host: a pure stage", "host: an update"): "GPU schedules that leave stages to "
