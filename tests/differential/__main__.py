@@ -51,6 +51,13 @@ def main() -> int:
         help="draw towards pairs of constructs that few legal cases of the journal had",
     )
     parser.add_argument(
+        "--after",
+        type=Path,
+        action="append",
+        default=[],
+        help="the journal of another run: aim at pairs that few legal cases of both had",
+    )
+    parser.add_argument(
         "--again", action="store_true", help="check groups of cases that failed once more"
     )
     parser.add_argument("--only", type=int, help="check one case, and shrink it where it fails")
@@ -123,6 +130,7 @@ def _run(console: Console, arguments: argparse.Namespace, journal: Path) -> Summ
             arguments.compiled_every,
             arguments.aimed,
             arguments.again,
+            arguments.after,
         )
 
 

@@ -20,7 +20,7 @@ WANTED = 20
 GIVEN_UP = 150
 """Cases with a pair after which, if all broke the same rule, it is aimed at no more."""
 
-_MOST = 7
+_MOST = 4
 """Constructs that a group of cases aims at."""
 
 Pair = tuple[int, int]

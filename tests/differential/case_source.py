@@ -10,6 +10,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.differential.check import Case, is_optimised
+from tests.differential.layouts import DENSE
 from tests.differential.oracle import Oracle
 from tests.differential.pipeline_source import pipeline_source
 from tests.differential.subjects import Subject
@@ -18,10 +19,11 @@ _HARDENED = """\
 from functools import partial
 from backend.access import AccessMode
 from backend.compile import compile_cpu
-from tests.backend.cpu_runs import run_guarded
-runs = [partial(run_guarded, compile_cpu(verdict, access_mode=AccessMode.HARDENED))]"""
+from tests.differential.layouts import run_placed
+hardened = compile_cpu(verdict, access_mode=AccessMode.HARDENED)
+runs = [partial(run_placed, hardened.run, pipeline, layouts)]"""
 
-_GUARDED = "runs.append(partial(run_guarded, compile_cpu(verdict)))"
+_GUARDED = "runs.append(partial(run_placed, compile_cpu(verdict).run, pipeline, layouts))"
 
 _POISONED = """\
 from tests.backend.llvm.guarded_scratch import compile_guarded, run_poisoned
@@ -31,7 +33,13 @@ _GPU = """\
 from functools import partial
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
-runs = [partial(compile_gpu(verdict).run, executor=Emulator())]"""
+from tests.differential.layouts import run_placed
+emulated = partial(compile_gpu(verdict).run, executor=Emulator())
+runs = [partial(run_placed, emulated, pipeline, layouts)]"""
+
+_PROVEN = """\
+refuted = spaces.prove(verdict).refuted
+assert not refuted, refuted[0]"""
 
 _COMPARED = """\
 from backend.reference import evaluate
@@ -61,16 +69,20 @@ def _parts(case: Case, subject: Subject) -> Iterator[str]:
     yield pipeline_source(pipeline)
     yield f"schedule = {_schedule(case.schedule, pipeline)}"
     if pipeline.images:
+        yield "from tests.differential.layouts import placed"
         yield "from tests.differential.subjects import pixels"
     for image in pipeline.images:
         given = (subject.places[image.name], subject.seeds[image.name], subject.wide)
         drawn = f"pixels(spaces.{_type(image.type)}, {', '.join(map(repr, given))})"
-        yield f"{image.name}_values = {drawn}"
+        layout = subject.layouts.get(image.name, DENSE)
+        yield f"{image.name}_values = placed({drawn}, {layout!r}).array"
     images = (f"{i.name!r}: {i.name}_values" for i in pipeline.images)
     yield f"images = {{{', '.join(images)}}}"
     yield f"places = {dict(subject.places)}"
+    yield f"layouts = { {n: subject.layouts.get(n, DENSE) for n in pipeline.outputs} }"
     yield f"verdict = spaces.verify(pipeline, schedule, spaces.device({case.target!r}))"
     yield "assert verdict.legal, verdict"
+    yield _PROVEN
     sizes = [dict(s) for n, s in enumerate(subject.outputs) if s not in subject.outputs[:n]]
     if case.target != "cpu":
         yield _GPU

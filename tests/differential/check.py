@@ -68,12 +68,12 @@ _AIMED_SHARES = (0.75, 0.17, 0.08)
 SHARED = 10
 """Cases that share a subject, its images and its reference values."""
 
-_FAMILIES_EVERY = (1, 8)
+_FAMILIES_EVERY = (1, 2)
 """Of the groups of cases that share a subject, how many have one of a family, without aims and with
 them; the others have composed pipelines.
 """
 
-_TRIES = 10
+_TRIES = 3
 """How often a case that aims at something is drawn again."""
 
 _GPU_SHARE = 0.25
@@ -110,11 +110,14 @@ HARDENED_EVERY = 20
 CALLED_EVERY = 3
 """Of GPU cases whose number this divides, the host program runs on arrays that are not dense."""
 
-OBLIGATION_MS, PROOF_SECONDS = 100, 2.0
+OBLIGATION_MS, PROOF_SECONDS = 50, 0.5
 """The time of the solver for one obligation, and the time of all proofs about a schedule."""
 
 PROVEN, UNKNOWN, CASES_PROVEN = "obligations proven", "obligations unknown", "cases proven"
 """Names of counts of proofs."""
+
+REFUTED = "legal, but refuted"
+"""How a mismatch begins that a proof shows."""
 
 HARDENED = AccessMode.HARDENED
 Outputs = Mapping[str, NDArray[Any]]
@@ -482,7 +485,7 @@ def _proven(verdict: CheckedSchedule) -> Counter[str]:
     """
     report = prove(verdict, timeout_ms=OBLIGATION_MS, seconds=PROOF_SECONDS)
     for proof in report.refuted:
-        raise Mismatch(f"legal, but refuted: {proof.obligation.statement} {proof.outcome}")
+        raise Mismatch(f"{REFUTED}: {proof.obligation.statement} {proof.outcome}")
     found = Counter({PROVEN: len(report.proven), UNKNOWN: len(report.unknown)})
     return found + Counter({CASES_PROVEN: int(not report.unknown)})
 
@@ -571,6 +574,7 @@ def told(case: Case, oracle: Oracle, outcome: Outcome) -> str:
             f"seed {case.seed}, case {case.number}: {outcome.kind}, {case.drawn}, {case.target}",
             f"estimates: {pipeline.sizes() or 'none'}",
             *(f"size {i}: {sizes}" for i, sizes in enumerate(oracle.subject.outputs)),
+            f"memory: {oracle.subject.layouts}",
             text,
             f"-> {outcome.mismatch or outcome.rules}",
             f"python -m tests.differential --seed {case.seed} --only {case.number}",

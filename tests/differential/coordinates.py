@@ -61,17 +61,20 @@ class Coordinates:
 
     def place(self, vars: Sequence[Expr], dimensions: int) -> tuple[Expr, ...]:
         """A coordinate for each dimension of what is read; now and then two depend on one Var."""
-        found = [self.one(vars, d) for d in range(dimensions)]
+        found = tuple(self.one(vars, d) for d in range(dimensions))
         for form in TOGETHER:
             fits = dimensions >= 2 and len(vars) > (form == "sheared")
             if fits and self.dice.takes(f"place: {form}", _TOGETHER_SHARE):
-                self._together(form, found, vars)
-                break
-        return tuple(found)
+                return self.together(form, found, vars)
+        return found
 
-    def _together(self, form: str, found: list[Expr], vars: Sequence[Expr]) -> None:
-        """One Var moves two of the coordinates: it alone, or in one of them with another Var."""
-        rng = self.dice.rng
+    def together(
+        self, form: str, place: tuple[Expr, ...], vars: Sequence[Expr]
+    ) -> tuple[Expr, ...]:
+        """The place with two coordinates that one Var moves: it alone, or in one of them with
+        another Var.
+        """
+        rng, found = self.dice.rng, list(place)
         first, last = rng.sample(range(len(found)), 2)
         own = vars[last] if last < len(vars) and rng.random() < 0.7 else rng.choice(vars)
         offsets = rng.choice(((0, 0), (0, 0), (rng.randint(-2, 2), rng.randint(-2, 2))))
@@ -82,6 +85,7 @@ class Coordinates:
             sheared = rng.choice((other + own, other + own, other - own, own * 2 + other))
             found[first] = sheared + offsets[0]
         found[last] = own + offsets[1]
+        return tuple(found)
 
     def beside(self, place: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """A place at a small distance along one dimension."""

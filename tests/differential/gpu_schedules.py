@@ -31,7 +31,7 @@ def gpu_schedule(
     """
     directives = with_funcs_added(rng, pipeline, aims)
     pipeline = derived(pipeline, directives.schedule)
-    nested, on_host = is_nested(rng, aims), "host: a pure stage" in aims
+    nested, on_host = is_nested(rng, pipeline, aims), "host: a pure stage" in aims
     for function in reversed(pipeline.functions):
         directives = directives.func(function.name)
         if function.name in pipeline.outputs:

@@ -93,6 +93,12 @@ class Journal:
                 made._take(Group.of(entry), line)
         return made
 
+    @classmethod
+    def whole(cls, path: Path, size: int) -> Self:
+        """The journal in a file, whatever its seed; an empty one where there is no file."""
+        lines = _whole_lines(path) if path.exists() else []
+        return cls.read(path, json.loads(lines[0])["seed"] if lines else 0, size)
+
     def aims_at(self, number: int) -> Aims:
         """What a case aims at."""
         found = (a for (first, last), a in self.aims.items() if first <= number < last)

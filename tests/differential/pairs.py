@@ -86,6 +86,14 @@ class Pairs:
         return made
 
 
+def merged(counts: Iterable[Pairs]) -> Pairs:
+    """The sum of the counts of several runs."""
+    total = Pairs()
+    for one in counts:
+        total.merge(one)
+    return total
+
+
 def numbers(constructs: Iterable[str]) -> list[int]:
     """Constructs by their numbers in the universe; unknown ones are left out."""
     return [_numbers()[name] for name in constructs if name in _numbers()]

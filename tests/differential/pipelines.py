@@ -18,6 +18,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Float32, Int16, Int32, UInt8, UInt16
+from tests.differential.sheared import diagonal, sheared
 from tests.differential.siblings import siblings
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
@@ -426,5 +427,7 @@ KINDS: dict[str, Callable[[random.Random], Made]] = {
     "named domain": _named_domains,
     "hint": _hints,
     "partial": _partial,
+    "diagonal": diagonal,
+    "sheared": sheared,
 }
 """How to draw the pipelines of each kind."""

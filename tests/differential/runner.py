@@ -18,6 +18,7 @@ from tests.differential.aims import Aims, rarest
 from tests.differential.branches import Branches
 from tests.differential.check import NO_AIMS, SHARED, Fuzzer, Seed
 from tests.differential.journal import Group, Journal
+from tests.differential.pairs import Pairs, merged
 from tests.differential.summary import Summary
 
 SPAN = 100 * SHARED
@@ -117,6 +118,7 @@ def run(
     compiled_every: int = 1,
     aimed: bool = False,
     again: bool = False,
+    after: Sequence[Path] = (),
 ) -> Summary:
     """Check ``cases`` cases of a seed.
 
@@ -126,7 +128,9 @@ def run(
         progress: is told the number of cases done, and the counts so far.
         again: whether groups of cases that failed are checked again.
         aimed: whether cases are drawn towards pairs of constructs that few legal cases had.
+        after: journals of other runs, whose legal cases count when cases are aimed.
     """
+    before = _pairs_of(after)
     kept = Journal.read(journal, seed, SHARED)
     if again:
         kept.forget_failing()
@@ -137,7 +141,7 @@ def run(
     while spans or workers:
         while spans and len(workers) < processes:
             span = spans.pop()
-            workers.append(_Worker.start(_aimed(span, kept) if aimed else span))
+            workers.append(_Worker.start(_aimed(span, kept, before) if aimed else span))
         for ready in wait([w.pipe for w in workers]):
             worker = next(w for w in workers if w.pipe is ready)
             try:
@@ -158,12 +162,17 @@ def run(
     return kept.total
 
 
-def _aimed(span: Span, kept: Journal) -> Span:
+def _pairs_of(journals: Sequence[Path]) -> Pairs:
+    """How often constructs met in the runs of some journals, each of one seed."""
+    return merged(Journal.whole(path, SHARED).pairs for path in journals)
+
+
+def _aimed(span: Span, kept: Journal, before: Pairs) -> Span:
     """A span with what it aims at: what it did before, or what is rare so far."""
     aims, seeds = kept.aims_at(span.first), kept.seeds_at(span.first)
     if not aims:
         rng = random.Random(f"{span.seed} aims from {span.first}")
-        aims = rarest(rng, kept.pairs, _AIMS)
+        aims = rarest(rng, merged((before, kept.pairs)), _AIMS)
         known = sorted(kept.corpus)
         seeds = tuple(rng.sample(known, min(_SEEDS, len(known))))
         kept.aim(span.first, span.last, aims, seeds)

@@ -50,7 +50,7 @@ def _of_nested_levels(func: FuncSchedule, entries: Mapping[str, FuncSchedule]) -
 
 def _on_the_host(schedule: Schedule) -> Iterator[str]:
     """What is computed beside kernels: whole Funcs, pure stages, and updates."""
-    at_root = [func for func in schedule.funcs if func.compute.is_root]
+    at_root = [func for func in schedule.funcs if func.compute.is_root and func.stages]
     in_kernels = [[_is_kernel(order) for order in func.stages] for func in at_root]
     if not any(any(stages) for stages in in_kernels):
         return

@@ -7,6 +7,7 @@ chance, so some of these schedules are illegal all the same.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 
@@ -33,8 +34,10 @@ _OUTPUT_TAILS = (*_INSIDE_TAILS, *_INSIDE_TAILS, Tail.PREDICATE_STORES, *_PURE_T
 _EXACT_TAILS = (Tail.AUTO, Tail.GUARD_WITH_IF, Tail.PREDICATE)
 _OUTPUT_UPDATE_TAILS = (*_EXACT_TAILS, Tail.PREDICATE_STORES, Tail.SHIFT_INWARDS_AND_BLEND)
 _UPDATE_TAILS = (*_EXACT_TAILS, Tail.ROUND_UP, *_PREDICATES, *BLENDING)
-_NESTED = 0.2
-"""Of schedules, how many compute most Funcs deep in their readers and store them far outside."""
+_NESTED, _NESTED_TOGETHER = 0.3, 0.8
+"""Of schedules, how many compute most Funcs deep inside their readers and store them outside: of
+all, and of those for pipelines that read at coordinates which move together.
+"""
 
 NESTED = frozenset(("level: inside a level", "level: stored outside of a level"))
 _MOST_LANES, _MOST_COPIES = 8, 4
@@ -47,7 +50,8 @@ def cpu_schedule(
     """A schedule for a CPU, with the Funcs that are aimed at added."""
     directives = with_funcs_added(rng, pipeline, aims)
     pipeline = derived(pipeline, directives.schedule)
-    place = _place_deep if is_nested(rng, aims) else _place
+    nested = is_nested(rng, pipeline, aims)
+    place = _place_deep if nested else _place
     for function in reversed(pipeline.functions):
         directives = directives.func(function.name)
         around: tuple[LoopKind, ...] = ()
@@ -57,16 +61,29 @@ def cpu_schedule(
                 continue
         for index in range(len(function.stages)):
             stage = directives if index == 0 else directives.update(index - 1)
-            directives = _Order(rng, stage, function, index, pipeline, around).draw()
+            order = _Order(rng, stage, function, index, pipeline, around, mostly_serial=nested)
+            directives = order.draw()
             if rng.random() < 0.06:
                 special = specialized(rng, directives, pipeline)
-                directives = _Order(rng, special, function, index, pipeline, around).draw()
+                directives = evolve(order, directives=special).draw()
     return with_companions(rng, pipeline, directives.schedule)
 
 
-def is_nested(rng: random.Random, aims: frozenset[str]) -> bool:
+def is_nested(rng: random.Random, pipeline: Pipeline, aims: frozenset[str]) -> bool:
     """Whether a schedule computes most Funcs in loops of Funcs that are in loops themselves."""
-    return rng.random() < (0.9 if aims & NESTED else _NESTED)
+    share = _NESTED_TOGETHER if _moves_together(pipeline) else _NESTED
+    return rng.random() < (0.9 if aims & NESTED else share)
+
+
+def _moves_together(pipeline: Pipeline) -> bool:
+    """Whether a Var moves two coordinates of what some stage reads of a Func."""
+    for function in pipeline.functions:
+        for call in (call for stage in function.stages for call in stage.calls):
+            if not pipeline.is_image[call.target]:
+                moving = [arg.names & {*function.args} for arg in call.args]
+                if any(a & b for a, b in itertools.combinations(moving, 2)):
+                    return True
+    return False
 
 
 def specialized(rng: random.Random, directives: Directives, pipeline: Pipeline) -> Directives:
@@ -125,17 +142,17 @@ def _place(
 def _place_deep(
     rng: random.Random, directives: Directives, pipeline: Pipeline, function: Function
 ) -> tuple[Directives, tuple[LoopKind, ...]]:
-    """As :func:`_place`, but where it can be in the innermost loops around all uses, and mostly
-    stored outside the loops of the reader.
+    """As :func:`_place`, but mostly in loops of the innermost Func that has loops around all uses,
+    and stored outside of them.
     """
     levels, legal = levels_around(pipeline, directives, function.name)
     kinds = tuple(levels.kind(place) for place in legal)
     first = kinds.index(LoopKind.VECTORIZED) if LoopKind.VECTORIZED in kinds else len(legal)
     if not first or rng.random() < 0.1:
         return _place(rng, directives, pipeline, function)
-    depth = max(rng.randrange(first), rng.randrange(first))
+    depth = rng.choice([i for i in range(first) if legal[i].func == legal[first - 1].func])
     store = depth
-    if rng.random() < 0.75:
+    if rng.random() < 0.8:
         outer = _outermost_store(kinds, depth)
         store = min(rng.randint(outer, depth), rng.randint(outer, depth))
     return _at(directives, legal, depth, store), kinds[: depth + 1]
@@ -195,7 +212,7 @@ def _memory(rng: random.Random, directives: Directives, inside: bool) -> Directi
 @define
 class _Order:
     """The domain order of one stage; ``loops`` are innermost first, each with the dimensions it
-    is made of.
+    is made of. Windows slide along serial loops: with ``mostly_serial`` few others are drawn.
     """
 
     rng: random.Random
@@ -204,6 +221,7 @@ class _Order:
     index: int
     pipeline: Pipeline
     around: tuple[LoopKind, ...]
+    mostly_serial: bool = False
     loops: dict[str, frozenset[str]] = field(init=False)
     small: dict[str, int] = field(init=False, factory=dict)
     blended: frozenset[str] = field(init=False, default=frozenset())
@@ -211,7 +229,8 @@ class _Order:
     def draw(self) -> Directives:
         stage = self.function.stages[self.index]
         self.loops = {name: frozenset({name}) for name in stage.dimensions}
-        splits = self.rng.choice((0, 0, 1, 1, 1, 2, 2, 3)) if self.loops else 0
+        counts = (0, 0, 0, 0, 1, 2) if self.mostly_serial else (0, 0, 1, 1, 1, 2, 2, 3)
+        splits = self.rng.choice(counts) if self.loops else 0
         for number in range(splits):
             self._split(stage, number)
         if self.rng.random() < 0.12:
@@ -305,7 +324,8 @@ class _Order:
         whole = self.directives.within is None
         if whole and one and racing and self.rng.random() < 0.3:
             self.directives, racing = self.directives.atomic(), frozenset()
-        lanes, copies, in_vector = 1, 1, LoopKind.VECTORIZED in self.around
+        lanes, copies = 1, 1
+        in_vector = self.mostly_serial or LoopKind.VECTORIZED in self.around
         for depth, name in enumerate(reversed(self.loops)):
             free, size = not self.loops[name] & racing, self.small.get(name, 0)
             alone = free and not self.loops[name] & self.blended

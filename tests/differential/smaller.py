@@ -12,6 +12,7 @@ from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from tests.differential.layouts import DENSE, placed
 from tests.differential.pipeline_source import rewritten
 from tests.differential.subjects import Sizes, Subject
 
@@ -22,6 +23,8 @@ def smaller_subjects(subject: Subject, schedule: Schedule) -> Iterator[tuple[Sub
     """Subjects with a smaller pipeline, or smaller outputs, and the schedule without what it says
     of parts that are gone.
     """
+    for name in [n for n, layout in subject.layouts.items() if layout != DENSE]:
+        yield _dense(subject, name), schedule
     if subject.pipeline.estimates:
         yield evolve(subject, pipeline=evolve(subject.pipeline, estimates=())), schedule
     for pipeline, kept in _smaller(subject.pipeline, schedule):
@@ -29,6 +32,14 @@ def smaller_subjects(subject: Subject, schedule: Schedule) -> Iterator[tuple[Sub
         if smaller is not None:
             yield _limited(subject, smaller), _fitting(kept, smaller)
     yield from ((smaller, schedule) for smaller in _smaller_outputs(subject))
+
+
+def _dense(subject: Subject, name: str) -> Subject:
+    """The subject with a dense image, or with a dense array for an output."""
+    layouts, images = {**subject.layouts, name: DENSE}, dict(subject.images)
+    if name in images:
+        images[name] = placed(images[name], DENSE).array
+    return evolve(subject, layouts=layouts, images=images)
 
 
 def _limited(subject: Subject, pipeline: Pipeline) -> Subject:
@@ -39,6 +50,7 @@ def _limited(subject: Subject, pipeline: Pipeline) -> Subject:
         pipeline=pipeline,
         images={n: array for n, array in subject.images.items() if n in kept},
         places={n: place for n, place in subject.places.items() if n in kept},
+        layouts={n: one for n, one in subject.layouts.items() if n in {*kept, *pipeline.outputs}},
         outputs=tuple({n: sizes[n] for n in pipeline.outputs} for sizes in subject.outputs),
     )
 

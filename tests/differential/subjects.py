@@ -44,7 +44,7 @@ _EXTENTS = {
 }
 
 _MOST_TRIES = 60
-_AIMED_TRIES = 5
+_AIMED_TRIES = 2
 """How often a pipeline with aims is drawn again, for more of what is aimed at."""
 
 _UNLIMITED, _IMPOSSIBLE = 0.01, 0.05

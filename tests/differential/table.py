@@ -1,6 +1,6 @@
-"""What the long run of the fuzzer has drawn: ``python -m tests.differential.table`` writes it down.
+"""What the long runs of the fuzzer drew: ``python -m tests.differential.table`` writes it down.
 
-From the journal of the run it makes ``bench/results/differential_pairs.json`` and the page
+From the journals of the runs it makes ``bench/results/differential_pairs.json`` and the page
 ``docs/differential_fuzzing.md``. They list each construct and each pair of constructs, the number
 of cases and of legal cases that contain it, and the rule that forbids a pair without legal cases.
 """
@@ -10,25 +10,27 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
 from tests.differential.aims import WANTED
-from tests.differential.check import SHARED
+from tests.differential.check import CASES_PROVEN, PROVEN, REFUTED, SHARED, UNKNOWN
 from tests.differential.impossible import why_impossible
 from tests.differential.journal import Journal
-from tests.differential.pairs import Pairs
+from tests.differential.missed import MISSED
+from tests.differential.pairs import Pairs, merged
+from tests.differential.summary import merged as summed
 from tests.differential.universe import is_of_pipelines, universe
 
 ROOT = Path(__file__).parents[2]
-JOURNAL = ROOT / "bench/results/differential_journal.jsonl"
-PAIRS, PAGE = ROOT / "bench/results/differential_pairs.json", ROOT / "docs/differential_fuzzing.md"
+RESULTS = ROOT / "bench/results"
+JOURNALS = (RESULTS / "differential_journal.jsonl", RESULTS / "differential_proofs_journal.jsonl")
+"""The journals of the long runs, in turn; the second run also proves each legal schedule."""
 
-SEED = 1001
-"""That of the long run."""
+PAIRS, PAGE = ROOT / "bench/results/differential_pairs.json", ROOT / "docs/differential_fuzzing.md"
 
 ENOUGH_REFUSED = 100
 """Cases with a pair after which a rule that all of them broke is taken to forbid it: a pipeline has
@@ -81,14 +83,20 @@ def _state(pairs: Pairs, a: int, b: int, drawn: int, legal: int) -> tuple[str, t
     return OPEN, ()
 
 
-def report(journal: Journal) -> dict[str, Any]:
-    """The table as JSON's types. Pairs that are reached are counted only: the journal has them."""
-    every = list(all_pairs(journal.pairs))
+def journals() -> list[Journal]:
+    """Those of all long runs that there are."""
+    return [Journal.whole(path, SHARED) for path in JOURNALS if path.exists()]
+
+
+def report(kept: Sequence[Journal]) -> dict[str, Any]:
+    """The table as JSON's types. Pairs that are reached are counted only; journals have them."""
+    every = list(all_pairs(merged(journal.pairs for journal in kept)))
     states = Counter(pair.state for pair in every)
     alone = {p.first: [p.drawn, p.legal] for p in every if p.first == p.last}
-    total = journal.total
+    total = summed(journal.total for journal in kept)
     return {
         "command": "python -m tests.differential.table",
+        "long runs": [_run_of(journal) for journal in kept],
         "cases": sum(total.cases.values()),
         "legal": total.count(verdict="legal"),
         "mismatches": len(total.mismatches),
@@ -105,6 +113,22 @@ def report(journal: Journal) -> dict[str, Any]:
     }
 
 
+def _run_of(journal: Journal) -> dict[str, Any]:
+    """The counts of one run; those of proofs are 0 where it did not prove."""
+    total = journal.total
+    return {
+        "journal": journal.path.name if journal.path else "",
+        "seed": journal.seed,
+        "cases": sum(total.cases.values()),
+        "legal": total.count(verdict="legal"),
+        "mismatches": len(total.mismatches),
+        "cases proven": total.runs[CASES_PROVEN],
+        "proven": total.runs[PROVEN],
+        "unknown": total.runs[UNKNOWN],
+        "refuted": sum(REFUTED in text for text in total.mismatches),
+    }
+
+
 def _by_first(pairs: Iterable[Pair]) -> dict[str, dict[str, list[int]]]:
     found: dict[str, dict[str, list[int]]] = {}
     for pair in pairs:
@@ -115,17 +139,19 @@ def _by_first(pairs: Iterable[Pair]) -> dict[str, dict[str, list[int]]]:
 def page(table: dict[str, Any]) -> str:
     """The table as a page."""
     counts = table["pairs"]
+    files = [f"`bench/results/{run['journal']}`" for run in table["long runs"]]
     lines = [
         "# What differential fuzzing draws",
         "",
-        "`python -m tests.differential.table` makes this page from the journal of the long run",
-        "(`bench/results/differential_journal.jsonl`). The constructs of a case are read from its",
-        "pipeline, its sizes and its schedule. A pair of constructs counts as reached when",
-        f"{WANTED} legal cases contained it.",
+        "`python -m tests.differential.table` makes this page from the journals of the long runs",
+        f"({', '.join(files)}).",
+        "The constructs of a case are read from its pipeline, its sizes, its arrays and its",
+        f"schedule. A pair of constructs counts as reached when {WANTED} legal cases contained it.",
         "",
-        "| cases | legal | verdict is wrong |",
-        "| ---: | ---: | ---: |",
-        f"| {table['cases']:,} | {table['legal']:,} | {table['mismatches']} |",
+        *_runs(table["long runs"]),
+        "",
+        MISSED,
+        "## Pairs of constructs",
         "",
         "| pairs reached | forbidden by a rule | impossible | open |",
         "| ---: | ---: | ---: | ---: |",
@@ -144,6 +170,20 @@ def page(table: dict[str, Any]) -> str:
         *_open(table["open: drawn, legal"]),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _runs(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
+    yield "| run | cases | legal | verdict is wrong | all proven | proven | unknown | refuted |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for run in runs:
+        proofs = ("cases proven", "proven", "unknown", "refuted")
+        counts = [run[name] for name in ("cases", "legal", "mismatches")]
+        shown = [f"{run[name]:,}" if run["proven"] else "-" for name in proofs]
+        yield f"| seed {run['seed']} | {' | '.join([f'{n:,}' for n in counts] + shown)} |"
+    yield ""
+    yield "*all proven*: legal cases in which `prove` decides every obligation. The next columns"
+    yield "count obligations. One is *unknown* when the solver takes too long or when a formula has"
+    yield "a value that the solver knows nothing about. A refuted obligation is a failing case."
 
 
 def _constructs(table: dict[str, list[int]]) -> Iterator[str]:
@@ -223,13 +263,11 @@ def _without_legal(pairs: list[tuple[str, str, int, int]]) -> Iterator[str]:
 def main() -> None:
     """Write the table and the page."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential.table", description=__doc__)
-    parser.add_argument("--journal", type=Path, default=JOURNAL)
-    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--only-show", action="store_true", help="write no files")
     arguments = parser.parse_args()
-    table = report(Journal.read(arguments.journal, arguments.seed, SHARED))
+    table = report(journals())
     if arguments.only_show:
-        shown = ("cases", "legal", "mismatches", "runs", "pairs")
+        shown = ("long runs", "cases", "legal", "mismatches", "runs", "pairs")
         print(json.dumps({key: table[key] for key in shown}, indent=1))
         print("\n".join(_open(table["open: drawn, legal"])))
         print("\n".join(_forbidden(table["forbidden: drawn, rules"])))

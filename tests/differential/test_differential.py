@@ -10,6 +10,7 @@ import random
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
@@ -28,17 +29,30 @@ from backend.preconditions import SizeError
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.proofs.in_time import unlisted
+from spaces.constraints.proofs.records import Counterexample, ProofReport, Refuted
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
-from tests.differential.check import CLASSES, Fuzzer, draw, subject_of
+from tests.differential import check
+from tests.differential.check import (
+    CASES_PROVEN,
+    CLASSES,
+    PROVEN,
+    REFUTED,
+    Fuzzer,
+    draw,
+    subject_of,
+)
 from tests.differential.claims import unclassified
 from tests.differential.gpu_machine import Buffer, GpuMachine, Worker
 from tests.differential.gpu_schedules import gpu_schedule
+from tests.differential.interpreter import Interpreter
 from tests.differential.oracle import Oracle, evidence
 from tests.differential.pipelines import KINDS
 from tests.differential.runner import run
+from tests.differential.schedule_constructs import schedule_constructs
 from tests.differential.shadow import ShadowMemory, Trouble
 from tests.differential.smallest import smallest
 from tests.differential.subjects import EXACT, ODD, Subject, subject
@@ -75,8 +89,15 @@ def test_about_half_are_legal_in_every_kind_of_pipeline(total: Summary) -> None:
 
 
 def test_compiled_code_and_kernels_ran(total: Summary) -> None:
-    assert total.runs["compiled"] > 525
+    assert total.runs["compiled"] > 500
+    assert total.runs["called"] > 10
     assert total.runs["interpreted"] > 70
+
+
+def test_every_legal_schedule_is_proven(total: Summary) -> None:
+    legal = total.count(verdict="legal")
+    assert total.runs[PROVEN] > 5 * legal > 0  # a busy computer leaves more of them unknown
+    assert total.runs[CASES_PROVEN] > 0.1 * legal
 
 
 def test_claims_of_wrong_results_are_seen_to_be_right(total: Summary) -> None:
@@ -116,6 +137,33 @@ def test_cuda_text_computes_the_reference(kind: str) -> None:
             continue
         for name, wanted in oracle.expected(size).items():
             np.testing.assert_array_equal(found[name], wanted)
+
+
+@pytest.mark.parametrize("kind", ["reduction", "scan"])
+def test_interpreted_host_programs_compute_what_emulated_ones_do(kind: str) -> None:
+    """With parts of the host beside kernels, on arrays with gaps."""
+    rng = random.Random(f"called {kind}")
+    while True:
+        oracle, verdict = legal_on_gpu(rng, kind)
+        if any(c.startswith("host: ") for c in schedule_constructs(verdict.schedule)):
+            break
+    compiled, images = compile_gpu(verdict), oracle.subject.images
+    sizes = oracle.subject.sizes(EXACT)
+    for executor in (Interpreter(compiled), Emulator()):
+        found = compiled.run(images, sizes=sizes, executor=executor)
+        for name, wanted in oracle.expected(EXACT).items():
+            np.testing.assert_array_equal(found[name], wanted)
+
+
+def test_a_refuted_obligation_is_a_failing_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    fuzzer = Fuzzer(SEED)
+    legal = next(n for n in range(CASES) if fuzzer.check(n).legal)
+    proven = fuzzer.check(legal)
+    assert proven.runs[PROVEN] > 0
+    refuted = Refuted(Counterexample({}, {"f.s0.x": 1}, {}, "f", (1,)))
+    wrong = ProofReport((evolve(unlisted(), outcome=refuted),))
+    monkeypatch.setattr(check, "prove", lambda *_, **__: wrong)
+    assert REFUTED in fuzzer.check(legal).mismatch
 
 
 def test_the_oracle_sees_what_goes_wrong() -> None:

@@ -20,7 +20,8 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
-from spaces.model.directives.directives import schedule
+from spaces.model.directives.directives import Directives, schedule
+from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.definitions import DERIVED, LIKELY_AT, REQUIRE, UNDEFINED
 from spaces.model.expressions.expr import Variable
@@ -34,10 +35,13 @@ from tests.differential.companions import with_companion
 from tests.differential.composed import composed
 from tests.differential.constructs import frozen_constructs, size_constructs, written_constructs
 from tests.differential.dice import Dice
+from tests.differential.gpu_schedules import gpu_schedule
 from tests.differential.journal import Group, Journal
+from tests.differential.layouts import DENSE, LAYOUTS, placed
 from tests.differential.operations import ELEMENTARY, OPERATIONS, coarse
 from tests.differential.pairs import Pairs, numbers
 from tests.differential.schedule_constructs import schedule_constructs
+from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import COMPOSED, subject
 from tests.differential.summary import Summary
 from tests.differential.universe import OF_PIPELINES, universe
@@ -47,7 +51,13 @@ X, Y = Var("x"), Var("y")
 ELSEWHERE = {REQUIRE, UNDEFINED, LIKELY_AT}
 """Operators that are no arithmetic: families of pipelines have them."""
 
-_OF_SIZES = ("size", "estimates")
+_OF_SIZES = ("size", "estimates", "input memory", "output memory")
+_BY_SIZES = (
+    "outputs: of unequal sizes",
+    "outputs: empty beside others",
+    "outputs: of one element beside others",
+)
+"""Constructs that subjects draw, not the definitions of pipelines."""
 
 
 def test_every_operator_is_drawn() -> None:
@@ -58,7 +68,7 @@ def test_every_operator_is_drawn() -> None:
 def test_each_construct_of_pipelines_is_drawn_where_it_is_aimed_at(group: str) -> None:
     for name in OF_PIPELINES[group]:
         construct = f"{group}: {name}"
-        if construct == "outputs: of unequal sizes":
+        if construct in _BY_SIZES:
             continue
         for seed in range(60):
             made = composed(Dice(random.Random(f"{construct} {seed}"), frozenset((construct,))))
@@ -67,6 +77,57 @@ def test_each_construct_of_pipelines_is_drawn_where_it_is_aimed_at(group: str) -
                 break
         else:
             pytest.fail(f"{construct} is not drawn")
+
+
+_OF_SUBJECTS = (
+    *_BY_SIZES,
+    *(f"{group}: {layout}" for group in ("input memory", "output memory") for layout in LAYOUTS),
+)
+
+
+@pytest.mark.parametrize("construct", _OF_SUBJECTS)
+def test_each_construct_of_sizes_and_arrays_is_drawn_where_it_is_aimed_at(construct: str) -> None:
+    aims = frozenset((construct, "outputs: 2"))
+    for seed in range(20):
+        found = subject(random.Random(f"{construct} {seed}"), COMPOSED, aims).constructs
+        if construct in found:
+            return
+    pytest.fail(f"{construct} is not drawn")
+
+
+_OF_LEVELS_AND_HOSTS = {
+    "level: inside a level": cpu_schedule,
+    "level: stored outside of a level": cpu_schedule,
+    "host: a Func": gpu_schedule,
+    "host: a pure stage": gpu_schedule,
+    "host: an update": gpu_schedule,
+}
+
+
+@pytest.mark.parametrize("construct", _OF_LEVELS_AND_HOSTS)
+def test_nested_levels_and_parts_on_the_host_are_drawn_without_aims(construct: str) -> None:
+    drawn = _OF_LEVELS_AND_HOSTS[construct]
+    rng = random.Random(construct)
+    pipelines = [subject(rng, kind).pipeline for kind in ("reduction", "scan", "diamond") * 4]
+    found = [construct in schedule_constructs(drawn(rng, p)) for p in pipelines for _ in range(8)]
+    assert sum(found) >= 3
+
+
+@pytest.mark.parametrize("layout", [DENSE, *LAYOUTS])
+def test_layouts_keep_values_and_see_what_is_written_beside_them(layout: str) -> None:
+    for shape in ((), (5,), (4, 6), (2, 3, 4), (3, 0)):
+        values = np.arange(math.prod(shape), dtype=np.int16).reshape(shape)
+        made = placed(values, layout)
+        np.testing.assert_array_equal(made.array, values)
+        assert not made.is_touched_elsewhere()
+        made.array[...] = 7
+        assert not made.is_touched_elsewhere()
+    beside = placed(np.zeros((4, 6), np.int16), layout)
+    if "mirrored" in layout:
+        assert min(beside.array.strides) < 0
+    elif layout != "transposed" and layout != DENSE:
+        beside._memory.reshape(-1)[1 if layout == "every second column" else 6] = 3
+        assert beside.is_touched_elsewhere()
 
 
 @pytest.mark.parametrize("name", ELEMENTARY)
@@ -94,19 +155,41 @@ def test_coordinates_are_seen_as_they_are_written() -> None:
     places = {c.removeprefix("place: ") for c in found if c.startswith("place: ")}
     assert places == {
         "mirrored", "negated", "by 2", "by 3", "by a Param", "transposed", "offset", "fixed",
-        "not linear",
+        "not linear", "two taps",
     }  # fmt: skip
     assert {"coordinate: absd", "value: bit_xor", "param: in a coordinate"} <= found
     assert "value: absd" not in found
     assert {"update: along scaled RVars", "update: reads other places of its own"} <= found
 
 
+def test_coordinates_that_move_together_are_seen() -> None:
+    image, f, g, out = ImageParam(UInt8, 2, "input"), Func("f"), Func("g"), Func("out")
+    f[X, Y] = (image[X, Y], image[X, Y])
+    g[X, Y] = f[X + Y, Y][1] + f[X + Y, Y + 1][1]
+    out[Y] = image[Y, Y + 1] + image[3, fn.clamp(g[Y, 0], 0, 5) - fn.clamp(g[Y, 0], 0, 6)]
+    assert "place: of equal limits" not in written_constructs([out])
+    assert {"place: diagonal", "place: sheared", "place: two taps"} <= written_constructs([out])
+    assert "values: unread component" in frozen_constructs(pipeline(out))
+    out[Y] += image[2, fn.clamp(g[Y, 0], 0, 5) - fn.clamp(g[Y, 1], 0, 5)]
+    assert "place: of equal limits" in written_constructs([out])
+    plain = Func("plain")
+    plain[X, Y] = image[X, Y] + image[Y, X]
+    assert not written_constructs([plain]) & {
+        "place: diagonal",
+        "place: sheared",
+        "place: two taps",
+    }
+
+
 def test_sizes_are_seen() -> None:
     found = size_constructs({"f": ((-3, 0), (1 << 28, 7)), "g": ((0, 1), (0, 4))})
     assert found == {
         "size: 0", "size: 1", "size: prime", "size: huge min", "size: negative min",
-        "outputs: of unequal sizes",
+        "outputs: of unequal sizes", "outputs: empty beside others",
     }  # fmt: skip
+    single = size_constructs({"f": ((-3, 1),), "g": ((0, 1), (0, 4)), "h": ()})
+    assert "outputs: of one element beside others" in single
+    assert "outputs: empty beside others" not in single
 
 
 def test_schedules_are_seen() -> None:
@@ -119,6 +202,28 @@ def test_schedules_are_seen() -> None:
         "level: at a loop", "level: root", "level: stored outside", "loop: vectorized",
         "tail: shift_inwards", "partition: never",
     }  # fmt: skip
+
+
+def test_levels_inside_levels_and_parts_on_the_host_are_seen() -> None:
+    f, g, out = Func("f"), Func("g"), Func("out")
+    f[X, Y] = X + Y
+    g[X, Y] = f[X, Y] + f[X, Y + 1]
+    out[X, Y] = g[X, Y] + g[X + 1, Y]
+    out[X, Y] += 1
+    start = schedule(pipeline(out)).func("g").compute_at("out", "y").func("f")
+    inside = start.compute_at("g", "y")
+    assert "level: inside a level" in schedule_constructs(inside.schedule)
+    for outer in (inside.store_root(), inside.store_at("out", "y")):
+        assert "level: stored outside of a level" in schedule_constructs(outer.schedule)
+    root = schedule(pipeline(out)).func("f").compute_root().func("g").compute_root().func("out")
+    assert not _hosts(root)
+    kernel = root.gpu_blocks("x")
+    assert _hosts(kernel) == {"host: a Func", "host: an update"}
+    assert _hosts(root.update(0).gpu_blocks("x")) == {"host: a Func", "host: a pure stage"}
+
+
+def _hosts(made: Directives) -> set[str]:
+    return {c for c in schedule_constructs(made.schedule) if c.startswith("host: ")}
 
 
 def test_all_that_is_seen_is_counted() -> None:

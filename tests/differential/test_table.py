@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 from attrs import evolve
@@ -15,46 +16,49 @@ from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from tests.differential.aims import WANTED
-from tests.differential.check import SHARED
+from tests.differential.check import CASES_PROVEN, PROVEN, REFUTED, SHARED, UNKNOWN
 from tests.differential.claims import CLAIMS
 from tests.differential.impossible import why_impossible
 from tests.differential.journal import Journal
-from tests.differential.pairs import Pairs, numbers
+from tests.differential.missed import DRAWN_BY
+from tests.differential.pairs import Pairs, merged, numbers
 from tests.differential.schedule_constructs import schedule_constructs
+from tests.differential.summary import Summary
 from tests.differential.table import (
     ENOUGH_REFUSED,
     FORBIDDEN,
     IMPOSSIBLE,
-    JOURNAL,
     OPEN,
     PAGE,
     PAIRS,
     REACHED,
-    SEED,
     all_pairs,
+    journals,
     page,
     report,
 )
+from tests.differential.universe import universe
 
 
 @pytest.fixture(scope="module")
-def journal() -> Journal:
-    return Journal.read(JOURNAL, SEED, SHARED)
+def kept() -> list[Journal]:
+    return journals()
 
 
-def test_the_table_is_made_from_the_journal(journal: Journal) -> None:
-    table = report(journal)
+def test_the_table_is_made_from_the_journals(kept: list[Journal]) -> None:
+    table = report(kept)
     assert json.loads(PAIRS.read_text()) == table
     assert PAGE.read_text() == page(table)
 
 
-def test_no_case_of_the_long_run_is_not_as_its_verdict_says(journal: Journal) -> None:
-    assert not journal.total.mismatches
-    assert sum(journal.total.cases.values()) == SHARED * len(journal.done)
+def test_no_case_of_the_long_runs_is_not_as_its_verdict_says(kept: list[Journal]) -> None:
+    for journal in kept:
+        assert not journal.total.mismatches
+        assert sum(journal.total.cases.values()) == SHARED * len(journal.done)
 
 
-def test_pairs_are_forbidden_by_rules_alone(journal: Journal) -> None:
-    for pair in all_pairs(journal.pairs):
+def test_pairs_are_forbidden_by_rules_alone(kept: list[Journal]) -> None:
+    for pair in all_pairs(merged(journal.pairs for journal in kept)):
         if pair.state == FORBIDDEN:
             assert pair.why, pair
             assert set(pair.why) <= set(CLAIMS), pair
@@ -111,6 +115,19 @@ def test_loops_of_a_gpu_are_legal_on_a_cpu_where_no_call_runs_them() -> None:
     assert not verify(made, general.schedule, device("cpu")).legal
 
 
+def test_constructs_that_the_page_explains_are_drawn() -> None:
+    known = {*universe(), *(construct.partition(": ")[0] for construct in universe())}
+    assert {name for names in DRAWN_BY for name in names} <= known
+
+
+def test_the_page_shows_proofs_where_there_were_some() -> None:
+    runs = Counter({PROVEN: 1234, UNKNOWN: 5, CASES_PROVEN: 67})
+    wrong = Summary(runs=runs, mismatches=[f"{REFUTED}: s", "a value is wrong"])
+    shown = page(report([Journal(8, SHARED), Journal(9, SHARED, total=wrong)]))
+    assert "| seed 8 | 0 | 0 | 0 | - | - | - | - |" in shown
+    assert "| seed 9 | 0 | 0 | 2 | 67 | 1,234 | 5 | 1 |" in shown
+
+
 def test_the_page_tells_rare_pairs_from_those_without_a_legal_case() -> None:
     pairs = Pairs()
     for is_legal, constructs in (
@@ -118,6 +135,6 @@ def test_the_page_tells_rare_pairs_from_those_without_a_legal_case() -> None:
         (False, ("value: mux", "tail: predicate")),
     ):
         pairs.add(tuple(numbers(constructs)), is_legal, () if is_legal else ("order.tail",))
-    shown = page(report(Journal(SEED, SHARED, pairs=pairs)))
+    shown = page(report([Journal(1, SHARED, pairs=pairs)]))
     assert "value: mux + tail: predicate 1" in shown
     assert "value: lerp + tail: predicate" not in shown

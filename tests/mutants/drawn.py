@@ -40,4 +40,28 @@ DRAWN = (
         "Coordinates that are mirrored count as negated.",
         _DRAWING,
     ),
+    Mutant(
+        "no-levels-inside-levels",
+        "_of_nested_levels",
+        "reader.compute.is_inline or reader.compute.is_root",
+        "True",
+        "What is computed in loops of a Func that is itself in a loop is not counted.",
+        _DRAWING,
+    ),
+    Mutant(
+        "writes-beside-outputs-unseen",
+        "Placed.is_touched_elsewhere",
+        "(self._memory.view(np.uint8) != _CANARY).any()",
+        "False",
+        "What compiled code writes beside an output is not seen.",
+        _DRAWING,
+    ),
+    Mutant(
+        "refutations-are-ignored",
+        "differential.check:_proven",
+        "report.refuted",
+        "()",
+        "A legal schedule that `prove` refutes passes.",
+        ("test_differential.py",),
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _TESTS = ("test_gpu_passes.py",)
-_STRIDES = ("test_gpu_host_strides.py",)
+_STRIDES = ("test_gpu_host_strides.py", "test_missed.py")
 
 GPU_PASSES = (
     Mutant(

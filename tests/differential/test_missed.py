@@ -1,0 +1,63 @@
+"""Draws of the two kinds of case that a long run lacked: windows that slide along loops whose
+ranges depend on each other, and parts of GPU programs that the host computes on arrays with gaps.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
+from spaces.constraints.proofs.prove import prove
+from spaces.model.writing.text import format_schedule
+from tests.differential.check import Fuzzer, draw, is_called
+from tests.differential.layouts import DENSE
+from tests.differential.oracle import Oracle
+from tests.differential.schedules import cpu_schedule
+from tests.differential.subjects import subject
+
+SEED, GROUPS, SHARED = 3, 20, 10
+NESTED = frozenset(("level: stored outside of a level",))
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "sheared"])
+def test_windows_along_shared_vars_are_proven(kind: str) -> None:
+    """`prove` refutes no obligation of schedules that slide windows."""
+    slid, rng = 0, random.Random(f"{SEED} {kind}")
+    for _ in range(4 * GROUPS):
+        pipeline = subject(rng, kind).pipeline
+        for _ in range(3):
+            schedule = cpu_schedule(rng, pipeline, NESTED)
+            verdict = verify(pipeline, schedule, device("cpu"))
+            if isinstance(verdict, CheckedSchedule) and _slides(verdict):
+                slid += 1
+                refuted = prove(verdict, timeout_ms=50, seconds=1).refuted
+                assert not refuted, f"{format_schedule(schedule, pipeline)}\n{refuted[0]}"
+    assert slid > 2 * GROUPS
+
+
+def _slides(verdict: CheckedSchedule) -> bool:
+    return any(placement.storage.slides for placement in verdict.nest.placements.values())
+
+
+def test_host_parts_beside_kernels_compute_on_arrays_of_any_layout() -> None:
+    """In each case the host computes something, and an image or an output is not dense."""
+    fuzzer, called, beside = Fuzzer(SEED), 0, 0
+    for group in range(GROUPS):
+        oracle = Oracle(subject(random.Random(f"{SEED} host {group}")))
+        if set(oracle.subject.layouts.values()) == {DENSE}:
+            continue
+        for number in range(group * SHARED, (group + 1) * SHARED):
+            case = draw(SEED, number, oracle.subject.pipeline)
+            if case.target == "cpu" or not is_called(case, oracle.subject):
+                continue
+            outcome = fuzzer.judge(case, oracle)
+            text = format_schedule(case.schedule, oracle.subject.pipeline)
+            assert not outcome.mismatch, f"group {group}: {outcome.mismatch}\n{text}"
+            called += outcome.runs.get("called", 0)
+            beside += outcome.runs.get("called", 0) and number % 3 > 0
+    assert called > 4
+    assert beside > 2
