@@ -30,9 +30,6 @@ from apps.files import make_folder
 from backend.replay import Replay
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import Illegal
-from spaces.constraints.proofs.certificates import recheck as recheck_certificates
-from spaces.constraints.proofs.certificates import write_certificates
-from spaces.constraints.proofs.prove import SECONDS
 from spaces.constraints.obligations.records import (
     Counterexample,
     Obligation,
@@ -43,6 +40,9 @@ from spaces.constraints.obligations.records import (
     Refuted,
     Unknown,
 )
+from spaces.constraints.proofs.certificates import recheck as recheck_certificates
+from spaces.constraints.proofs.certificates import write_certificates
+from spaces.constraints.proofs.prove import SECONDS
 from spaces.model.amounts import amount
 from spaces.model.writing.written import WrittenSchedule
 

@@ -17,10 +17,10 @@ from backend.replay import Replay, replay_kernels, replay_nest
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.obligations.records import Obligation, Proof, ProofReport, Refuted
 from spaces.constraints.proofs.in_time import LISTING, unlisted
 from spaces.constraints.proofs.prove import obligations
 from spaces.constraints.proofs.prove import proofs as proofs_of
-from spaces.constraints.obligations.records import Obligation, Proof, ProofReport, Refuted
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.formulas.regions import UnboundedError

@@ -21,9 +21,9 @@ from backend.proofs.places import Places, shapes
 from backend.proofs.sites import StatementSite, sites
 from backend.replay import replay_kernels
 from spaces.constraints.obligations.decide import TIMEOUT_MS, Decider
+from spaces.constraints.obligations.records import Obligation, Outcome, Proof, Refuted, Unknown
 from spaces.constraints.proofs.in_time import proofs_in_time
 from spaces.constraints.proofs.prove import SECONDS
-from spaces.constraints.obligations.records import Obligation, Outcome, Proof, Refuted, Unknown
 from spaces.constraints.reasoning.formulas import (
     FALSE,
     SECOND,

@@ -11,6 +11,7 @@ import random
 import numpy as np
 import pytest
 from attrs import evolve
+from spaces.constraints.proofs.records import Counterexample, ProofReport, Refuted
 
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
@@ -30,7 +31,6 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.in_time import unlisted
-from spaces.constraints.proofs.records import Counterexample, ProofReport, Refuted
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32
