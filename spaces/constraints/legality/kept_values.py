@@ -36,7 +36,7 @@ def undecided(checked: CheckedSchedule) -> Undecided | None:
     decider = Decider(NO_TIMEOUT, steps=SOLVER_STEPS)
     left: dict[str, tuple[str, str]] = {}
     for obligation in (*sliding(subject), *folding(subject)):
-        outcome = decider.decide(obligation)
+        outcome = decider.decide(obligation, subject.known.all)
         if not isinstance(outcome, Proven):
             left.setdefault(obligation.buffer, (obligation.statement, _known(outcome)))
     return Undecided(NestView.of(checked.bounds, checked.device), left)

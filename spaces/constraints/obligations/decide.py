@@ -60,8 +60,19 @@ class Decider:
     _generalized: Generalizer = field(factory=Generalizer)
     _shown: dict[tuple[Expr, tuple[Expr, ...]], bool] = field(factory=dict)
 
-    def decide(self, obligation: Obligation) -> Outcome:
-        """Whether the goal follows from the hypotheses."""
+    def decide(self, obligation: Obligation, further: tuple[Expr, ...] = ()) -> Outcome:
+        """Whether the goal follows from the hypotheses; if not from these alone, then from them and
+        ``further`` conditions of the call, which an obligation leaves out because they seldom help.
+        """
+        outcome = self._decided(obligation)
+        if not isinstance(outcome, Refuted):
+            return outcome
+        every = tuple(dict.fromkeys((*obligation.hypotheses, *further)))
+        if len(every) == len(obligation.hypotheses):
+            return outcome
+        return self._decided(evolve(obligation, hypotheses=every))
+
+    def _decided(self, obligation: Obligation) -> Outcome:
         general = self._generalized(obligation)
         left = self._left(obligation, general)
         if not left:

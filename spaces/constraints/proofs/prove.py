@@ -143,7 +143,7 @@ class _Session:
         """The decision about one obligation."""
         if self._excludes_everything:
             return Unknown("No sizes satisfy all that the schedule requires of them.")
-        outcome = self.decider.decide(obligation)
+        outcome = self.decider.decide(obligation, self._subject.known.all)
         if isinstance(outcome, Refuted) and not obligation.exact:
             return self._confirmed(outcome)
         return outcome

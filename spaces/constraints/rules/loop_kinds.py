@@ -183,29 +183,39 @@ def _limited(
             message,
             "{remedy}",
             stage=index,
-            loop=loops[-1].loop,
+            loop=_longest(loops).loop,
             values={
                 "stage_name": stage_name(func, index),
                 "directives": partial(_directives, view, loops),
                 "reason": partial(_factors, loops),
                 unit: count,
                 "limit": limit,
-                "loop": loops[-1].loop,
+                "loop": _longest(loops).loop,
                 "remedy": partial(_remedy, loops, limit, verb),
             },
         )
 
 
+def _longest(loops: tuple[LoopVar, ...]) -> LoopVar:
+    """The loop with the most iterations, of equal ones the innermost; the innermost if some numbers
+    are open.
+    """
+    if not all(isinstance(loop.extent, Const) for loop in loops):
+        return loops[-1]
+    return max(reversed(loops), key=_iterations)
+
+
+def _iterations(loop: LoopVar) -> int:
+    return int(loop.extent.value) if isinstance(loop.extent, Const) else 1
+
+
 def _remedy(loops: tuple[LoopVar, ...], limit: int, verb: str) -> str:
     """How to stay within a limit: by a shorter inner loop of the longest one, if that is enough."""
-    extents = [int(p.extent.value) for p in loops if isinstance(p.extent, Const)]
-    if len(extents) == len(loops):
-        longest = max(reversed(range(len(loops))), key=extents.__getitem__)
-        others = math.prod(extents) // max(1, extents[longest])
-        most = limit // max(1, others)
-        if most > 1:
-            loop = loops[longest].loop
-            return f"Split {loop} and {verb} an inner loop of at most {most} iterations."
+    longest = _longest(loops)
+    others = math.prod(map(_iterations, loops)) // max(1, _iterations(longest))
+    most = limit // max(1, others)
+    if most > 1 and all(isinstance(loop.extent, Const) for loop in loops):
+        return f"Split {longest.loop} and {verb} an inner loop of at most {most} iterations."
     return f"Split these loops and {verb} shorter ones, or {verb} fewer of them."
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
+import spaces
 from spaces.constraints.examples import algorithms
 from spaces.constraints.obligations.assumptions import assumptions
 from spaces.constraints.obligations.records import Counterexample, Refuted
@@ -348,3 +349,22 @@ def test_a_window_that_is_never_filled_is_refuted() -> None:
     """Each iteration computes its newest row; no iteration computes the first two."""
     (example,) = refuted(broken.with_target(rows(), "blurx", 1, newest_row), "sliding")
     assert example.buffer == "blurx"
+
+
+def test_a_counterexample_meets_every_condition_of_a_call():
+    """The conditions of a call that mention an image limit Funcs, too, that depend on its size."""
+    x = spaces.Var("x")
+    other = spaces.ImageParam(spaces.UInt64, 1, "other")
+    mirrored = spaces.boundary.mirror_image(other)
+    f = spaces.Func("f")
+    f[x] = mirrored[x * 3 + 3]
+    pipeline = spaces.pipeline(f)
+    text = """
+        other.in(mirror_image).compute_at(mirror_image_in, __block).bound_extent(_0, 40);
+        mirror_image.in().compute_root().serial(__thread).serial(__block);
+    """
+    schedule = spaces.parse_schedule(text, pipeline)
+    checked = spaces.verify(pipeline, schedule, spaces.device("sm_90"))
+    report = spaces.prove(checked)
+    assert report.proofs
+    assert not report.refuted
