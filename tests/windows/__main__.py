@@ -1,15 +1,15 @@
 """Draw schedules and prove each: ``python -m tests.windows --schedules 5000 --seed 1``.
 
-Prints every refuted obligation with its schedule, then the counts; exits with 1 if one is refuted.
-``--only NUMBER`` repeats one draw.
+Prints every refuted obligation with its schedule, then the counts, also when it is interrupted;
+exits with 1 if one is refuted. ``--only NUMBER`` repeats one draw.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from itertools import count
 
 from tests.windows.drawn import DrawnSchedule, drawn_schedules
@@ -28,15 +28,17 @@ def main(arguments: list[str]) -> int:
         print(*found, sep="\n")
         return 1 if any(one.refuted for one in found) else 0
     totals = Counter[str]()
-    for number in count(chosen.first):
-        for one in drawn_schedules(chosen.seed, number):
-            totals += tally(one)
-            if one.refuted:
-                print(f"draw {number}, {one.way}:\n{one.text}", *one.refuted, sep="\n")
-        if totals["schedules"] >= chosen.schedules:
-            break
-    for line in summary(totals, number):
-        print(line)
+    with contextlib.suppress(KeyboardInterrupt):
+        for number in count(chosen.first):
+            for one in drawn_schedules(chosen.seed, number):
+                totals += tally(one)
+                if one.refuted:
+                    print(f"draw {number}, {one.way}:\n{one.text}", *one.refuted, sep="\n")
+            totals["draws"] += 1
+            if totals["schedules"] >= chosen.schedules:
+                break
+    for name in sorted(totals):
+        print(f"{totals[name]:8} {name}")
     return 1 if totals["refuted"] else 0
 
 
@@ -46,13 +48,6 @@ def tally(one: DrawnSchedule) -> Counter[str]:
     counts.update({"proven": one.proven, "refuted": len(one.refuted)})
     counts.update(f"unknown: {kind}" for kind in one.unknown)
     return counts
-
-
-def summary(totals: Counter[str], last: int) -> Iterator[str]:
-    """The totals, a line each."""
-    yield f"draws up to {last}"
-    for name in sorted(totals):
-        yield f"{totals[name]:8} {name}"
 
 
 if __name__ == "__main__":

@@ -35,7 +35,6 @@ def test_no_schedule_that_is_handed_over_is_refuted() -> None:
         if number not in SLOW:
             for one in drawn_schedules(1, number):
                 assert not one.refuted, f"draw {number}, {one.way}:\n{one.text}\n{one.refuted}"
-                assert not {"sliding", "folding"}.intersection(one.unknown), one.text
                 totals += tally(one)
     assert totals["schedules"] > 30
     assert {way.rpartition(" on ")[0] for way in totals if " on " in way} == set(WAYS)

@@ -342,7 +342,8 @@ class Bounds:
             function,
             self.schedule.of(function.name),
             required,
-            path[store_depth:],
+            path,
+            store_depth,
             self.simplify,
             self.visits.widened,
         )

@@ -62,11 +62,15 @@ def slide(
     function: Function,
     schedule: FuncSchedule,
     required: Box,
-    between: tuple[LoopVar, ...],
+    path: tuple[LoopVar, ...],
+    store_depth: int,
     simplify: Simplifier,
     widen: Widen,
 ) -> Storage:
-    """What a Func computes and stores, given what one visit of its compute level requires."""
+    """What a Func computes and stores inside the loops of ``path``, the first ``store_depth`` of
+    them around its storage, given what one visit of its compute level requires.
+    """
+    around, between = path[:store_depth], path[store_depth:]
     widened = widen(function, required)
     slides = windows(function, schedule, required, widened, between, simplify)
     target, computed, live = list(required), list(widened), list(widened)
@@ -97,7 +101,7 @@ def slide(
                 function.name,
             )
     least = _least_folds(function, tuple(live), stored, slides, between, whole, asked)
-    folds = _folds(function, schedule, least, stored, slides, simplify)
+    folds = _folds(function, schedule, least, stored, slides, around, simplify)
     return Storage(tuple(target), tuple(computed), stored, slides, least, folds)
 
 
@@ -215,14 +219,19 @@ def _folds(
     least: tuple[Expr, ...],
     stored: Box,
     slides: tuple[Slide, ...],
+    around: tuple[LoopVar, ...],
     simplify: Simplifier,
 ) -> tuple[Expr | None, ...]:
-    """The fold factor asked for; else, for a sliding dimension, the least one if it saves."""
+    """The fold factor asked for; else, for a sliding dimension, the least one if it saves and is
+    the same in all iterations ``around`` the storage: of others proofs decide little.
+    """
+    loops = {loop.var.name for loop in around}
     asked = {f.dimension: factor_expr(f.factor) for f in schedule.folds}
     sliding = {s.dimension for s in slides}
     factors: list[Expr | None] = []
     for name, fewest, total in zip(function.args, least, stored, strict=True):
-        saves = name in sliding and not simplify.at_most(_extent(total), fewest)
+        fixed = name in sliding and loops.isdisjoint(fewest.names)
+        saves = fixed and not simplify.at_most(_extent(total), fewest)
         factors.append(asked.get(name, fewest if saves else None))
     return tuple(factors)
 
