@@ -100,7 +100,7 @@ def test_what_the_pipeline_says_comes_before_its_estimate() -> None:
 
 
 MAKERS = {
-    "cpu": lambda: on_cpu(threads=2, float_mode=FloatMode.CONTRACT),
+    "cpu": lambda: on_cpu(threads=3, float_mode=FloatMode.CONTRACT),
     "cpu hardened": lambda: on_cpu(access_mode=AccessMode.HARDENED),
     "cpu unchecked": lambda: compile_cpu_unchecked(ALGORITHM, parse_schedule(ON_CPU, ALGORITHM)),
     "gpu": lambda: on_gpu(arch="sm_90", access_mode=AccessMode.HARDENED),

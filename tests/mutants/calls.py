@@ -114,6 +114,7 @@ CALLS = (
         "False",
         "A process waits for ever for another one that measures.",
         _ALONE,
+        hangs="The wait of the test has no other limit.",
     ),
     Mutant(
         "modules-of-the-current-folder",
