@@ -191,7 +191,7 @@ class _Place:
     order: DomainOrder
 
     def without(self, record: Split | Fuse, sizes: NestSizes) -> Iterator[Schedule]:
-        """The schedule without a split of which one loop has a single iteration, or without a fuse
+        """The schedule without a split that makes a loop of a single iteration, or without a fuse
         of such a dimension.
         """
         if isinstance(record, Split):
