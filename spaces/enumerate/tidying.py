@@ -152,7 +152,7 @@ def _without_loop(
     for entry in schedule.funcs:
         if entry.name not in kept and _is_plain(schedule, entry):
             for stage, order in enumerate(entry.stages):
-                place = _Place(schedule, entry, functions[entry.name], stage, order)
+                place = _StageOrder(schedule, entry, functions[entry.name], stage, order)
                 for record in order.splits:
                     yield from place.without(record, sizes)
 
@@ -181,7 +181,7 @@ def _is_plain(schedule: Schedule, entry: FuncSchedule) -> bool:
 
 
 @frozen
-class _Place:
+class _StageOrder:
     """The domain order of a stage in its schedule."""
 
     schedule: Schedule
