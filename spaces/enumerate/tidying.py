@@ -23,6 +23,11 @@ from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, Ord
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Alignment, FuncSchedule, LoopLevel, Schedule
 
+FUNCS = 512
+"""How many Funcs are placed anew for one normal form, at most: forms of large pipelines may keep
+directives that do nothing.
+"""
+
 
 @frozen
 class NestSizes:
@@ -104,19 +109,35 @@ def tidied(
         kept: the Funcs whose entries stay as they are.
         memo: what the nests of other schedules have in common with this one.
     """
+    # A verdict takes longer than a nest, and hardly any form is illegal: one verdict is enough.
+    form = _simplest(pipeline, schedule, lambda one: True, kept, memo)
+    if form == schedule or is_legal(form):
+        return form
+    return _simplest(pipeline, schedule, is_legal, kept, memo)
+
+
+def _simplest(
+    pipeline: Pipeline,
+    schedule: Schedule,
+    is_wanted: Callable[[Schedule], bool],
+    kept: Collection[str],
+    memo: FeatureMemo | None,
+) -> Schedule:
+    """The schedule without one directive after the other, as long as the schedules are wanted."""
     own = NestSizes.of(pipeline, schedule, memo)
+    tries = iter(range(max(4, FUNCS // len(schedule.funcs))))
     while True:
         same = (
             (one, sizes)
-            for one in _without_directive(pipeline, schedule, kept)
+            for one, _ in zip(_without_directive(pipeline, schedule, kept), tries, strict=False)
             if (sizes := _sizes(pipeline, one, memo)) == own
         )
         shorter = (
             (one, sizes)
-            for one in _without_loop(pipeline, schedule, own, kept)
+            for one, _ in zip(_without_loop(pipeline, schedule, own, kept), tries, strict=False)
             if (sizes := _sizes(pipeline, one, memo)) and sizes.has_no_more_than(own)
         )
-        found = next((both for both in chain(same, shorter) if is_legal(both[0])), None)
+        found = next((both for both in chain(same, shorter) if is_wanted(both[0])), None)
         if found is None:
             return schedule
         schedule, own = found
