@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from spaces.constraints.solver.universe import Assignment, Decision, Universe
-from spaces.enumerate.menus import FixedMenu, FuncMenu, Orders
+from spaces.enumerate.menus import FixedMenu, FuncMenu
 from spaces.enumerate.options import OF_PATTERNS
+from spaces.enumerate.pattern_builder import Orders
 from spaces.enumerate.sizes_of_space import shown_size
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import ask_clock

@@ -14,20 +14,15 @@ from functools import lru_cache
 from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device
+from spaces.enumerate.pattern_builder import Orders
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.sizes_of_space import FurtherSize, JudgedSizes
 from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.nest.nest_memo import NestMemo
-from spaces.model.schedules.domain_order import DomainOrder, Split, Tail
+from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, Schedule
-
-Orders = tuple[DomainOrder, ...]
-"""One domain order for each stage of a Func."""
-
-Factors = Mapping[str, tuple[int, ...]]
-"""The numbers to choose from, for each parameter."""
 
 
 @frozen
@@ -52,7 +47,11 @@ class OutputLoops:
         return OutputLoops(decided_part(pipeline, frozenset((output,))), device, sizes)
 
     def fitting(
-        self, known: Mapping[str, Orders], factors: Factors, vectors: Orders, plain: Orders
+        self,
+        known: Mapping[str, Orders],
+        factors: Mapping[str, tuple[int, ...]],
+        vectors: Orders,
+        plain: Orders,
     ) -> dict[str, Orders]:
         """The orders of an output, by name: the known ones if any choice of the first of them is
         legal, or if plain loops are illegal, too. Otherwise, quick ones that are legal and plain
@@ -68,11 +67,13 @@ class OutputLoops:
         )
         return found | {name: one for name, one in known.items() if one not in found.values()}
 
-    def _legal(self, orders: Iterable[Orders], factors: Factors) -> Orders | None:
+    def _legal(
+        self, orders: Iterable[Orders], factors: Mapping[str, tuple[int, ...]]
+    ) -> Orders | None:
         """The first of some orders with a choice that is legal at all sizes; None if none has."""
         return next((one for one in orders if self._is_legal(one, factors)), None)
 
-    def _is_legal(self, orders: Orders, factors: Factors) -> bool:
+    def _is_legal(self, orders: Orders, factors: Mapping[str, tuple[int, ...]]) -> bool:
         (output,) = self.part.outputs
         entry = FuncSchedule(output, orders, ROOT, ROOT)
         names = parameters(Schedule((entry,)))

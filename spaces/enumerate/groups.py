@@ -20,7 +20,8 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.frontier import Frontier, ResidualPath, open_depths
-from spaces.enumerate.menus import FuncMenu, Orders, entry_parameters, fits
+from spaces.enumerate.menus import FuncMenu, entry_parameters, fits
+from spaces.enumerate.pattern_builder import Orders
 from spaces.enumerate.process.decided_part import may_stand_alone, part_alone
 from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.space import ScheduleSpace

@@ -16,7 +16,7 @@ from spaces.enumerate.fitting_size import OutputLoops
 from spaces.enumerate.frontier import ResidualPath, store_depths
 from spaces.enumerate.options import Options
 from spaces.enumerate.path_form import PathForm
-from spaces.enumerate.pattern_builder import Maker, Pattern, Shape
+from spaces.enumerate.pattern_builder import Maker, Orders, Pattern, Shape
 from spaces.enumerate.patterns import INNER_PATTERNS, ROOT_PATTERNS, made_by
 from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.sizes_of_space import FurtherSize
@@ -28,9 +28,6 @@ from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLeve
 
 CHANNELS = 4
 """The largest extent that whole patterns unroll."""
-
-Orders = tuple[DomainOrder, ...]
-"""One domain order for each stage of a Func."""
 
 
 @frozen

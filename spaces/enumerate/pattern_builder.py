@@ -71,6 +71,9 @@ class Pattern:
     menus: tuple[tuple[str, tuple[int, ...]], ...]
 
 
+Orders: TypeAlias = tuple[DomainOrder, ...]
+"""One domain order for each stage of a Func."""
+
 Maker: TypeAlias = Callable[[Shape], Pattern | None]
 """Makes the pattern for a shape; None if the shape lacks the dimensions."""
 

@@ -21,6 +21,7 @@ from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.freezing import Freezing
 from spaces.enumerate.genetic.strategy import Genetic
 from spaces.enumerate.grouping import Grouping
+from spaces.enumerate.handover import with_tidy_results
 from spaces.enumerate.improving import Improving
 from spaces.enumerate.latin_hypercube import LatinHypercube
 from spaces.enumerate.optuna_search import OptunaSearch
@@ -142,7 +143,9 @@ def search(
         strategy = _strategies[strategy]
     log.debug("searching %s on %s by %s", space.pipeline.name, space.device.name, strategy)
     model = cost_model(default_model(space.device) if model is None else model, space.device)
-    return _timed(with_rare_garbage(_checked(name, strategy(space, model, limits or Limits()))))
+    limits = limits or Limits()
+    events = with_rare_garbage(_checked(name, strategy(space, model, limits)))
+    return _timed(with_tidy_results(space, model, limits, events))
 
 
 def _checked(name: str, events: object) -> Iterator[Event]:

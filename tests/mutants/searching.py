@@ -21,11 +21,45 @@ _IMPROVING = ("test_improving.py",)
 _SLABS = ("test_slabs.py",)
 _OVERREACH = ("test_overreach.py",)
 _HIDDEN = ("test_hidden_reads.py",)
+_TIDYING = ("test_tidying.py",)
+_RUNNERS_UP = ("test_runners_up.py",)
 _INCUMBENTS = ("test_incumbents.py",)
 _EXACTNESS = ("enumerate/test_exact_spaces.py",)
 _REDUCTIONS = ("enumerate/test_gpu_reductions.py",)
 
 SEARCHING = (
+    Mutant(
+        "tidy-schedules-lose-loops",
+        "NestSizes.has_no_more_than",
+        "a[1] <= b[1]",
+        "True",
+        "A normal form may have longer loops.",
+        _TIDYING,
+    ),
+    Mutant(
+        "nothing-is-tidied",
+        "tidied",
+        "chain(same, shorter)",
+        "chain(same)",
+        "Splits of which one loop has a single iteration stay.",
+        _TIDYING,
+    ),
+    Mutant(
+        "equal-schedules-push-the-first-out",
+        "Board.offer",
+        "reversed(self._best)",
+        "self._best",
+        "Of equally dear schedules the last one stays.",
+        _RUNNERS_UP,
+    ),
+    Mutant(
+        "runners-up-come-first",
+        "runners_up",
+        "found.cost >= first.cost",
+        "True",
+        "A neighbor of what a search for one schedule finds may come before it.",
+        _RUNNERS_UP,
+    ),
     Mutant(
         "inlined-funcs-bring-all-reads",
         "may_hide_reads",
@@ -53,8 +87,8 @@ SEARCHING = (
     Mutant(
         "the-second-search-waits-for-a-complete-first-one",
         "Freezing.__call__",
-        "yield from self.second.refined(rest, model, board)",
-        "(yield from self.second.refined(rest, model, board)) if complete else False",
+        "refined = yield from self.second.refined(rest, model, board)",
+        "refined = complete and (yield from self.second.refined(rest, model, board))",
         "The second half of the time is lost if the first search does not end in it.",
         _FREEZING,
     ),

@@ -24,6 +24,10 @@ number that a later decision gives.
 """
 
 
+USUAL = 16
+"""The weight of most options in random draws; what experts seldom write has 1."""
+
+
 @frozen
 class DecisionOption:
     """One option of a decision.
@@ -32,11 +36,13 @@ class DecisionOption:
         label: what the option does, as a directive if it adds one. Labels of a decision differ.
         claims: the parts of canonical forms that it decides.
         after: the state after it is taken.
+        weight: how likely random draws take it, relative to the other options.
     """
 
     label: str
     claims: Claims = field(eq=False, repr=False)
     after: ProcessState = field(eq=False, repr=False)
+    weight: int = field(eq=False, repr=False, default=USUAL)
 
     @property
     def is_plain(self) -> bool:

@@ -14,7 +14,8 @@ from spaces.constraints.dependences.orders import trace
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.rules.domain_order import legal_tails
 from spaces.enumerate.atomic_stages import may_change_in_one_step
-from spaces.enumerate.process.decision import DecisionOption, Topic
+from spaces.enumerate.frontier import depth_of
+from spaces.enumerate.process.decision import USUAL, DecisionOption, Topic
 from spaces.enumerate.process.exactness import has_an_order, kept_order, must_keep_its_order
 from spaces.enumerate.process.factors import factor_menu
 from spaces.enumerate.process.state import ProcessState
@@ -244,7 +245,17 @@ class LoopsTopic:
             claims[f"{self.place} loop {number}"] = origin
             claims[f"{self.place} kind {origin}"] = str(loop.kind)
         shown = ", ".join(f"{loop.kind} loop {loop.name}" for loop in loops)
-        return DecisionOption(f"{self.place}: {shown}", claims, after)
+        is_rare = any(loop.kind is LoopKind.PARALLEL for loop in loops) and self._is_parallel(state)
+        weight = 1 if is_rare else USUAL
+        return DecisionOption(f"{self.place}: {shown}", claims, after, weight)
+
+    def _is_parallel(self, state: ProcessState) -> bool:
+        """Whether a loop outside is parallel already: a second one splits the work no better."""
+        path = state.frontier.path(self.func)
+        around = path[: depth_of(path, state.entry.compute)]
+        kinds = {one.kind for one in around}
+        kinds.update(loop.kind for loop in self.place.order(state.entry).loops)
+        return LoopKind.PARALLEL in kinds
 
 
 KINDS_OF = {

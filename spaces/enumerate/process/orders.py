@@ -12,8 +12,9 @@ from attrs import evolve, frozen
 from spaces.constraints.devices.device import Device
 from spaces.enumerate.atomic_stages import atomic_stages
 from spaces.enumerate.frontier import ResidualPath, depth_of
-from spaces.enumerate.menus import FuncMenu, Orders, fits, func_menus
+from spaces.enumerate.menus import FuncMenu, fits, func_menus
 from spaces.enumerate.options import Options
+from spaces.enumerate.pattern_builder import Orders
 from spaces.enumerate.process.decision import Claims, DecisionOption, Topic
 from spaces.enumerate.process.nests import NestsTopic
 from spaces.enumerate.process.ordering import AtomicTopic, LoopsMaker, LoopsTopic, SplitsTopic

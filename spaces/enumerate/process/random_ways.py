@@ -103,8 +103,20 @@ def _random_option(
     """
     plain = next((option for option in options if option.is_plain), None)
     if plain is None:
-        return chosen.choice(options), Fraction(len(options))
+        return _weighted_option(options, chosen)
     if chosen.randrange(PLAINNESS):
         return plain, Fraction(PLAINNESS, PLAINNESS - 1)
     others = [option for option in options if option is not plain]
-    return chosen.choice(others), Fraction(PLAINNESS * len(others))
+    option, times = _weighted_option(others, chosen)
+    return option, PLAINNESS * times
+
+
+def _weighted_option(
+    options: Sequence[DecisionOption], chosen: random.Random
+) -> tuple[DecisionOption, Fraction]:
+    """A random option by the weights of all, and one over its chance."""
+    weights = [option.weight for option in options]
+    if len(set(weights)) == 1:
+        return chosen.choice(options), Fraction(len(options))
+    (option,) = chosen.choices(options, weights)
+    return option, Fraction(sum(weights), option.weight)

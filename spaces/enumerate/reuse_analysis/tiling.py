@@ -15,7 +15,8 @@ from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features
 from spaces.cost.input_loads import input_loads
-from spaces.enumerate.menus import FuncMenu, Orders, entry_parameters
+from spaces.enumerate.menus import FuncMenu, entry_parameters
+from spaces.enumerate.pattern_builder import Orders
 from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.reuse_analysis.fusion import (
     Nest,

@@ -12,6 +12,7 @@ import spaces
 from spaces import Options, ScheduleSpace
 from spaces.enumerate.estimate import WeightedEstimate
 from spaces.enumerate.process import random_ways
+from spaces.model.schedules.domain_order import LoopKind
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 from tests.enumerate.process.test_universes import UNIVERSES, options
@@ -80,3 +81,19 @@ def test_an_estimate_by_weights() -> None:
         "at least 1.67e+318 with 95 % confidence and at most 1.00e+400; the mean weight of 4 "
         "samples, 3 of them legal, is 3.33e+319"
     )
+
+
+def test_nested_parallel_loops_are_drawn_seldom() -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES)
+    stages = [
+        [loop.kind for loop in order.loops].count(LoopKind.PARALLEL)
+        for schedule in space.sample(60, seed=1)
+        for entry in schedule.funcs
+        if not entry.compute.is_inline
+        for order in entry.stages
+    ]
+    nested = [count for count in stages if count > 1]
+    assert len(nested) < 0.1 * len(stages)
+    assert stages.count(1) > 0.3 * len(stages)
+    twice = spaces.parse_schedule("blur_y.parallel(x).parallel(y);", space.pipeline)
+    assert twice in space

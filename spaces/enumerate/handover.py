@@ -1,0 +1,69 @@
+"""What a search hands over at its end: its schedules in their normal forms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from attrs import evolve
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.apart import apart, bare
+from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.events import Done, Event, Found, Improved
+from spaces.enumerate.ladder import PRICING, priced
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.tidying import tidied
+from spaces.model.deadline import Deadline, OutOfTime
+
+_ROUNDING = 1e-9
+"""The share of a cost by which equal schedules may differ."""
+
+
+def with_tidy_results(
+    space: ScheduleSpace, model: CostModel, limits: Limits, events: Iterator[Event]
+) -> Iterator[Event]:
+    """The events of a search. In place of its schedules, the last event has their normal forms,
+    where the space has them, too, and they do not cost more.
+    """
+    deadline = Deadline.after(limits.seconds).later(PRICING)
+    for event in events:
+        if not isinstance(event, Done):
+            yield event
+            continue
+        forms = [_tidy(space, model, one, deadline) for one in event.best]
+        found: list[Found] = []
+        for one in sorted(forms, key=lambda form: form.cost):
+            structure = bare(one.schedule)
+            if all(apart(structure, bare(o.schedule)) >= limits.apart for o in found):
+                found.append(one)  # two results may have the same form
+        if found[0].cost < event.best[0].cost:
+            yield Improved(found[0])
+        yield evolve(event, best=tuple(found))
+
+
+def _tidy(space: ScheduleSpace, model: CostModel, found: Found, deadline: Deadline) -> Found:
+    """A schedule in its normal form; as it is if there is no time, or if the form is dearer or not
+    in the space.
+    """
+    if not math.isfinite(found.cost):
+        return found
+    schedule = found.schedule
+    try:
+        with deadline.kept():
+            form = tidied(
+                space.pipeline,
+                schedule,
+                lambda one: bool(space.verdict(one)),
+                space.kept_names,
+                space.memo,
+            )
+            if form == schedule or (form not in space and schedule in space):
+                return found
+            cost = priced(space, model, Board(Limits()), form)
+    except OutOfTime:
+        return found
+    if cost > found.cost + _ROUNDING * abs(found.cost):
+        return found
+    is_cheaper = cost < found.cost - _ROUNDING * abs(found.cost)
+    return Found(cost if is_cheaper else found.cost, form)

@@ -1,0 +1,122 @@
+"""The normal form of schedules: nothing in it does nothing, and it is the same schedule."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spaces.constraints.legality.verify import verify
+from spaces.cost.batch import Batch
+from spaces.cost.registry import cost_model
+from spaces.enumerate.board import Limits
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.strategies import best, search
+from spaces.enumerate.tidying import NestSizes, tidied
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import format_schedule, parse_schedule
+from tests.backend.cpu_runs import check
+from tests.cpus import FOUR_CORES
+
+X, Y = Var("x"), Var("y")
+IMAGE = ImageParam(Int32, 2, "image")
+
+
+def _two_lines() -> Pipeline:
+    g, f = Func("g"), Func("f")
+    g[X, Y] = IMAGE[X, Y] * 2
+    f[X, Y] = g[X, Y] + g[X, Y + 1]
+    return pipeline(f, estimates={f: [256, 8]})
+
+
+def _tidy(whole: Pipeline, schedule: Schedule, on=FOUR_CORES) -> Schedule:
+    return tidied(whole, schedule, lambda one: verify(whole, one, on).legal)
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [
+        ("f.split(x, xo, xi, 1);", "f"),
+        ("f.split(x, x, xi, 1).vectorize(xi).parallel(y);", "f.parallel(y)"),
+        ("f.split(y, yo, yi, 8).parallel(x);", "f.parallel(x)"),
+        (
+            "f.split(x, xo, xi, 1).split(xo, xoo, v, 8).vectorize(v);",
+            "f.split(x, xoo, v, 8).vectorize(v)",
+        ),
+        (
+            "f.split(x, xo, xi, 1); g.compute_at(f, xo);",
+            "f\ng.compute_at(f, x)",
+        ),
+        ("g.compute_root().align_bounds(x, 2);", "f\ng.compute_root()"),
+        (
+            "g.compute_root().align_bounds(y, 4);",
+            "f\ng.compute_root().align_bounds(y, 4)",  # 12 lines instead of 9
+        ),
+        ("image.in();", "f"),
+        ("image.in().compute_root();", "image.in().compute_root()\nf"),
+        (
+            "g.compute_root().split(x, xo, xi, 512, TailStrategy::GuardWithIf).parallel(y);",
+            "f\ng.compute_root().parallel(y)",
+        ),
+        ("f.split(x, xo, xi, 8).vectorize(xi);", "f.split(x, xo, xi, 8).vectorize(xi)"),
+    ],
+)
+def test_what_does_nothing_is_left_out(written: str, form: str) -> None:
+    whole = _two_lines()
+    schedule = parse_schedule(written, whole)
+    assert verify(whole, schedule, FOUR_CORES).legal
+    found = _tidy(whole, schedule)
+    assert set(_lines(found, whole)) == set(_lines(parse_schedule(_text(form), whole), whole))
+    assert _tidy(whole, found) == found
+
+
+def _text(form: str) -> str:
+    return "\n".join(f"{line};" for line in form.splitlines() if "." in line)
+
+
+def _lines(schedule: Schedule, whole: Pipeline) -> list[str]:
+    return format_schedule(schedule, whole).splitlines()
+
+
+def test_fuses_of_single_iterations_are_left_out() -> None:
+    f = Func("f")
+    f[X, Y] = X + Y
+    whole = pipeline(f, estimates={f: [256, 1]})
+    schedule = parse_schedule("f.fuse(x, y, xy).parallel(xy);", whole)
+    assert "fuse" not in format_schedule(_tidy(whole, schedule), whole)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), preset=st.sampled_from(["medium", "expert", "everything"]))
+def test_the_normal_form_is_the_same_schedule(seed: int, preset: str) -> None:
+    whole = _two_lines()
+    space = ScheduleSpace(whole, FOUR_CORES, getattr(Options, preset)(FOUR_CORES))
+    (schedule,) = space.sample(1, seed)
+    form = _tidy(whole, schedule)
+    assert verify(whole, form, FOUR_CORES).legal
+    assert NestSizes.of(whole, form).has_no_more_than(NestSizes.of(whole, schedule))
+    model = cost_model("reuse", FOUR_CORES)
+    before, after = (float(model.cost(Batch.of(whole, one))) for one in (schedule, form))
+    if NestSizes.of(whole, form) == NestSizes.of(whole, schedule):
+        # To start the threads of a parallel loop of one iteration costs time.
+        assert after <= before * (1 + 1e-9)
+    check(whole, form, {"f": [(0, 256), (0, 8)]}, least=(256, 9))
+
+
+@pytest.mark.parametrize("strategy", ["stagewise", "random", "annealing", "exhaustive"])
+def test_results_are_in_their_normal_form(strategy: str) -> None:
+    whole = _two_lines()
+    space = ScheduleSpace(whole, FOUR_CORES)
+    found = best(search(space, strategy=strategy, limits=Limits(top=3, structures=30))).best
+    for one in found:
+        assert one.schedule in space
+        text = format_schedule(one.schedule, whole)
+        form = _tidy(whole, one.schedule)
+        assert form == one.schedule or form not in space, text
