@@ -266,8 +266,8 @@ OPERATORS = (
     Mutant(
         "narrow-number-from-zero",
         "Opaque._narrow",
-        "% count + low",
-        "% count",
+        "(self.formula(whole) - low) % count + low",
+        "(self.formula(whole) - low) % count",
         "A coordinate that becomes an int8 counts as one that becomes a uint8.",
         _OPERATORS,
     ),

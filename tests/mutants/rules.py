@@ -437,4 +437,41 @@ OCCUPANCY = (
     ),
 )
 
-MUTANTS = (*DROPPED, *ORDERS, *RACES, *PLACES, *BOUNDS, *KERNELS, *OCCUPANCY)
+_WASTED = ("legality/test_wasted_work.py", *_EXAMPLES)
+
+WASTED = (
+    Mutant(
+        "advice-on-all-that-is-used",
+        "computed_again",
+        "values <= used",
+        "values < used",
+        "A table that is computed where it is used as often counts as wasted work.",
+        _WASTED,
+    ),
+    Mutant(
+        "every-fixed-dimension-in-vain",
+        "_walked_in_vain",
+        "is_fixed and any(not walked.isdisjoint(call.args[d].names) for call in calls)",
+        "any(not walked.isdisjoint(call.args[d].names) for call in calls)",
+        "A dimension along which tiles move counts as one that they compute whole.",
+        _WASTED,
+    ),
+    Mutant(
+        "half-a-vector-is-idle",
+        "idle_lanes",
+        "factor <= extent * 2",
+        "factor < extent * 2",
+        "A vector of which half the lanes work counts as mostly idle.",
+        _WASTED,
+    ),
+    Mutant(
+        "one-warp-is-enough",
+        "partial_warp",
+        "blocks * threads <= warp",
+        "blocks * threads < 0",
+        "A kernel that one warp could do gets advice on its blocks.",
+        _WASTED,
+    ),
+)
+
+MUTANTS = (*WASTED, *DROPPED, *ORDERS, *RACES, *PLACES, *BOUNDS, *KERNELS, *OCCUPANCY)

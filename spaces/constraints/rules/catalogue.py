@@ -27,6 +27,7 @@ from spaces.constraints.rules import (
     specializations,
     storage,
     unnamed_updates,
+    wasted_work,
 )
 from spaces.constraints.rules.rule import (
     AdviceRule,
@@ -68,6 +69,7 @@ RULES: tuple[Rule, ...] = (
 
 ADVICE: tuple[AdviceRule, ...] = (
     *advice.RULES,
+    *wasted_work.RULES,
     unnamed_updates.unnamed_updates,
     rounding.advised,
 )
