@@ -193,6 +193,10 @@ class TestThreadBlocks(TestBlocks):
     name = "thread_blocks"
 
 
+class TestAtomicBlocks(TestBlocks):
+    name = "atomic_blocks"
+
+
 class TestAnApp(AppContract):
     def app(self):
         return APPS["unsharp"]

@@ -183,7 +183,7 @@ class ScheduleSpace:
     def has_patterns(self) -> bool:
         """Whether :attr:`of_patterns` can be made: the restrictions name only loops of patterns."""
         try:
-            return bool(self.of_patterns)
+            return self.of_patterns is not None  # its truth would ask for a legal schedule
         except ValueError:
             return False
 
