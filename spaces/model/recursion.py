@@ -41,6 +41,25 @@ def in_one_chunk(function: Callable[_Given, _Result]) -> Callable[_Given, _Resul
     return wraps(function)(call)
 
 
+_Record = TypeVar("_Record", bound=type)
+
+
+def nesting(record: _Record) -> _Record:
+    """Decorates a class of records that nest as deep as a pipeline has Funcs: their text, their
+    comparison and their hash go on in a new thread where calls nest deep.
+    """
+    for name in ("__repr__", "__eq__", "__hash__"):
+        setattr(record, name, _continued(record.__dict__[name]))
+    return record
+
+
+def _continued(method: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    def call(*args: _Given.args, **kw: _Given.kwargs) -> _Result:
+        return deeper(method, *args, **kw)
+
+    return wraps(method)(call)
+
+
 def deeper(function: Callable[_Given, _Result], *args: _Given.args, **kw: _Given.kwargs) -> _Result:
     """Returns ``function(*args, **kw)``.
 

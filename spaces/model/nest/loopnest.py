@@ -22,7 +22,7 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation
 from spaces.model.nest.placement import Bounds, Placement
 from spaces.model.nest.traversal import Guard, LoopVar
-from spaces.model.recursion import in_one_chunk
+from spaces.model.recursion import in_one_chunk, nesting
 from spaces.model.schedules.fused_groups import Fused
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
@@ -32,6 +32,7 @@ from spaces.model.showing import shown
 NestNode: TypeAlias = "Loop | HoistedStorage | Allocate | Produce | Compute"
 
 
+@nesting
 @frozen
 class Loop:
     """A loop around ``body``, which runs in order."""
@@ -40,6 +41,7 @@ class Loop:
     body: tuple[NestNode, ...]
 
 
+@nesting
 @frozen
 class Allocate(Allocation):
     """An allocation, for the time of ``body``."""
@@ -47,6 +49,7 @@ class Allocate(Allocation):
     body: tuple[NestNode, ...]
 
 
+@nesting
 @frozen
 class HoistedStorage:
     """Memory for the storage of ``func``, an array for each of ``types``. An :class:`Allocate`
@@ -61,6 +64,7 @@ class HoistedStorage:
     body: tuple[NestNode, ...]
 
 
+@nesting
 @frozen
 class Produce:
     """All stages of one Func over ``box``, in order."""
@@ -88,6 +92,7 @@ class Compute:
     predicates: tuple[Expr, ...] = ()
 
 
+@nesting
 @frozen(repr=False)
 class LoopNest:
     """The tree of one (pipeline, schedule).
@@ -166,10 +171,12 @@ def assemble(bounds: Bounds) -> LoopNest:
 
 def walk_nest(nodes: tuple[NestNode, ...]) -> Iterator[NestNode]:
     """Every node of a tree, parents before children."""
-    for node in nodes:
+    open_ = list(reversed(nodes))
+    while open_:
+        node = open_.pop()
         yield node
         if not isinstance(node, Compute):
-            yield from walk_nest(node.body)
+            open_ += reversed(node.body)
 
 
 def _tidied(value: Expr, simplify: Simplifier) -> Expr:

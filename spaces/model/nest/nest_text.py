@@ -52,30 +52,32 @@ def _(nest: LoopNest) -> str:
 
 
 def _lines(nodes: tuple[NestNode, ...], depth: int) -> Iterator[str]:
-    indent = "  " * depth
-    for node in nodes:
-        match node:
-            case HoistedStorage():
-                sides = ", ".join(map(str, node.extents))
-                yield f"{indent}memory for {node.func}: [{sides}]"
-                yield from _lines(node.body, depth)
-            case Allocate():
-                yield indent + _allocation(node)
-                yield from _lines(node.body, depth)
-            case Produce():
-                yield f"{indent}produce {node.func}{_box(node.box)}:"
-                yield from _lines(node.body, depth + 1)
-            case Loop():
-                yield f"{indent}{_loop(node)}"
-                yield from _lines(node.body, depth + 1)
-            case Compute():
-                guards = " and ".join(
-                    map(str, (*(g.condition for g in node.guards), *node.predicates))
-                )
-                stage = f" (update {node.stage - 1})" if node.stage else ""
-                condition = f"if {guards}: " if guards else ""
-                args = ", ".join(str(a) for a in node.args)
-                yield f"{indent}{condition}{node.func}({args}) = ...{stage}"
+    open_ = [(node, depth) for node in reversed(nodes)]
+    while open_:
+        node, depth = open_.pop()
+        yield "  " * depth + _line(node)
+        if not isinstance(node, Compute):
+            inner = depth + isinstance(node, Produce | Loop)
+            open_ += ((one, inner) for one in reversed(node.body))
+
+
+def _line(node: NestNode) -> str:
+    match node:
+        case HoistedStorage():
+            sides = ", ".join(map(str, node.extents))
+            return f"memory for {node.func}: [{sides}]"
+        case Allocate():
+            return _allocation(node)
+        case Produce():
+            return f"produce {node.func}{_box(node.box)}:"
+        case Loop():
+            return _loop(node)
+        case Compute():
+            guards = " and ".join(map(str, (*(g.condition for g in node.guards), *node.predicates)))
+            stage = f" (update {node.stage - 1})" if node.stage else ""
+            condition = f"if {guards}: " if guards else ""
+            args = ", ".join(str(a) for a in node.args)
+            return f"{condition}{node.func}({args}) = ...{stage}"
 
 
 def _allocation(node: Allocate) -> str:

@@ -7,13 +7,15 @@ tree can be drawn for an ill-formed schedule too; what has no place in it is lef
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TypeAlias
 
 from attrs import define, field, frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
+from spaces.model.recursion import deeper, nesting
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.fused_groups import Fused, in_turn, turns
@@ -23,6 +25,7 @@ from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
 from spaces.model.showing import few_lines
 
 
+@nesting
 @frozen
 class ComputeNode:
     """The computation of one stage of a Func; ``inlined`` are the Funcs substituted into it."""
@@ -32,6 +35,7 @@ class ComputeNode:
     inlined: tuple[ComputeNode, ...] = ()
 
 
+@nesting
 @frozen
 class LoopNode:
     """One loop of one stage of a Func, and of those whose loops are ``fused`` with it."""
@@ -44,6 +48,7 @@ class LoopNode:
     fused: tuple[StageOf, ...] = ()
 
 
+@nesting
 @frozen
 class StorageNode:
     """Storage of a Func, for the time of ``children``."""
@@ -52,6 +57,7 @@ class StorageNode:
     children: tuple[TreeNode, ...]
 
 
+@nesting
 @frozen(repr=False)
 class RootNode:
     """The top of a schedule tree."""
@@ -132,11 +138,25 @@ class _TreeBuilder:
             names = in_turn(self.pipeline.functions, set(of.values())) or names
         return list(dict.fromkeys(of.get(name, (name,)) for name in names))
 
+    @cached_property
+    def _orders(self) -> dict[str, list[tuple[str, ...]]]:
+        """The names of the loops of each stage."""
+        return {f.name: [s.names for s in f.stages] for f in self.schedule.funcs}
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[int, int]]:
+        """The number of the group of each Func, and its number in the group."""
+        return {
+            name: (number, place)
+            for number, funcs in enumerate(self.groups)
+            for place, name in enumerate(funcs)
+        }
+
     def slot(self, func: str, level: LoopLevel) -> _Slot | None:
         """Where ``level`` is: around the uses of ``func`` if possible, else the first such loop."""
         if level.is_root:
             return _ROOT
-        orders = {f.name: [s.names for s in f.stages] for f in self.schedule.funcs}
+        orders = self._orders
         if level.func not in orders:
             return None
         try:
@@ -160,13 +180,13 @@ class _TreeBuilder:
     def body(self, slot: _Slot, own: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
         """What happens at a place: Funcs computed there before ``own``, inside their storage."""
         computed, stored = self.computed.get(slot, []), self.stored.get(slot, [])
-        if not computed and not stored:
-            return own
-        for funcs in reversed(self.groups):
-            if funcs[0] in computed:
+        kept, made = set(stored), set(computed)
+        numbers = {self._places[name][0] for name in (*computed, *stored)}
+        for funcs in (self.groups[number] for number in sorted(numbers, reverse=True)):
+            if funcs[0] in made:
                 own = (*self.nest(funcs), *own)
             for name in reversed(funcs):
-                if name in stored:
+                if name in kept:
                     own = (StorageNode(name, own),)
         return own
 
@@ -215,13 +235,18 @@ class _TreeBuilder:
         return tuple(self.inline(name) for name in names if self.is_inlined(name))
 
     def is_inlined(self, name: str) -> bool:
-        return any(f.name == name and f.compute.is_inline for f in self.schedule.funcs)
+        return name in self._inlined_names
+
+    @cached_property
+    def _inlined_names(self) -> frozenset[str]:
+        return frozenset(f.name for f in self.schedule.funcs if f.compute.is_inline)
 
     def inline(self, func: str) -> ComputeNode:
         """The one node of an inlined Func, which all its consumers share."""
         if func not in self.inlined:
             count = len(self.pipeline.function(func).stages)
-            children = self.inlined_in(*((func, stage) for stage in range(count)))
+            stages = ((func, stage) for stage in range(count))
+            children = deeper(self.inlined_in, *stages)
             self.inlined[func] = ComputeNode(func, 0, children)
         return self.inlined[func]
 
@@ -232,25 +257,31 @@ def format_tree(tree: RootNode) -> str:
 
 
 def _drawn(nodes: tuple[TreeNode, ...], indent: str, known: set[str]) -> Iterator[str]:
-    for node in nodes:
-        last = node is nodes[-1]
-        yield f"{indent}{'└─ ' if last else '├─ '}{_label(node)}"
-        below = indent + ("   " if last else "│  ")
-        if isinstance(node, ComputeNode):
-            yield from _drawn_inlined(node.inlined, below, known)
+    open_: list[tuple[TreeNode, str, bool, bool]] = _pending(nodes, indent, False)
+    while open_:
+        node, indent, is_last, is_inlined = open_.pop()
+        below = indent + ("   " if is_last else "│  ")
+        start = f"{indent}{'└─ ' if is_last else '├─ '}"
+        if is_inlined and isinstance(node, ComputeNode):
+            again = bool(node.inlined) and node.func in known
+            known.add(node.func)
+            yield f"{start}inline {node.func}{' (as above)' if again else ''}"
+            open_ += [] if again else _pending(node.inlined, below, True)
         else:
-            yield from _drawn(node.children, below, known)
+            yield f"{start}{_label(node)}"
+            inner = node.inlined if isinstance(node, ComputeNode) else node.children
+            open_ += _pending(inner, below, isinstance(node, ComputeNode))
 
 
-def _drawn_inlined(nodes: tuple[ComputeNode, ...], indent: str, known: set[str]) -> Iterator[str]:
-    for node in nodes:
-        last = node is nodes[-1]
-        again = node.inlined and node.func in known
-        known.add(node.func)
-        above = " (as above)" if again else ""
-        yield f"{indent}{'└─ ' if last else '├─ '}inline {node.func}{above}"
-        if not again:
-            yield from _drawn_inlined(node.inlined, indent + ("   " if last else "│  "), known)
+def _pending(
+    nodes: Sequence[TreeNode], indent: str, is_inlined: bool
+) -> list[tuple[TreeNode, str, bool, bool]]:
+    """Nodes to draw, the first one last: each with its indent, whether it is the last one of its
+    parent, and whether it is an inlined Func.
+    """
+    last = len(nodes) - 1
+    found = [(node, indent, place == last, is_inlined) for place, node in enumerate(nodes)]
+    return found[::-1]
 
 
 def _label(node: TreeNode) -> str:
