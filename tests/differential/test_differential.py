@@ -11,7 +11,6 @@ import random
 import numpy as np
 import pytest
 from attrs import evolve
-from spaces.constraints.proofs.records import Counterexample, ProofReport, Refuted
 
 from backend.compile_gpu import compile_gpu
 from backend.cuda.emulator import Emulator
