@@ -141,7 +141,7 @@ SLIDING = (
         "any(_is_reshaped(inner, loop) for inner in between[depth + 1:])",
         "False",
         "A window slides along a loop though the loops inside had other iterations before.",
-        ("test_missed.py", *_TESTS),
+        _TESTS,
     ),
     Mutant(
         "reshaped-nearest-loops",
