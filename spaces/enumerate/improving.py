@@ -13,6 +13,7 @@ from spaces.enumerate.changes import PlacedSchedule
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.judging import PART, concluded, drawn_if_none, judged
 from spaces.enumerate.ladder import first_incumbent
+from spaces.enumerate.runners_up import runners_up
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.deadline import OutOfTime
@@ -61,6 +62,7 @@ class Improving:
             changes = self._improved(space, model, board, place)
             yield from concluded(space, board, changes, converges=True)
         else:
+            yield from runners_up(space, model, board)
             yield board.done(space, is_complete)
 
     def _improved(
