@@ -91,6 +91,8 @@ class Board:
         structures: the number of structures with a cost.
         choices: the number of choices of tile sizes with a cost.
         pruned: the number of partial schedules with a lower bound above the worst cost kept.
+        work: the number of Funcs in all batches that got costs: what a search spends, on any
+            machine.
         deadline: the end of the time limit, which begins with the board.
         held: a legal schedule that has no cost yet.
     """
@@ -101,6 +103,7 @@ class Board:
     structures: int = 0
     choices: int = 0
     pruned: int = 0
+    work: int = field(init=False, default=0)
     deadline: Deadline = field(init=False)
     held: Schedule | None = field(init=False, default=None)
     _is_priced: bool = field(init=False, default=False)
@@ -150,6 +153,7 @@ class Board:
         Raises:
             BatchError: the model does not give a number for each choice.
         """
+        self.work += len(batch.schedule.funcs)
         costs = lattice_costs(model, batch)
         costs[np.isnan(costs)] = np.inf  # a choice without a cost is useless
         return costs

@@ -60,7 +60,7 @@ class Freezing:
     any cost model will do; [A21] reads the cost of each stage from its own model. Both searches may
     sample, as they do in [A21]: the strategy ``frozen-sampling``.
 
-    It is for ``Options.medium`` and pipelines of more than 30 Funcs. It skips the dominated options
+    It is for ``Options.medium`` and pipelines of many Funcs. It skips the dominated options
     that :class:`Stagewise` skips, and for a frozen Func all other options.
 
     Attributes:

@@ -7,6 +7,7 @@ may be cheaper.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator
 
@@ -21,9 +22,17 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 
-def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+def inlined_after_all(
+    space: ScheduleSpace, model: CostModel, board: Board, most: float = math.inf
+) -> Iterator[Event]:
     """Inlines Funcs of the best schedule of a board one after another, consumers first. Offers what
     is clearly cheaper: first with one Func more, then with all that make it cheaper together.
+
+    Args:
+        space: the space of the search.
+        model: the cost model.
+        board: the board.
+        most: the work of the board (:attr:`Board.work`) at which it ends.
 
     Raises:
         OutOfTime: the search is at its end.
@@ -35,11 +44,11 @@ def inlined_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> I
         return
     with board.deadline.kept():  # the cost of a choice of a structure may be another one
         best = Found(priced(space, model, board, schedule), schedule)
-    for found in _inlined(space, model, board, best, is_clearly_cheaper):
+    for found in _inlined(space, model, board, best, most, is_clearly_cheaper):
         best = found
         yield from board.offer(best)
     together = best
-    for found in _inlined(space, model, board, best, operator.lt):
+    for found in _inlined(space, model, board, best, most, operator.lt):
         together = found
     if is_clearly_cheaper(together.cost, best.cost):
         yield from board.offer(together)
@@ -50,12 +59,15 @@ def _inlined(
     model: CostModel,
     board: Board,
     best: Found,
+    most: float,
     is_cheaper: Callable[[float, float], bool],
 ) -> Iterator[Found]:
     """Cheaper and cheaper schedules, each with one more Func of ``best`` inlined."""
     pipeline = derived(space.pipeline, best.schedule)
     for function in reversed(pipeline.functions):
         name = function.name
+        if board.work >= most:
+            return
         if name in space.kept_names or not _may_be_inlined(pipeline, best.schedule, name):
             continue
         with board.deadline.kept():

@@ -36,7 +36,9 @@ _BLOCKS = (2, 4, 8)
 """How many iterations of the loop along rows a slab may have."""
 
 
-def in_slabs_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+def in_slabs_after_all(
+    space: ScheduleSpace, model: CostModel, board: Board, most: float = math.inf
+) -> Iterator[Event]:
     """Offers the best schedule of a board with one nest after the other in slabs, where this is
     cheaper and in the space: nests that alone read a Func at root which no cache holds.
 
@@ -44,6 +46,7 @@ def in_slabs_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> 
         space: the space of the search, which decides the loops of Funcs one by one.
         model: the cost model.
         board: the board.
+        most: the work of the board (:attr:`Board.work`) at which it ends.
 
     Raises:
         OutOfTime: the search is at its end.
@@ -59,7 +62,7 @@ def in_slabs_after_all(space: ScheduleSpace, model: CostModel, board: Board) -> 
     while True:
         large = _read_by_one_nest(pipeline, schedule, cached, space.kept_names)
         reader = next((one for one in large if one not in tried), None)
-        if reader is None:
+        if reader is None or board.work >= most:
             return
         tried.add(reader)
         if least == math.inf:

@@ -25,7 +25,7 @@ from spaces.enumerate.factoring import factors_for_threads
 from spaces.enumerate.glances import Glances
 from spaces.enumerate.half_decided import HalfDecided, PricedWay
 from spaces.enumerate.inlining import inlined_after_all
-from spaces.enumerate.judging import drawn_if_none
+from spaces.enumerate.judging import drawn_if_none, is_clearly_cheaper
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.menus import adds_up, entry_parameters
 from spaces.enumerate.polishing import polished
@@ -41,11 +41,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Derivation
 
-FEW = 12
-"""A small pipeline has at most so many Funcs."""
-
 GPU_WIDTH = 2
-"""How many half-decided schedules a search of a small pipeline keeps for a GPU."""
+"""How many half-decided schedules a search keeps for a GPU."""
 
 COMPARED = 1 / 3
 """The share of the compute levels of a sum that a search for a CPU compares by two loop orders."""
@@ -62,12 +59,12 @@ _ALL = 1 << 30
 @frozen(kw_only=True)
 class Stagewise:
     """Stage-by-stage search of the whole patterns of a space (``ScheduleSpace.of_patterns``): for
-    ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. In a
-    pipeline of at most :data:`FEW` Funcs it then tries to change the best schedule: with clones of
-    Funcs that it has at root, if the space has ``clone_in``; with wrappers of images that sums
-    read, if the space is for a CPU and has ``in_``; with partial results of reductions to few
-    elements, if it is for a GPU and has ``rfactor``; with nests in slabs, if these are in the
-    space; and with Funcs inlined that it stores.
+    ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. It then
+    tries to change the best schedule: with clones of Funcs that it has at root, if the space has
+    ``clone_in``; with wrappers of images that sums read, if the space is for a CPU and has ``in_``;
+    with partial results of reductions to few elements, if it is for a GPU and has ``rfactor``; with
+    nests in slabs, if these are in the space; and with Funcs inlined that it stores. It begins no
+    change when those before took as much work (:attr:`Board.work`) as the decisions.
 
     Of the half-decided schedules it keeps the cheapest. For a CPU it compares them with the middle
     number of each menu, and chooses among all numbers only for the cheapest few.
@@ -80,8 +77,8 @@ class Stagewise:
 
     Attributes:
         width: the number of half-decided schedules that the search keeps after each Func; by
-            default :data:`GPU_WIDTH` for GPUs and pipelines of at most :data:`FEW` Funcs, and else
-            1, where wider beams found hardly anything better on the apps.
+            default :data:`GPU_WIDTH` for GPUs and else 1, where wider beams found hardly anything
+            better on the apps.
         before_sums: the number that it keeps if the next Func adds up terms, each with other loops
             of the Func decided last: only the sum shows what the loops of its reader are worth.
         lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
@@ -96,7 +93,7 @@ class Stagewise:
         sum_places: the same for Funcs that add up terms, whose loops matter more, and for Funcs
             decided just before them.
         cloned: for how many Funcs at root that several nests read it tries a clone for each nest,
-            one Func after the other, if the space has ``clone_in`` and the pipeline is small.
+            one Func after the other, if the space has ``clone_in``.
         wrapped: for how many images that sums read it tries a wrapper, one after the other.
         factored: how many ways to factor a reduction it tries, one after the other, if the space is
             for a GPU and has ``rfactor``.
@@ -142,10 +139,11 @@ class Stagewise:
 
             return walked(task, start, deciding, share, wanted=wanted, known=known)
 
-        start = task.start()
+        start, begun = task.start(), board.work
         states = yield from walk(task, start)
         if states is None:
             return False
+        most = 2 * board.work - begun  # changes of the result take as much work as the result
         legal = states.legal
         strict = of_whole_schedules(model)
         if strict is not None and not legal:
@@ -155,6 +153,8 @@ class Stagewise:
             found, complete = [(task, state) for state in legal], True
             yield from task.offered(legal)
             for other, steps, origins in self._derived(given, task, [*legal, *states.unjudged]):
+                if board.work >= most:
+                    break
                 until = {name for step in steps for name in (step.func, step.name)}
                 starts = [task.repeated(one, other.start(steps), until) for one in origins]
                 start = min(starts, key=other.cost_so_far) if len(starts) > 1 else starts[0]
@@ -165,15 +165,15 @@ class Stagewise:
                 if changed is None:
                     complete = False
                     break
-                if changed.legal and changed.legal[0].cost < legal[0].cost:
+                if changed.legal and is_clearly_cheaper(changed.legal[0].cost, legal[0].cost):
                     yield from other.offered(changed.legal)
                     found += [(other, state) for state in changed.legal]
             found.sort(key=lambda one: one[1].cost)
             for one, state in found[:wanted]:
                 yield from polished(one, state, self.rounds)
-            if complete and len(space.pipeline.functions) <= FEW:
-                yield from in_slabs_after_all(given, model, board)
-                yield from inlined_after_all(space, model, board)
+            if complete:
+                yield from in_slabs_after_all(given, model, board, most)
+                yield from inlined_after_all(space, model, board, most)
         except OutOfTime:
             return False
         yield board.scored
@@ -183,12 +183,10 @@ class Stagewise:
         self, given: ScheduleSpace, task: StageDecisions, found: Sequence[HalfDecided]
     ) -> Iterator[tuple[StageDecisions, tuple[Derivation, ...], Sequence[HalfDecided]]]:
         """The derivations to try, with the states that may be cheaper with them: those of Funcs
-        that the first state has at root, and of images for any state; none if the pipeline is
-        large, or if the given space has none.
+        that the first state has at root, and of images for any state; none if the given space
+        has none.
         """
         space, pipeline = task.space, task.space.pipeline
-        if len(pipeline.functions) > FEW:
-            return
         if "clone_in" in space.options.directives:
             for state in found[:1]:
                 entries, most = state.partial.state.entries, space.options.clone_consumers
@@ -223,8 +221,7 @@ class Stagewise:
         following = names[len(decided) : len(decided) + 1]
         reads_sum = any(adds_up(pipeline.function(one)) for one in following)
         is_gpu = isinstance(task.space.device, GpuDevice)
-        narrow = GPU_WIDTH if is_gpu and len(names) <= FEW else 1
-        width = self.width or narrow
+        width = self.width or (GPU_WIDTH if is_gpu else 1)
         numbered = NUMBERED if adds_up(function) else 1
         kept = _Kept(width, self.alike, _levels, numbered)
         places = self.sum_places if reads_sum or adds_up(function) else self.places
@@ -287,7 +284,7 @@ def _known(start: HalfDecided, changed: Collection[str]) -> list[str]:
 def _may_wrap(space: ScheduleSpace) -> bool:
     """Whether there are images that a search tries to wrap."""
     pipeline, device = space.pipeline, space.device
-    if not isinstance(device, CpuDevice) or len(pipeline.functions) > FEW:
+    if not isinstance(device, CpuDevice):
         return False
     return any(True for _ in wrappers_for_sums(pipeline, device))
 

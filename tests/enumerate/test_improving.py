@@ -58,7 +58,7 @@ def test_time_only_makes_it_cheaper_until_it_converges(make) -> None:
 
 
 def test_it_finds_what_the_quick_search_leaves_out() -> None:
-    """A Func of blur that this model wants stored where the quick search never stores it."""
+    """By more than the models can tell apart."""
     space = ScheduleSpace(blur(), FOUR_CORES)
     quick, improved = found(space), found(space, AMPLE)
     assert improved.best[0].cost < 0.99 * quick.best[0].cost

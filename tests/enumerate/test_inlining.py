@@ -96,6 +96,22 @@ def test_what_counts_is_the_gain(stored: float, inlined: float, is_inlined: bool
     assert found.of("second").compute.is_inline == is_inlined
 
 
+def test_what_is_inlined_after_all_is_limited_by_its_work() -> None:
+    """Each price of a schedule is as much work as it has Funcs."""
+    space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
+    schedule = spaces.parse_schedule("second.compute_root()\nfirst.compute_root()", space.pipeline)
+    cost = float(MODEL.cost(Batch.of(space.pipeline, schedule)))
+    inlined = []
+    for most in range(12):
+        board = Board(Limits())
+        list(board.offer(Found(cost, schedule)))
+        list(inlined_after_all(space, MODEL, board, most))
+        assert board.work <= most + len(space.pipeline.functions)
+        inlined.append(sum(e.compute.is_inline for e in board.best[0].schedule.funcs))
+    assert inlined == sorted(inlined)
+    assert (inlined[0], inlined[-1]) == (0, 2)
+
+
 def test_small_gains_add_up() -> None:
     """Each Func that is inlined saves 0.7 %, which alone is too little to tell."""
 

@@ -63,6 +63,26 @@ def test_a_search_wraps_where_this_is_cheaper(options: Options) -> None:
     assert space.verdict(found)
 
 
+def test_a_sum_is_wrapped_in_a_pipeline_of_many_funcs() -> None:
+    """A product of matrices, and beside it twenty Funcs that change each value of a row."""
+    a, b = (ImageParam(Float32, 2, name) for name in ("A", "B"))
+    i, j, k = Var("i"), Var("j"), RDom([(0, 1536)], "k")
+    total, output, last = Func("total"), Func("output"), Func("first")
+    total[j, i] = 0.0
+    total[j, i] += a[k, i] * b[j, k]
+    output[j, i] = total[j, i] * 0.5
+    last[j] = a[j, 0] * 2.0
+    for number in range(20):
+        func = Func(f"f{number}")
+        func[j] = last[j] + float(number)
+        last = func
+    square = [1536, 1536]
+    sizes = {a: square, b: square, output: square, last: [1536]}
+    many = pipeline([output, last], estimates=sizes)
+    found = best(search(ScheduleSpace(many, FOUR_CORES, WITH_WRAPPERS), "reuse", "stagewise"))
+    assert found.best[0].schedule.derivations == (Wrap("B"),)
+
+
 @pytest.mark.parametrize("given", [{}, {"placements": ("root",), "root": ("strips",)}])
 def test_a_search_with_a_wrapper_keeps_what_was_decided_with_numbers(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, tuple[str, ...]]
