@@ -41,8 +41,13 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Derivation
 
+QUICK = 2000
+"""The work (:attr:`Board.work`) up to which a search is quick: about two seconds of a core. Wider
+beams and changes of the result, without which there is a schedule, too, end there.
+"""
+
 GPU_WIDTH = 2
-"""How many half-decided schedules a search keeps for a GPU."""
+"""How many half-decided schedules a quick search keeps for a GPU."""
 
 COMPARED = 1 / 3
 """The share of the compute levels of a sum that a search for a CPU compares by two loop orders."""
@@ -64,7 +69,8 @@ class Stagewise:
     ``clone_in``; with wrappers of images that sums read, if the space is for a CPU and has ``in_``;
     with partial results of reductions to few elements, if it is for a GPU and has ``rfactor``; with
     nests in slabs, if these are in the space; and with Funcs inlined that it stores. It begins no
-    change when those before took as much work (:attr:`Board.work`) as the decisions.
+    change when those before took as much work (:attr:`Board.work`) as the decisions, or when all
+    together took :data:`QUICK`.
 
     Of the half-decided schedules it keeps the cheapest. For a CPU it compares them with the middle
     number of each menu, and chooses among all numbers only for the cheapest few.
@@ -77,8 +83,8 @@ class Stagewise:
 
     Attributes:
         width: the number of half-decided schedules that the search keeps after each Func; by
-            default :data:`GPU_WIDTH` for GPUs and else 1, where wider beams found hardly anything
-            better on the apps.
+            default :data:`GPU_WIDTH` for GPUs while the search is quick, and else 1, where wider
+            beams found hardly anything better on the apps.
         before_sums: the number that it keeps if the next Func adds up terms, each with other loops
             of the Func decided last: only the sum shows what the loops of its reader are worth.
         lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
@@ -143,7 +149,8 @@ class Stagewise:
         states = yield from walk(task, start)
         if states is None:
             return False
-        most = 2 * board.work - begun  # changes of the result take as much work as the result
+        # Changes of the result take no more work than the result.
+        most = min(2 * board.work - begun, begun + QUICK)
         legal = states.legal
         strict = of_whole_schedules(model)
         if strict is not None and not legal:
@@ -221,7 +228,7 @@ class Stagewise:
         following = names[len(decided) : len(decided) + 1]
         reads_sum = any(adds_up(pipeline.function(one)) for one in following)
         is_gpu = isinstance(task.space.device, GpuDevice)
-        width = self.width or (GPU_WIDTH if is_gpu else 1)
+        width = self.width or (GPU_WIDTH if is_gpu and task.board.work < QUICK else 1)
         numbered = NUMBERED if adds_up(function) else 1
         kept = _Kept(width, self.alike, _levels, numbered)
         places = self.sum_places if reads_sum or adds_up(function) else self.places
