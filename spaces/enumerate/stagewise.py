@@ -34,7 +34,7 @@ from spaces.enumerate.recurring import RecurringDecisions
 from spaces.enumerate.runners_up import runners_up
 from spaces.enumerate.slabs import in_slabs_after_all
 from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stage_decisions import FEW, StageDecisions, of_whole_schedules
+from spaces.enumerate.stage_decisions import StageDecisions, of_whole_schedules
 from spaces.enumerate.walk import Complete, last_step, names_of, walked
 from spaces.enumerate.wrapping import wrappers_for_sums
 from spaces.model.algorithm.pipeline import Pipeline
