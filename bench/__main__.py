@@ -46,6 +46,7 @@ NAMES = (
     "throughput",
     "lattice",
     "formal",
+    "chains",
     *BY_PART,
 )
 

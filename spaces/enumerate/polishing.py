@@ -19,17 +19,21 @@ from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.overreach import may_reach_far
 from spaces.enumerate.recurring import context_of
 from spaces.enumerate.root_nests import nests_of_funcs
-from spaces.enumerate.stage_decisions import StageDecisions
+from spaces.enumerate.stage_decisions import FEW, StageDecisions
 from spaces.model.schedules.schedule import FuncSchedule
 
 Around: TypeAlias = Callable[[HalfDecided, str], Nests | None]
 """The nests of a state that are priced to choose the numbers of a Func; None for all."""
 
 
+AGREEING = 3
+"""After so many equal choices in equal contexts the next one is the same."""
+
+
 def polished(task: StageDecisions, state: HalfDecided, rounds: int) -> Iterator[Event]:
     """Offers a complete, legal state with the numbers chosen again that may have better ones by
     now: by the nests that they change or, if the whole schedule costs more in the end, those that
-    changed by all nests.
+    changed by all nests; in a small pipeline all numbers.
 
     Raises:
         OutOfTime: the search is at its end.
@@ -37,7 +41,8 @@ def polished(task: StageDecisions, state: HalfDecided, rounds: int) -> Iterator[
     entries = list(_unsettled(task, state))
     again = task.exact(_all_chosen_again(task, state, rounds, entries, task.nests_around))
     if again.cost > state.cost:
-        changed = [entry for entry in entries if _differ(state, again, entry)]
+        is_small = len(state.partial.state.pipeline.functions) <= FEW
+        changed = [entry for entry in entries if is_small or _differ(state, again, entry)]
         again = task.exact(_all_chosen_again(task, state, rounds, changed, lambda *_: None))
     yield from task.offered([again])
 
@@ -50,19 +55,21 @@ def _all_chosen_again(
     around: Around,
 ) -> HalfDecided:
     for _ in range(rounds):
-        known: dict[Hashable, tuple[int, ...]] = {}
+        known: dict[Hashable, list[tuple[int, ...]]] = {}
         for entry in entries:
             names = entry_parameters(entry)
             with task.deadline.kept():
                 nests = around(state, entry.name)
                 context = None if nests is None else _context(task, state, entry, nests)
-                if context is not None and context in known:
-                    again = dict(zip(names, known[context], strict=True))
+                before = known.get(context, [])
+                if len(before) >= AGREEING and len(set(before)) == 1:
+                    again = dict(zip(names, before[0], strict=True))
                     state = evolve(state, numbers={**state.numbers, **again})
                 else:
                     state = _chosen_again(task, state, entry, nests)
             if context is not None:
-                known[context] = tuple(state.numbers[name] for name in names)
+                found = tuple(state.numbers[name] for name in names)
+                known.setdefault(context, []).append(found)
     return state
 
 

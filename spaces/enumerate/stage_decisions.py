@@ -41,6 +41,9 @@ COMPLETING = 0.125
 """The share of the time limit that is left to complete half-decided schedules."""
 
 
+FEW = 12
+"""A small pipeline has at most so many Funcs."""
+
 NEST = 64
 """Nests with so many Funcs take no more of them: the next Func starts a nest of its own, if it is
 not larger than images and outputs are. What it costs to store one Func more is little beside the

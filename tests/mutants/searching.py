@@ -10,6 +10,7 @@ _GLANCES = ("test_glances.py",)
 _GENETIC = ("test_genetic.py",)
 _BASELINES = ("test_baselines.py",)
 _NESTS = ("test_changed_nests.py",)
+_MANY = ("test_many_funcs.py",)
 _RECURRING = ("test_recurring.py",)
 _PHASES = ("test_promising.py",)
 _CLONES = ("test_cloning.py",)
@@ -150,11 +151,19 @@ SEARCHING = (
     ),
     Mutant(
         "some-nests-are-left-out",
-        "changed_nests:nests_of",
-        "found & roots",
-        "found <= roots",
+        "funcs_in",
+        "not entry.compute.is_root",
+        "roots_of(pipeline, entries, [callee]) <= frozenset(roots)",
         "Funcs inlined into changed nests and others are not priced again.",
         _NESTS,
+    ),
+    Mutant(
+        "nests-have-no-limit",
+        "StageDecisions.inlined",
+        "len(around.funcs) >= NEST and may_start_nest(process, name)",
+        "False",
+        "Chains of pointwise Funcs become one nest, whatever their length.",
+        _MANY,
     ),
     Mutant(
         "extents-do-not-matter",
