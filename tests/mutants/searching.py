@@ -39,7 +39,7 @@ SEARCHING = (
     ),
     Mutant(
         "nothing-is-tidied",
-        "tidied",
+        "_simplest",
         "chain(same, shorter)",
         "chain(same)",
         "Splits of which one loop has a single iteration stay.",
