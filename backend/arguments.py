@@ -28,6 +28,9 @@ from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import evaluate
 
 Array: TypeAlias = NDArray[Any]
+
+NO_IMAGES: Mapping[str, Array] = {}
+"""The inputs of a pipeline without images."""
 Range: TypeAlias = tuple[int, int]
 """The (min, extent) of one dimension."""
 

@@ -12,6 +12,7 @@ from attrs import define, field, frozen
 
 from backend.access import AccessError, AccessMode
 from backend.arguments import (
+    NO_IMAGES,
     ArgumentError,
     Arguments,
     Array,
@@ -91,7 +92,7 @@ class CompiledPipeline:
 
     def run(
         self,
-        inputs: Mapping[str, Array],
+        inputs: Mapping[str, Array] = NO_IMAGES,
         params: Scalars | None = None,
         sizes: Sizes | None = None,
         out: Mapping[str, Array] | None = None,
@@ -120,7 +121,7 @@ class CompiledPipeline:
 
     def __call__(
         self,
-        inputs: Mapping[str, Array],
+        inputs: Mapping[str, Array] = NO_IMAGES,
         params: Scalars | None = None,
         sizes: Sizes | None = None,
         out: Mapping[str, Array] | None = None,
@@ -136,7 +137,7 @@ class CompiledPipeline:
 
     def prepare(
         self,
-        inputs: Mapping[str, Array],
+        inputs: Mapping[str, Array] = NO_IMAGES,
         params: Scalars | None = None,
         sizes: Sizes | None = None,
         out: Mapping[str, Array] | None = None,

@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 
 from backend.access import AccessError, AccessMode, Side
 from backend.arguments import (
+    NO_IMAGES,
     ArgumentError,
     Arguments,
     Array,
@@ -138,7 +139,7 @@ class GpuPipeline:
 
     def run(
         self,
-        inputs: Mapping[str, Array],
+        inputs: Mapping[str, Array] = NO_IMAGES,
         params: Scalars | None = None,
         sizes: Sizes | None = None,
         out: Mapping[str, Array] | None = None,
@@ -186,7 +187,7 @@ class GpuPipeline:
 
     def __call__(
         self,
-        inputs: Mapping[str, Array],
+        inputs: Mapping[str, Array] = NO_IMAGES,
         params: Scalars | None = None,
         sizes: Sizes | None = None,
         out: Mapping[str, Array] | None = None,

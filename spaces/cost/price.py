@@ -107,10 +107,11 @@ def price(
     batch = Batch.of(checked.pipeline, checked.schedule)
     cost = float(batch.full(made.cost(batch)))
     found = sorted(_parts(made, batch.features), key=lambda part: -part.cost)
-    name = model if isinstance(model, str) else type(made).__name__
-    return SchedulePrice(
-        default_model(checked.device) if model is None else name, cost, tuple(found)
-    )
+    return SchedulePrice(_name(model or default_model(checked.device)), cost, tuple(found))
+
+
+def _name(model: str | CostModel | CostFunction) -> str:
+    return model if isinstance(model, str) else getattr(model, "__name__", type(model).__name__)
 
 
 def _parts(model: CostModel, features: Features) -> Iterator[PricePart]:

@@ -17,6 +17,7 @@ from spaces.enumerate.apart import apart, bare
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Certificate, Done, Event, Found, Improved, Scored
 from spaces.enumerate.space import ScheduleSpace
+from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given, shown_number
 from spaces.model.schedules.schedule import Schedule
@@ -159,6 +160,10 @@ class Board:
         return costs
 
     @property
+    def _scored(self) -> str:
+        return f"{amount(self.choices, 'choice')} of {amount(self.structures, 'structure')}"
+
+    @property
     def scored(self) -> Scored:
         """An event with the funnel."""
         return Scored(self.structures, self.choices, self.considered, self.legal, self.pruned)
@@ -229,15 +234,13 @@ class Board:
             return Done(unpriced, self.structures, self.choices, complete)
         if not self._best and self.choices and not self._is_priced:
             raise EmptySpaceError(
-                f"The cost model gives no finite cost to any of {self.choices} choices of "
-                f"{self.structures} structures of {space.pipeline.name}; it must give one to each "
-                "useful choice."
+                f"The cost model gives {space.pipeline.name} no finite cost for any of "
+                f"{self._scored}; it must give one to each useful choice."
             )
         if not self._best:
             raise EmptySpaceError(
                 "No simple schedule is legal, and the search found no legal schedule of "
-                f"{space.pipeline.name} for {space.device.name} among {self.choices} choices of "
-                f"{self.structures} structures"
+                f"{space.pipeline.name} for {space.device.name} among {self._scored}"
                 + ("" if complete else " within its time")
                 + "; widen the options (explain_empty says which), or give the search more time."
             )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from spaces.enumerate.events import Counted
 from spaces.enumerate.structure import Structure
+from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 
 
@@ -34,6 +35,6 @@ def counted(
     except OutOfTime:
         raise TimeoutError(
             f"The count did not end in {seconds:g} s: {totals.legal:,} of {totals.considered:,} "
-            f"choices of {totals.structures:,} structures are legal so far; bounds() and "
+            f"choices of {amount(totals.structures, 'structure')} are legal so far; bounds() and "
             "estimate() say what is known of their number."
         ) from None

@@ -62,6 +62,11 @@ OF_PATTERNS = frozenset(
 """Those that a space may also use where Funcs have whole patterns of loops."""
 
 
+def _truth(_: object, attribute: Any, value: object) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"Options.{attribute.name} is {value!r}; it is True or False.")
+
+
 def _positive(_: object, attribute: Any, values: tuple[int, ...]) -> None:
     if not values or any(v < 1 for v in values) or len(set(values)) != len(values):
         raise ValueError(
@@ -171,7 +176,7 @@ class Options:
     alignments: tuple[LoopAlign, ...] = field(
         default=(LoopAlign.AUTO,), validator=deep_iterable(instance_of(LoopAlign))
     )
-    exact: bool = field(default=True, validator=instance_of(bool))
+    exact: bool = field(default=True, validator=_truth)
 
     @staticmethod
     def small(device: Device) -> Options:

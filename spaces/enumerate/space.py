@@ -52,6 +52,7 @@ from spaces.enumerate.sizes_of_space import (
 from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
+from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.canonical import canonical_form
@@ -59,7 +60,7 @@ from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
 from spaces.model.writing.serialize import to_json
 
-COUNTING = 10.0
+COUNTING = 1.0
 """The most seconds in which the length of a space is found."""
 
 NOTHING_FIXED = Schedule(())
@@ -116,7 +117,10 @@ class ScheduleSpace:
     def __attrs_post_init__(self) -> None:
         unknown = [one for one in self.pipeline.outputs if self.pipeline.estimate(one) is None]
         if unknown:
-            sizes = ", ".join(f"{name}: [width, height]" for name in unknown)
+            sizes = ", ".join(
+                f"{one}: [{', '.join(f'extent of {v}' for v in self.pipeline.function(one).args)}]"
+                for one in unknown
+            )
             raise ValueError(
                 f"A space needs estimates of the outputs, and pipeline {self.pipeline.name} has "
                 f"none of {', '.join(unknown)}: give pipeline(..., estimates={{{sizes}}})."
@@ -408,6 +412,8 @@ class ScheduleSpace:
         """
         if isinstance(rank, slice):
             return self._slice(rank)
+        if not isinstance(rank, int | np.integer):
+            raise TypeError(f"The rank of a schedule is a whole number, not {shown_kind(rank)}.")
         place = rank + len(self) if rank < 0 else rank
         found = None if place < 0 else self._positions.at(place)
         if found is None:
@@ -418,18 +424,22 @@ class ScheduleSpace:
         return found
 
     def __len__(self) -> int:
-        """The number of legal schedules, as :meth:`count` finds it in a few seconds.
+        """The number of legal schedules, as :meth:`count` finds it in a second.
 
         Raises:
             TypeError: the space is too large for that, or has a Python restriction.
         """
+        # Always a TypeError: list(space) asks for the length, and then goes on without.
+        about = f"The length of this space of {self.pipeline.name} is not known: "
+        if not self.only_patterns:
+            raise TypeError(f"{about}it is too large; bounds() and estimate() say about how large.")
         try:
-            return self._length
+            length = self._length
         except (TimeoutError, ValueError) as error:
-            # Not another error: list(space) asks for the length, and goes on without.
-            raise TypeError(
-                f"The length of this space of {self.pipeline.name} is not known: {error}"
-            ) from None
+            raise TypeError(f"{about}{error}") from None
+        if length > sys.maxsize:
+            raise TypeError(f"{about}Python has no lengths above {sys.maxsize}; count() has it.")
+        return length
 
     @cached_property
     def _length(self) -> int:

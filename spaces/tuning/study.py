@@ -13,6 +13,7 @@ from attrs import define, evolve, field
 
 from spaces.cost.measurer import Measurement, Measurer
 from spaces.cost.model import CostModel
+from spaces.cost.registry import default_model
 from spaces.cost.reuse import Reuse
 from spaces.enumerate.board import Limits
 from spaces.enumerate.empty_space import EmptySpaceError
@@ -113,7 +114,7 @@ class Study:
         store: TuningStore,
         space: ScheduleSpace,
         *,
-        model: str = "reuse",
+        model: str = "",
         strategy: str | TuningStrategy | None = None,
         start: Sequence[Schedule] = (),
         seed: int = 0,
@@ -129,7 +130,7 @@ class Study:
         Args:
             store: the store.
             space: the space.
-            model: the name of a cost model.
+            model: the name of a cost model; by default :func:`default_model`.
             strategy: what proposes schedules, or its name; by default :class:`Evolving`.
             start: legal schedules to measure first.
             seed: the seed of random choices.
@@ -147,6 +148,7 @@ class Study:
         if not 0 <= seed <= MOST_SEED:
             raise ValueError(f"The seed is {seed}; it is a whole number from 0 to {MOST_SEED}.")
         chosen = tuning_strategy(strategy)
+        model = model or default_model(space.device)
         made = priced_model(model, space.device, store)
         key = StudyKey(
             space.pipeline,

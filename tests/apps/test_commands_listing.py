@@ -79,7 +79,7 @@ def test_a_further_size_leaves_out_what_is_illegal_there():
     _, err = spaces("count", "blur", "--size", "100by20", status=2)
     assert "--size takes extents, innermost first, as blur_y=640x480, not '100by20'." in err
     _, err = spaces("sample", "blur", "--size", "100", status=2)
-    assert "sizes[0] gives 1 extents of blur_y, which has 2 dimensions." in err
+    assert "sizes[0] gives 1 extent of blur_y, which has 2 dimensions." in err
 
 
 def test_enumerate_ends_with_its_time():

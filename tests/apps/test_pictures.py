@@ -31,7 +31,7 @@ def test_white_and_black_are_gray_levels_of_every_type():
 
 
 def test_an_image_of_one_dimension_cannot_be_a_photograph():
-    with pytest.raises(CommandError, match=r"Image line has 1 dimensions.*\.npy"):
+    with pytest.raises(CommandError, match=r"Image line has 1 dimension,.*\.npy"):
         to_array(photograph(2, 2), Image("line", UInt8, 1))
 
 

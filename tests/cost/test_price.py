@@ -46,7 +46,7 @@ def test_a_function_prices_without_parts():
     )
     found = spaces.price(verdict, lambda batch: 7.0)
     assert (found.cost, found.parts) == (7.0, ())
-    assert str(found) == "7 by FunctionModel"
+    assert str(found) == "7 by <lambda>"
     assert spaces.price(verdict).model == "reuse"
 
 

@@ -39,10 +39,12 @@ class Placed:
 
     def is_touched_elsewhere(self) -> bool:
         """Whether something wrote beside the elements of the array."""
-        kept = self.array.copy()
-        self.array[...] = np.frombuffer(bytes([_CANARY]) * kept.itemsize, kept.dtype)[0]
+        # As unsigned numbers: a truth value would be written as 0 or 1.
+        words = self.array.view(f"u{self.array.itemsize}")
+        kept = words.copy()
+        words[...] = int.from_bytes(bytes([_CANARY]) * words.itemsize, "little")
         touched = bool((self._memory.view(np.uint8) != _CANARY).any())
-        self.array[...] = kept
+        words[...] = kept
         return touched
 
 

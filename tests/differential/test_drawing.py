@@ -122,6 +122,8 @@ def test_layouts_keep_values_and_see_what_is_written_beside_them(layout: str) ->
         assert not made.is_touched_elsewhere()
         made.array[...] = 7
         assert not made.is_touched_elsewhere()
+        assert not placed(values > 2, layout).is_touched_elsewhere()
+        assert not placed(np.full(shape, np.nan), layout).is_touched_elsewhere()
     beside = placed(np.zeros((4, 6), np.int16), layout)
     if "mirrored" in layout:
         assert min(beside.array.strides) < 0

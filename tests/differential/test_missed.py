@@ -13,9 +13,10 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
 from spaces.model.writing.text import format_schedule
-from tests.differential.check import Fuzzer, draw, is_called
+from tests.differential.check import Case, Fuzzer, draw
 from tests.differential.layouts import DENSE
 from tests.differential.oracle import Oracle
+from tests.differential.schedule_constructs import schedule_constructs
 from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import subject
 
@@ -45,19 +46,21 @@ def _slides(verdict: CheckedSchedule) -> bool:
 
 def test_host_parts_beside_kernels_compute_on_arrays_of_any_layout() -> None:
     """In each case the host computes something, and an image or an output is not dense."""
-    fuzzer, called, beside = Fuzzer(SEED), 0, 0
-    for group in range(GROUPS):
+    fuzzer, called = Fuzzer(SEED), 0
+    for group in range(3 * GROUPS):
         oracle = Oracle(subject(random.Random(f"{SEED} host {group}")))
         if set(oracle.subject.layouts.values()) == {DENSE}:
             continue
         for number in range(group * SHARED, (group + 1) * SHARED):
             case = draw(SEED, number, oracle.subject.pipeline)
-            if case.target == "cpu" or not is_called(case, oracle.subject):
+            if case.target == "cpu" or not _has_host_part(case):
                 continue
             outcome = fuzzer.judge(case, oracle)
             text = format_schedule(case.schedule, oracle.subject.pipeline)
             assert not outcome.mismatch, f"group {group}: {outcome.mismatch}\n{text}"
             called += outcome.runs.get("called", 0)
-            beside += outcome.runs.get("called", 0) and number % 3 > 0
-    assert called > 4
-    assert beside > 2
+    assert called > 5
+
+
+def _has_host_part(case: Case) -> bool:
+    return any(one.startswith("host: ") for one in schedule_constructs(case.schedule))

@@ -126,7 +126,7 @@ def test_entries_that_do_not_fit_are_refused_in_words():
         complete(pipe, unknown, CPU)
     with pytest.raises(ValueError, match="blur_x is scheduled twice"):
         complete(pipe, Schedule((default.funcs[0],) * 2), CPU)
-    with pytest.raises(ValueError, match="blur_x has 1 stages, but 0 domain orders"):
+    with pytest.raises(ValueError, match="blur_x has 1 stage, but 0 domain orders"):
         complete(pipe, Schedule((attrs.evolve(default.funcs[0], stages=()),)), CPU)
     named = parse_schedule("blur_y.split(x, x, xi, f)", pipe)
     with pytest.raises(ValueError, match="factors f of blur_y are no numbers"):

@@ -46,8 +46,7 @@ def test_a_rank_is_the_place_in_the_iteration(space: ScheduleSpace) -> None:
     assert [space.rank(schedule) for schedule in listed] == list(range(len(listed)))
     with pytest.raises(IndexError, match=f"has no legal schedule of rank {len(listed)}"):
         space[len(listed)]
-    with pytest.raises(IndexError, match="has no legal schedule of rank -1"):
-        space[-1]
+    assert space[-1] == listed[-1]
 
 
 def test_slices_are_those_of_the_list(space: ScheduleSpace) -> None:
@@ -60,8 +59,7 @@ def test_slices_are_those_of_the_list(space: ScheduleSpace) -> None:
         slice(0),
     ):
         assert space[ranks] == listed[ranks]
-    with pytest.raises(IndexError, match="takes no negative numbers"):
-        space[-2:]
+    assert space[-2:] == listed[-2:]
 
 
 def test_a_search_for_a_rank_says_how_far_it_is(space: ScheduleSpace) -> None:

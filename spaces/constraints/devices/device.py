@@ -66,6 +66,9 @@ class GpuDevice:
     #: Shared memory, reserve included, is handed to blocks in multiples of this many bytes.
     shared_allocation_unit_bytes: int
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.product}, {self.sm_count} multiprocessors"
+
     @property
     def max_warps_per_sm(self) -> int:
         """Warps that one multiprocessor can hold: the 100% of occupancy."""
@@ -89,6 +92,9 @@ class CpuDevice:
     l3_bytes: int
     cache_line_bytes: int
     vector_bits: int
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.model}, {self.cores} cores, vectors of {self.vector_bits} bits"
 
 
 Device: TypeAlias = GpuDevice | CpuDevice

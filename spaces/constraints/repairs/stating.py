@@ -7,7 +7,7 @@ edit. Applied to the text of the one schedule, it gives the text of the other:
 * ``f.B left out``: the line of ``f`` loses ``B``;
 * ``f.A added``: a statement of its own, after the lines of ``f``.
 
-Where the user's own text says the same by other directives, the whole line of ``f`` is told anew:
+Where the user's own text says the same by other directives, a statement gives all of the line:
 
 * ``f.A.B instead of all directives on f``.
 """

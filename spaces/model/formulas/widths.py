@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from spaces.model.expressions.definitions import expanded
-from spaces.model.expressions.expr import Expr, Op, Variable, walk
+from spaces.model.expressions.expr import Call, Expr, Op, Variable, walk
 from spaces.model.expressions.operators import BITWISE, COMPARISONS, LOGIC
 from spaces.model.expressions.types import Int64, Type
 from spaces.model.formulas.algebra import SHIFTS, Reading, read
@@ -22,14 +22,21 @@ _BEYOND = 1 << (16 * MOST_BITS)
 
 
 def is_too_wide(condition: Expr) -> bool:
-    """Whether a comparison of integers in a condition may need more than ``MOST_BITS`` bits."""
+    """Whether a comparison of integers in a condition may need more than ``MOST_BITS`` bits. One
+    that reads an image or a Func may not: rules refuse it.
+    """
     return any(
         isinstance(node, Op)
         and node.name in COMPARISONS
         and not node.has_floats
+        and _is_of_numbers(node)
         and width(node) > MOST_BITS
         for node in walk(expanded(condition))
     )
+
+
+def _is_of_numbers(formula: Expr) -> bool:
+    return not any(isinstance(node, Call) for node in walk(formula))
 
 
 @lru_cache(maxsize=1024)

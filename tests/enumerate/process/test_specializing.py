@@ -110,7 +110,7 @@ def test_only_everything_specializes() -> None:
 def test_specialized_draws_are_found_again(algorithm: Pipeline) -> None:
     space = everything(algorithm)
     stages: set[int] = set()
-    for seed in range(4):
+    for seed in range(12):
         made = space.start().at_random(random.Random(seed))
         stages |= {len({c.stage for c in entry.specializations}) for entry in made.schedule.funcs}
         assert space.way_to(made.schedule)[-1].taken == made.taken
