@@ -234,8 +234,8 @@ class Board:
             return Done(unpriced, self.structures, self.choices, complete)
         if not self._best and self.choices and not self._is_priced:
             raise EmptySpaceError(
-                f"The cost model gives {space.pipeline.name} no finite cost for any of "
-                f"{self._scored}; it must give one to each useful choice."
+                f"The cost model gives no finite cost to any of {self._scored} of "
+                f"{space.pipeline.name}; it must give one to each useful choice."
             )
         if not self._best:
             raise EmptySpaceError(

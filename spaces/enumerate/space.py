@@ -431,8 +431,6 @@ class ScheduleSpace:
         """
         # Always a TypeError: list(space) asks for the length, and then goes on without.
         about = f"The length of this space of {self.pipeline.name} is not known: "
-        if not self.only_patterns:
-            raise TypeError(f"{about}it is too large; bounds() and estimate() say about how large.")
         try:
             length = self._length
         except (TimeoutError, ValueError) as error:
