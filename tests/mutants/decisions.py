@@ -149,8 +149,8 @@ DECISIONS = (
     Mutant(
         "plain-options-have-the-chance-of-others",
         "_random_option",
-        "chosen.choice(others), Fraction(PLAINNESS * len(others))",
-        "chosen.choice(others), Fraction(len(options))",
+        "option, PLAINNESS * times",
+        "option, times",
         "Weights of random schedules are not one over their chance.",
         ("enumerate/process/test_random_ways.py",),
     ),

@@ -136,7 +136,7 @@ DECIDING = (
     ),
     Mutant(
         "false-of-any-is-false-of-this",
-        "Decider.decide",
+        "Decider._decided",
         "not self._follows(about(obligation, c))",
         "not self._follows(about(obligation, c)) and False",
         "What is not shown of any number in place of a formula counts as shown of the formula.",

@@ -208,8 +208,8 @@ SEARCHING = (
     Mutant(
         "small-gains-come-first",
         "inlined_after_all",
-        "_inlined(space, model, board, best, is_clearly_cheaper)",
-        "_inlined(space, model, board, best, operator.lt)",
+        "_inlined(space, model, board, best, most, is_clearly_cheaper)",
+        "_inlined(space, model, board, best, most, operator.lt)",
         "A small gain makes what would gain more dearer.",
         ("test_inlining.py",),
     ),
