@@ -11,6 +11,7 @@ from attrs import frozen
 from spaces.cost.feature_records import LoopKey, StageFeatures
 from spaces.cost.features import Features
 from spaces.cost.traffic import moving_loops, resident, touched
+from spaces.cost.unfused import unfused
 
 MovedPlace: TypeAlias = tuple[object, ...]
 """What moves together: a buffer, whether it is written, and a loop whose body moves it for several
@@ -25,6 +26,8 @@ class Movement:
     Attributes:
         resident: the loop depth at which a cache that holds the body also holds the whole buffer.
         places: with which others it moves, for each loop whose body may move it.
+
+    A fused loop of ``stage`` is the nest of its loops.
     """
 
     stage: StageFeatures
@@ -35,6 +38,7 @@ class Movement:
 
 def movements_of(features: Features) -> list[Movement]:
     """What the stages move; a stage without loops moves nothing."""
+    features = unfused(features)
     moving = [
         (stage, buffer, moving_loops(stage))
         for stage in features.stages

@@ -9,7 +9,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -33,6 +33,7 @@ from spaces.cost.registers import ON_STACK, Registers, copies_that_share
 from spaces.cost.stalls import stalls
 from spaces.cost.traffic import Cache, Traffic, touched
 from spaces.cost.training import PricedRun
+from spaces.cost.unfused import unfused
 from spaces.model.schedules.domain_order import LoopKind
 
 _LEAST_LANE = 2 / 3
@@ -136,16 +137,21 @@ class Reuse:
 
     def _certain_moves(self, features: Features, func: FuncFeatures) -> SymbolicNumber:
         """Cycles to move lines that are not less however other Funcs are scheduled."""
-        traffic = Traffic(features, self.device.cache_line_bytes)
+        traffic = Traffic(unfused(features), self.device.cache_line_bytes)
         alone = [name for name, readers in features.readers.items() if readers == {func.name}]
-        stages = [s for s in func.stages if s.loops and not s.work.is_undefined]
+        (nested,) = traffic.features.funcs
+        stages = [
+            (stage, self.speedup(shared))
+            for stage, shared in zip(nested.stages, func.stages, strict=True)
+            if stage.loops and not stage.work.is_undefined
+        ]
         cycles: SymbolicNumber = 0.0
         for buffer in (func.name, *alone):
             for cache, price in self._caches():
                 most: SymbolicNumber = 0.0  # stages of a fused loop may move the lines together
-                for stage in stages:
+                for stage, speedup in stages:
                     if buffer in touched(stage):
-                        body = traffic.least(stage, buffer, cache, price) / self.speedup(stage)
+                        body = traffic.least(stage, buffer, cache, price) / speedup
                         most = larger(most, 2 * body if buffer == func.name else body)
                 cycles = cycles + most
         return cycles
@@ -298,9 +304,10 @@ class Reuse:
         """Cycles to move lines to the first-level cache and out again: from the second-level cache,
         from the third, and from memory. Each has one number for all that moves together.
         """
-        traffic = Traffic(features, self.device.cache_line_bytes)
+        traffic = Traffic(unfused(features), self.device.cache_line_bytes)
+        speedups = {(one.func, one.index): self.speedup(one) for one in features.stages}
         for cache, price in self._caches():
-            yield self._moves(traffic, movements, cache, price)
+            yield self._moves(traffic, movements, speedups, cache, price)
 
     def _caches(self) -> Iterator[tuple[Cache, Callable[[Footprint], SymbolicNumber]]]:
         """Each cache of a core, with what it costs to move a footprint there."""
@@ -321,6 +328,7 @@ class Reuse:
         self,
         traffic: Traffic,
         movements: list[Movement],
+        speedups: Mapping[tuple[str, int], SymbolicNumber],
         cache: Cache,
         price: Callable[[Footprint], SymbolicNumber],
     ) -> dict[MovedPlace, SymbolicNumber]:
@@ -346,7 +354,7 @@ class Reuse:
                 bodies[place] = chosen(here, body, bodies.get(place, 0.0))
             for place, body in bodies.items():
                 # A write fetches its line first and evicts it later.
-                cost = (2 * body if is_written else body) / self.speedup(stage)
+                cost = (2 * body if is_written else body) / speedups[stage.func, stage.index]
                 known = moved[place]
                 moved[place] = cost if known is None else larger(known, cost)
         return {place: cost for place, cost in moved.items() if cost is not None}

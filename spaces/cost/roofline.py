@@ -21,6 +21,7 @@ from spaces.cost.features import Features
 from spaces.cost.footprints import Footprint
 from spaces.cost.occupancy import kinds_around_storage, stage_threads
 from spaces.cost.traffic import Cache, Traffic, resident, touched
+from spaces.cost.unfused import unfused
 from spaces.model.schedules.domain_order import LoopKind
 
 _BITS = 32
@@ -68,7 +69,7 @@ class Roofline:
         for func in features.funcs:
             moved = sum(
                 self._bytes(traffic, stage, buffer)
-                for stage in _working(func)
+                for stage in _working(traffic.features.func(func.name))
                 for buffer in touched(stage)
             )
             found[func.name, 0] = {"seconds": self._seconds(func, moved)}
@@ -86,7 +87,7 @@ class Roofline:
             traffic = self._traffic(evolve(features, funcs=(func,)))
             moved = sum(
                 self._least_bytes(traffic, stage, buffer)
-                for stage in _working(func)
+                for stage in _working(traffic.features.func(func.name))
                 for buffer in touched(stage)
                 if buffer == func.name or buffer in features.readers
             )
@@ -95,7 +96,7 @@ class Roofline:
 
     def _traffic(self, features: Features) -> Traffic:
         if isinstance(self.device, CpuDevice):
-            return Traffic(features, self.device.cache_line_bytes)
+            return Traffic(unfused(features), self.device.cache_line_bytes)
         return Traffic(features, _SECTOR_BYTES)
 
     def _seconds(self, func: FuncFeatures, moved: SymbolicNumber) -> SymbolicNumber:
