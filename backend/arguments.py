@@ -286,7 +286,7 @@ def _size_wanted(output: str, pipeline: Pipeline) -> str:
         f"The size of output {output} is not given. Give it, innermost dimension first, as in "
         f"sizes={{{output!r}: [{extents}]}}, with a pair (min, extent) for a dimension that does "
         f"not begin at 0; or an array to write it to, as in out={{{function.buffers[0]!r}: array}}"
-        "; or the pipeline an estimate."
+        "; or give the pipeline an estimate."
     )
 
 

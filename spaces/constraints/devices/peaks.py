@@ -38,7 +38,8 @@ def peaks_of(device: Device) -> Peaks:
     known = _table()
     if name not in known:
         raise ValueError(
-            f"No peak rates are known of {name}, only of {', '.join(known)}; give those of your "
+            f"No peak rates are known of {name}, only of {', '.join(known)}; name one of these, or "
+            "give those of your "
             "data sheet, as in Roofline(device, Peaks(product=..., operations_per_second=..., "
             "bytes_per_second=...))."
         )

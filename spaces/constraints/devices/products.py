@@ -12,8 +12,10 @@ from attrs import frozen
 _VENDOR = re.compile(r"nvidia|geforce|tesla|jetson|agx|gpu|graphics|generation")
 """Words that do not tell one product from another."""
 
-_VARIANT = re.compile(r"sxm\d*|pcie|nvl|\d+gb|hbm\w*")
-"""Words of a driver's name that are left where no product of the table has them."""
+_VARIANT = re.compile(r"sxm\d*|\d+gb|hbm\w*")
+"""Words of a driver's name that are left where no product of the table has them. Other words, such
+as PCIe, tell products with other numbers apart.
+"""
 
 
 @frozen(kw_only=True)

@@ -158,6 +158,8 @@ class _Largest:
 
     def _enter_atom(self, atom: Expr, sign: int, signs: dict[Op, set[int]]) -> None:
         if not isinstance(atom, Op):
+            for node in _choices(atom):  # a conversion may turn it round
+                signs.setdefault(node, set()).add(0)
             return
         if atom.name in EXTREMES:
             signs.setdefault(atom, set()).add(sign)

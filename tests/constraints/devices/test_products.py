@@ -64,7 +64,10 @@ def test_a_mistyped_product_is_answered_by_the_nearest(wrong, near):
     assert "gpu (the one present)" in str(error.value)
 
 
-@pytest.mark.parametrize("wrong", ["", "nvidia", "rtx", "4090", "h100 banana", "cpu gpu"])
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "NVIDIA H100 NVL", "v100 pcie", "A10G", "nvidia", "rtx", "4090", "h100 banana", "cpu gpu"],
+)
 def test_a_part_of_a_name_is_no_product(wrong):
     assert product_called(wrong) is None
 
@@ -100,7 +103,9 @@ def test_the_present_gpu_is_described_by_its_driver(driver, monkeypatch):
     assert found == PresentGpu("NVIDIA H100 NVL", "sm_90", 114)
     monkeypatch.setattr(devices, "present_gpu", lambda: found)
     gpu = device("gpu")
-    assert (gpu.name, gpu.sm_count, gpu.product) == ("sm_90", 114, "H100 SXM")
+    assert (gpu.name, gpu.sm_count, gpu.product) == ("sm_90", 114, "NVIDIA H100 NVL")
+    with pytest.raises(ValueError, match="No peak rates are known of NVIDIA H100 NVL"):
+        peaks_of(gpu)
     assert gpu.max_threads_per_sm == device("h100").max_threads_per_sm
     other = present_gpu(driver(major=30))
     monkeypatch.setattr(devices, "present_gpu", lambda: other)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import spaces
 from backend.compile import compile_cpu_unchecked
 from backend.reference import evaluate
 from spaces import (
@@ -119,3 +120,34 @@ def test_a_bounded_tile_holds_all_that_is_computed(width: int):
     inputs, sizes = {"image": image}, {"f": (width,)}
     found = compile_cpu_unchecked(made, checked.schedule).run(inputs, sizes=sizes)["f"]
     np.testing.assert_array_equal(found, evaluate(made, inputs, sizes=sizes)["f"])
+
+
+def minimum_and_its_conversion() -> Pipeline:
+    """``g`` at a coordinate in which a minimum stands twice, the second time turned round."""
+    x, y = spaces.Var("x"), spaces.Var("y")
+    f, g = spaces.Func("f"), spaces.Func("g")
+    least = spaces.min(x, 5)
+    g[y] = y * 3
+    f[x] = g[0] + g[least + (255 - spaces.cast(spaces.Int32, spaces.cast(spaces.UInt8, least))) * 2]
+    return spaces.pipeline(f, estimates={f: [10]})
+
+
+@pytest.mark.parametrize(
+    ("directives", "is_legal"),
+    [
+        ("g.compute_at(f, x).hoist_storage_root();", True),
+        ("g.compute_at(f, x).bound_storage(y, 510);", False),
+        ("g.compute_at(f, x).bound_storage(y, 506);", False),
+    ],
+)
+def test_a_minimum_inside_a_conversion_is_taken_at_its_least(directives: str, is_legal: bool):
+    pipeline = minimum_and_its_conversion()
+    verdict = spaces.verify(
+        pipeline, spaces.parse_schedule(directives, pipeline), spaces.device("cpu")
+    )
+    assert verdict.legal == is_legal
+    if is_legal:
+        compiled = spaces.compile_cpu(verdict, access_mode=spaces.AccessMode.HARDENED)
+        wanted = [(min(x, 5) + (255 - min(x, 5)) * 2) * 3 for x in range(10)]
+        assert compiled.run(sizes={"f": [10]})["f"].tolist() == wanted
+        assert not spaces.prove(verdict).refuted
