@@ -24,16 +24,19 @@ def with_tidy_results(
     space: ScheduleSpace, model: CostModel, limits: Limits, events: Iterator[Event]
 ) -> Iterator[Event]:
     """The events of a search. In place of its schedules, the last event has their normal forms,
-    where the space has them, too, and they do not cost more.
+    where the space has them, too, and they do not cost more. The first one stays the first: one that
+    is cheaper than it in its normal form is left out.
     """
     deadline = Deadline.after(limits.seconds).later(PRICING)
     for event in events:
         if not isinstance(event, Done):
             yield event
             continue
-        forms = [_tidy(space, model, one, deadline) for one in event.best]
+        first, *others = (_tidy(space, model, one, deadline) for one in event.best)
+        # A search for one schedule does not look at the others, so none of them becomes the first.
+        dearer = (form for form in others if form.cost >= first.cost)
         found: list[Found] = []
-        for one in sorted(forms, key=lambda form: form.cost):
+        for one in (first, *sorted(dearer, key=lambda form: form.cost)):
             structure = bare(one.schedule)
             if all(apart(structure, bare(o.schedule)) >= limits.apart for o in found):
                 found.append(one)  # two results may have the same form
