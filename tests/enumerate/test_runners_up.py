@@ -84,7 +84,9 @@ def test_so_it_is_where_a_normal_form_is_cheaper(width: int, height: int) -> Non
 @pytest.mark.parametrize("strategy", ["grouping", "frozen-sampling"])
 def test_so_it_is_for_the_app_blur(strategy: str) -> None:
     space = ScheduleSpace(APPS["blur"].pipeline(), CPU)
-    assert _found(space, strategy, Limits(top=2)).best[0] == _found(space, strategy, Limits()).best[0]
+    assert (
+        _found(space, strategy, Limits(top=2)).best[0] == _found(space, strategy, Limits()).best[0]
+    )
 
 
 def test_a_search_along_one_path_fills_the_other_places() -> None:
