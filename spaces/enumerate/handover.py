@@ -24,8 +24,8 @@ def with_tidy_results(
     space: ScheduleSpace, model: CostModel, limits: Limits, events: Iterator[Event]
 ) -> Iterator[Event]:
     """The events of a search. In place of its schedules, the last event has their normal forms,
-    where the space has them, too, and they do not cost more. The first one stays the first: one that
-    is cheaper than it in its normal form is left out.
+    where the space has them, too, and they do not cost more. The first one stays the first: any
+    that is cheaper than it in its normal form is left out.
     """
     deadline = Deadline.after(limits.seconds).later(PRICING)
     for event in events:
