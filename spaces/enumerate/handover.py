@@ -15,6 +15,8 @@ from spaces.enumerate.ladder import PRICING, priced
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.tidying import tidied
 from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.schedules.domain_order import Split, Tail
+from spaces.model.schedules.schedule import Schedule
 
 _ROUNDING = 1e-9
 """The share of a cost by which equal schedules may differ."""
@@ -38,11 +40,42 @@ def with_tidy_results(
         found: list[Found] = []
         for one in (first, *sorted(dearer, key=lambda form: form.cost)):
             structure = bare(one.schedule)
-            if all(apart(structure, bare(o.schedule)) >= limits.apart for o in found):
+            if all(
+                apart(structure, bare(o.schedule)) >= limits.apart and not _are_alike(one, o)
+                for o in found
+            ):
                 found.append(one)  # two results may have the same form
         if found[0].cost < event.best[0].cost:
             yield Improved(found[0])
         yield evolve(event, best=tuple(found))
+
+
+def _are_alike(one: Found, other: Found) -> bool:
+    """Whether two results of one cost differ only in tails and numbers: in loops without a tail at
+    the estimates.
+    """
+    is_as_dear = math.isclose(one.cost, other.cost, rel_tol=_ROUNDING)
+    return is_as_dear and _without_tails(one.schedule) == _without_tails(other.schedule)
+
+
+def _without_tails(schedule: Schedule) -> Schedule:
+    """The structure of a schedule with all tails alike."""
+    return bare(schedule).with_funcs(
+        evolve(
+            entry,
+            stages=tuple(
+                evolve(
+                    order,
+                    splits=tuple(
+                        evolve(one, tail=Tail.AUTO) if isinstance(one, Split) else one
+                        for one in order.splits
+                    ),
+                )
+                for order in entry.stages
+            ),
+        )
+        for entry in bare(schedule).funcs
+    )
 
 
 def _tidy(space: ScheduleSpace, model: CostModel, found: Found, deadline: Deadline) -> Found:
