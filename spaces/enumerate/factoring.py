@@ -13,7 +13,9 @@ from spaces.enumerate.menus import stage_shapes
 from spaces.enumerate.process.deriving import derivations
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.schedules.derivations import RFactor
+from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.domain_order import made_from
+from spaces.model.schedules.schedule import Schedule
 
 
 def factors_for_threads(space: ScheduleSpace) -> Iterator[RFactor]:
@@ -29,5 +31,14 @@ def factors_for_threads(space: ScheduleSpace) -> Iterator[RFactor]:
         if isinstance(step, RFactor):
             shape = shapes[step.func][step.update + 1]
             parts = made_from(shape.long_terms, step.splits)
-            if not shape.long and all(name in parts for name, _ in step.preserved):
+            is_wanted = not shape.long and all(name in parts for name, _ in step.preserved)
+            if is_wanted and _applies(space, step):
                 yield step
+
+
+def _applies(space: ScheduleSpace, step: RFactor) -> bool:
+    """Whether a factored update keeps the order of the values: the first of equally good ones is
+    the first only along the outermost RVars.
+    """
+    steps = (*space.pipeline.derivations, step)
+    return not derivation(space.pipeline, Schedule((), steps)).refusals

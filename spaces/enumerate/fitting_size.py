@@ -3,17 +3,22 @@ schedule if plain loops are legal.
 
 Tiles shift inwards at the end of an output, so it must be as large as a tile; where updates follow,
 whole tiles write beyond it. Small outputs get loops that no size limits: vectors or guarded tiles
-where these are legal, and the plain nest.
+where these are legal, and the plain nest. Likewise on GPUs where all tiles that fit leave threads
+of each warp idle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import IntEnum
 from functools import lru_cache
 
+import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
-from spaces.constraints.devices.device import CpuDevice, Device
+from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
+from spaces.cost.batch import Batch
 from spaces.enumerate.pattern_builder import Orders
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.sizes_of_space import FurtherSize, JudgedSizes
@@ -23,6 +28,20 @@ from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, Schedule
+
+
+class Fit(IntEnum):
+    """How well loops fit the size of an output.
+
+    Attributes:
+        ILLEGAL: no choice of their numbers is legal.
+        LEGAL: a choice is legal, and on a GPU each legal one leaves threads of a warp idle.
+        WHOLE_WARPS: a choice is legal, and on a GPU its blocks have whole warps.
+    """
+
+    ILLEGAL = 0
+    LEGAL = 1
+    WHOLE_WARPS = 2
 
 
 @frozen
@@ -54,41 +73,64 @@ class OutputLoops:
         plain: Orders,
     ) -> dict[str, Orders]:
         """The orders of an output, by name: the known ones if any choice of the first of them is
-        legal, or if plain loops are illegal, too. Otherwise, quick ones that are legal and plain
-        ones come first.
+        legal, with whole warps on a GPU, or if plain loops are illegal. Otherwise, quick ones that
+        are legal come first, those with whole warps if there are any, and then plain ones.
         """
         first = next(iter(known.values()))
-        if self._legal((first,), factors) or not self._legal((plain,), factors):
+        if self._first((first,), factors, Fit.WHOLE_WARPS) or not self._first((plain,), factors):
             return dict(known)
         quick = (vectors,) if isinstance(self.device, CpuDevice) else tuple(known.values())
-        fitting = self._legal((*quick, *map(_guarded, quick)), factors)
+        ways = (*quick, *map(_guarded, quick))
+        fitting = self._first(ways, factors, Fit.WHOLE_WARPS) or self._first(ways, factors)
         found = (
             {"serial": plain} if fitting in (None, plain) else {"fitting": fitting, "serial": plain}
         )
         return found | {name: one for name, one in known.items() if one not in found.values()}
 
-    def _legal(
-        self, orders: Iterable[Orders], factors: Mapping[str, tuple[int, ...]]
+    def _first(
+        self,
+        orders: Iterable[Orders],
+        factors: Mapping[str, tuple[int, ...]],
+        least: Fit = Fit.LEGAL,
     ) -> Orders | None:
-        """The first of some orders with a choice that is legal at all sizes; None if none has."""
-        return next((one for one in orders if self._is_legal(one, factors)), None)
+        """The first of some orders that fit at least so well; None if none does."""
+        return next((one for one in orders if self._fit(one, factors) >= least), None)
 
-    def _is_legal(self, orders: Orders, factors: Mapping[str, tuple[int, ...]]) -> bool:
+    def _fit(self, orders: Orders, factors: Mapping[str, tuple[int, ...]]) -> Fit:
         (output,) = self.part.outputs
         entry = FuncSchedule(output, orders, ROOT, ROOT)
         names = parameters(Schedule((entry,)))
-        return _has_legal_choice(self, entry, tuple((name, factors[name]) for name in names))
+        return _best_fit(self, entry, tuple((name, factors[name]) for name in names))
 
 
 @lru_cache(maxsize=1024)
-def _has_legal_choice(
+def _best_fit(
     loops: OutputLoops, entry: FuncSchedule, menus: tuple[tuple[str, tuple[int, ...]], ...]
-) -> bool:
+) -> Fit:
     part = loops.part
     judged = JudgedSizes(part, loops.sizes, loops.device)
     whole = Structure(Schedule((entry,), part.derivations), dict(menus))
-    masks = (judged.mask(part, one.schedule, one.columns, NestMemo()) for one in whole.parts())
-    return any(mask.any() for mask in masks)
+    best = Fit.ILLEGAL
+    for one in whole.parts():
+        mask = judged.mask(part, one.schedule, one.columns, NestMemo())
+        if mask.any():
+            best = Fit.LEGAL
+            if (mask & _has_whole_warps(part, one, loops.device)).any():
+                return Fit.WHOLE_WARPS
+    return best
+
+
+def _has_whole_warps(part: Pipeline, structure: Structure, device: Device) -> NDArray[np.bool_]:
+    """For each choice whether the blocks of each kernel have whole warps, or all values of the
+    kernel are fewer than a warp; always true on a CPU.
+    """
+    found = np.ones(structure.shape, dtype=np.bool_)
+    if isinstance(device, GpuDevice):
+        features = Batch.of(part, structure.schedule, structure.columns).features
+        for kernel in features.kernels:
+            is_small = features.func(kernel.func).distinct < device.warp_threads
+            found &= (kernel.threads % device.warp_threads == 0) | is_small
+    return found
 
 
 def _guarded(orders: Orders) -> Orders:

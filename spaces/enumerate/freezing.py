@@ -14,7 +14,7 @@ from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.changed_nests import nests_of
 from spaces.enumerate.events import Event
 from spaces.enumerate.judging import drawn_if_none
-from spaces.enumerate.ladder import first_incumbent
+from spaces.enumerate.ladder import first_incumbent, plain_nest
 from spaces.enumerate.options import PlacementOption
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.runners_up import runners_up
@@ -92,6 +92,7 @@ class Freezing:
         else:
             refined = yield from self.second.refined(rest, model, board)
             complete = complete and refined
+        yield from plain_nest(space, model, board)
         yield from drawn_if_none(space, model, board)
         yield from runners_up(space, model, board)
         yield board.done(space, complete)

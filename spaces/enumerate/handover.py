@@ -15,6 +15,8 @@ from spaces.enumerate.ladder import PRICING, priced
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.tidying import tidied
 from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.schedules.domain_order import Split, Tail
+from spaces.model.schedules.schedule import Schedule
 
 _ROUNDING = 1e-9
 """The share of a cost by which equal schedules may differ."""
@@ -24,22 +26,56 @@ def with_tidy_results(
     space: ScheduleSpace, model: CostModel, limits: Limits, events: Iterator[Event]
 ) -> Iterator[Event]:
     """The events of a search. In place of its schedules, the last event has their normal forms,
-    where the space has them, too, and they do not cost more.
+    where the space has them, too, and they do not cost more. The first one stays the first: any
+    that is cheaper than it in its normal form is left out.
     """
     deadline = Deadline.after(limits.seconds).later(PRICING)
     for event in events:
         if not isinstance(event, Done):
             yield event
             continue
-        forms = [_tidy(space, model, one, deadline) for one in event.best]
+        first, *others = (_tidy(space, model, one, deadline) for one in event.best)
+        # A search for one schedule does not look at the others, so none of them becomes the first.
+        dearer = (form for form in others if form.cost >= first.cost)
         found: list[Found] = []
-        for one in sorted(forms, key=lambda form: form.cost):
+        for one in (first, *sorted(dearer, key=lambda form: form.cost)):
             structure = bare(one.schedule)
-            if all(apart(structure, bare(o.schedule)) >= limits.apart for o in found):
+            if all(
+                apart(structure, bare(o.schedule)) >= limits.apart and not _are_alike(one, o)
+                for o in found
+            ):
                 found.append(one)  # two results may have the same form
         if found[0].cost < event.best[0].cost:
             yield Improved(found[0])
         yield evolve(event, best=tuple(found))
+
+
+def _are_alike(one: Found, other: Found) -> bool:
+    """Whether two results of one cost differ only in tails and numbers: in loops without a tail at
+    the estimates.
+    """
+    is_as_dear = math.isclose(one.cost, other.cost, rel_tol=_ROUNDING)
+    return is_as_dear and _without_tails(one.schedule) == _without_tails(other.schedule)
+
+
+def _without_tails(schedule: Schedule) -> Schedule:
+    """The structure of a schedule with all tails alike."""
+    return bare(schedule).with_funcs(
+        evolve(
+            entry,
+            stages=tuple(
+                evolve(
+                    order,
+                    splits=tuple(
+                        evolve(one, tail=Tail.AUTO) if isinstance(one, Split) else one
+                        for one in order.splits
+                    ),
+                )
+                for order in entry.stages
+            ),
+        )
+        for entry in bare(schedule).funcs
+    )
 
 
 def _tidy(space: ScheduleSpace, model: CostModel, found: Found, deadline: Deadline) -> Found:

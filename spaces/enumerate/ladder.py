@@ -3,12 +3,13 @@
 A search of any length hands over at least the cheapest legal one of them. Each rung decides all
 Funcs alike with the options of the space: at root or inlined, with one pattern of loops, and with
 small or medium tiles. So a GPU gets blocks of threads, and a CPU parallel strips of vectors. The
-first pattern of an output fits its size (:mod:`~spaces.enumerate.fitting_size`). The funnel of a
-search does not count them.
+first pattern of an output fits its size (:mod:`~spaces.enumerate.fitting_size`). The last rung is
+the plain nest, if it is cheaper. The funnel of a search does not count them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from types import MappingProxyType
@@ -25,10 +26,11 @@ from spaces.enumerate.process.orders import OrderTopic
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.process.placing import PlaceTopic
 from spaces.enumerate.space import ScheduleSpace, structure_of
+from spaces.model.algorithm.inlined import live_functions
 from spaces.model.deadline import NO_DEADLINE, OutOfTime, ask_clock
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.parameters import bind
-from spaces.model.schedules.schedule import INLINE, ROOT, Schedule
+from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, Schedule
 
 PRICING = 0.2
 """Seconds after the time limit in which to price the first legal schedule."""
@@ -112,6 +114,7 @@ def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
     """
     for structure, numbers in _climbed(space, board):
         yield from offered(space, model, board, structure, numbers)
+    yield from plain_nest(space, model, board)
 
 
 def first_incumbent(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
@@ -120,6 +123,26 @@ def first_incumbent(space: ScheduleSpace, model: CostModel, board: Board) -> Ite
     """
     for structure, numbers in islice(_climbed(space, board), 1):
         yield from offered(space, model, board, bind(structure, numbers))
+    yield from plain_nest(space, model, board)
+
+
+def plain_nest(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    """Offers plain loops of each Func at root, if the space has them and they are legal and cheap,
+    in :data:`SHARE` of the time limit. For tiny sizes hardly anything is cheaper, since kernels and
+    threads take time to start. Whole patterns lack these loops.
+    """
+    names = frozenset(function.name for function in space.pipeline.functions)
+    live = {function.name for function in live_functions(space.pipeline, names)}
+    entries = (FuncSchedule.default(f, f.name in live) for f in space.pipeline.functions)
+    schedule = Schedule(tuple(entries), space.pipeline.derivations)
+    least = board.best[0].cost if board.best else math.inf
+    try:
+        with board.until(SHARE).kept():
+            cost = priced(space, model, board, schedule)
+            if cost < least and schedule in space and space.verdict(schedule):
+                yield from board.offer(Found(cost, schedule))
+    except OutOfTime:
+        return
 
 
 def _climbed(space: ScheduleSpace, board: Board) -> Iterator[tuple[Schedule, dict[str, int]]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from time import monotonic
+from types import MappingProxyType
 
 from attrs import evolve
 
@@ -16,7 +16,7 @@ from spaces.enumerate.bandit import Bandit
 from spaces.enumerate.beam import Beam
 from spaces.enumerate.best_first import BestFirst
 from spaces.enumerate.board import Limits, Strategy
-from spaces.enumerate.events import Done, Event
+from spaces.enumerate.events import Done, Event, Found
 from spaces.enumerate.exhaustive import exhaustive
 from spaces.enumerate.freezing import Freezing
 from spaces.enumerate.genetic.strategy import Genetic
@@ -33,13 +33,12 @@ from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.articles import shown_kind
 from spaces.model.registry import PluginError, Registry
+from spaces.model.schedules.schedule import Schedule
 from spaces.model.suggestions import suggestion
 
 log = logging.getLogger("spaces.search")
 
-_strategies = Registry[Strategy](
-    "spaces.strategies",
-    "Search strategy",
+_OWN: Mapping[str, Strategy] = MappingProxyType(
     {
         "annealing": Annealing(opening=Stagewise()),
         "bandit": Bandit(),
@@ -59,7 +58,14 @@ _strategies = Registry[Strategy](
         "optuna": OptunaSearch(),
         "random": RandomDraws(),
         "stagewise": Stagewise(),
-    },
+    }
+)
+"""The strategies of the library. Their schedules are legal, so nothing judges them again."""
+
+_strategies = Registry[Strategy](
+    "spaces.strategies",
+    "Search strategy",
+    dict(_OWN),
     "a function of a space, a cost model and limits",
 )
 
@@ -118,9 +124,10 @@ def search(
         UnknownStrategyError: no strategy has this name.
         ValueError: the cost model is unknown, or is not for the device of the space.
         BatchError: the cost model does not give a number for each choice.
-        TypeError: ``space`` is not a ScheduleSpace, or ``limits`` is not a Limits.
+        TypeError: ``space`` is not a ScheduleSpace, ``limits`` is not a Limits, or ``strategy`` is
+            no function.
         EmptySpaceError: the search found no legal schedule.
-        PluginError: the strategy cannot be imported, or yields no events.
+        PluginError: the strategy cannot be imported, or does not end with legal schedules.
     """
     if not isinstance(space, ScheduleSpace):
         raise TypeError(
@@ -131,8 +138,13 @@ def search(
         raise TypeError(
             f"search takes Limits, not {shown_kind(limits)}, as in Limits(top=3, seconds=10)."
         )
-    strategy = strategy or DEFAULT
-    name = strategy if isinstance(strategy, str) else type(strategy).__name__
+    strategy = DEFAULT if strategy is None else strategy
+    if not (isinstance(strategy, str) or callable(strategy)):
+        raise TypeError(
+            "search takes a strategy or its name, not "
+            f"{shown_kind(strategy)}; a strategy is a function of a space, a cost model and limits."
+        )
+    name = strategy if isinstance(strategy, str) else _name_of(strategy)
     if isinstance(strategy, str):
         if strategy not in _strategies:
             raise UnknownStrategyError(
@@ -144,31 +156,80 @@ def search(
     log.debug("searching %s on %s by %s", space.pipeline.name, space.device.name, strategy)
     model = cost_model(default_model(space.device) if model is None else model, space.device)
     limits = limits or Limits()
-    events = with_rare_garbage(_checked(name, strategy(space, model, limits)))
+    given = _checked(name, strategy(space, model, limits))
+    if all(strategy is not own for own in _OWN.values()):
+        given = _judged(name, space, given)
+    events = with_rare_garbage(given)
     return _timed(with_tidy_results(space, model, limits, events))
+
+
+def _name_of(strategy: Strategy) -> str:
+    """The name of a function, or of the class of an object that is called like one."""
+    return getattr(strategy, "__name__", type(strategy).__name__)
 
 
 def _checked(name: str, events: object) -> Iterator[Event]:
     """The events of a strategy.
 
     Raises:
-        PluginError: the strategy yields something else.
+        PluginError: the strategy yields something else, or its last event is not Done with
+            schedules.
     """
     if not isinstance(events, Iterable):
         raise PluginError(
             f"Search strategy {name} returns {shown_kind(events)}; it must yield events, the last "
             "one Done."
         )
-    return map(partial(_event, name), events)
+    return _each(name, events)
 
 
-def _event(name: str, event: object) -> Event:
-    if not isinstance(event, Event):
+def _each(name: str, events: Iterable[object]) -> Iterator[Event]:
+    last: object = None
+    for last in events:
+        if not isinstance(last, Event):
+            raise PluginError(
+                f"Search strategy {name} yields {shown_kind(last)}; it must yield events, the last "
+                "one Done."
+            )
+        if isinstance(last, Done):
+            _check_results(name, last.best)
+        yield last
+    if not isinstance(last, Done):
         raise PluginError(
-            f"Search strategy {name} yields {shown_kind(event)}; it must yield events, the last "
-            "one Done."
+            f"Search strategy {name} ends without Done; Done must be its last event, with the "
+            "schedules that it found."
         )
-    return event
+
+
+def _check_results(name: str, results: object) -> None:
+    if not isinstance(results, tuple) or not results:
+        raise PluginError(
+            f"Search strategy {name} ends without a schedule; Done takes a tuple of at least one "
+            "Found. If no schedule is legal, raise EmptySpaceError."
+        )
+    for one in results:
+        if not (isinstance(one, Found) and isinstance(one.schedule, Schedule)):
+            raise PluginError(
+                f"Search strategy {name} ends with {shown_kind(one)}; Done takes Founds, each "
+                "with a cost and a Schedule."
+            )
+
+
+def _judged(name: str, space: ScheduleSpace, events: Iterator[Event]) -> Iterator[Event]:
+    """The events of a strategy whose schedules are legal.
+
+    Raises:
+        PluginError: a schedule that it hands over is not.
+    """
+    for event in events:
+        for one in event.best if isinstance(event, Done) else ():
+            verdict = space.verdict(one.schedule)
+            if not verdict:
+                raise PluginError(
+                    f"Search strategy {name} ends with an illegal schedule of "
+                    f"{space.pipeline.name}: {verdict.violations[0].message}"
+                )
+        yield event
 
 
 def _timed(events: Iterator[Event]) -> Iterator[Event]:

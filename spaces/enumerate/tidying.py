@@ -212,10 +212,11 @@ class _StageOrder:
     order: DomainOrder
 
     def without(self, record: Split | Fuse, sizes: NestSizes) -> Iterator[Schedule]:
-        """The schedule without a split that makes a loop of a single iteration, or without a fuse
-        of such a dimension.
+        """The schedule without a split that makes a loop of a single iteration or whose loops are
+        fused again, or without a fuse of a dimension of one iteration.
         """
         if isinstance(record, Split):
+            yield from self._without_round_trip(record)
             for lost, left in ((record.inner, record.outer), (record.outer, record.inner)):
                 if sizes.trips.get((self.entry.name, self.stage, lost)) == 1:
                     yield from self._without_split(record, lost, left)
@@ -223,6 +224,25 @@ class _StageOrder:
             for once, left in ((record.inner, record.outer), (record.outer, record.inner)):
                 if sizes.extent(self.function, once) == 1:
                     yield from self._without_fuse(record, once, left)
+
+    def _without_round_trip(self, split: Split) -> Iterator[Schedule]:
+        """The schedule without a split and the fuse of its two loops in their order; none if
+        something else takes or is computed at one of these loops.
+        """
+        records = self.order.splits
+        later = records[records.index(split) + 1 :]
+        made = {split.outer, split.inner}
+        fuse = next((one for one in later if made & {*one.taken, *one.made}), None)
+        if not isinstance(fuse, Fuse) or (fuse.inner, fuse.outer) != (split.inner, split.outer):
+            return
+        place = later.index(fuse)
+        renamed = (_renamed(one, fuse.fused, split.old) for one in later[place + 1 :])
+        loops = [
+            evolve(loop, name=split.old) if loop.name == fuse.fused else loop
+            for loop in self.order.loops
+        ]
+        splits = (*records[: records.index(split)], *later[:place], *renamed)
+        yield from self._changed(splits, loops, fuse.fused, split.old)
 
     def _without_fuse(self, record: Fuse, once: str, left: str) -> Iterator[Schedule]:
         place = self.order.splits.index(record)

@@ -141,3 +141,29 @@ def test_a_plug_in_that_returns_a_number_is_named():
         library.register_cost_model("x", 3)
     with pytest.raises(TypeError, match="not an int"):
         library.register_strategy("x", 3)
+
+
+def _ends_with(results):
+    def strategy(space, model, limits):
+        yield from () if results is None else (library.Done(results, 0, 0, True),)
+
+    return strategy
+
+
+def test_a_strategy_without_legal_results_is_named():
+    algorithm = blur(64, 32)
+    space = library.ScheduleSpace(algorithm, library.device("cpu"))
+    names = [entry.name for entry in library.Schedule.default(algorithm).funcs]
+    illegal = library.parse_schedule(f"{names[0]}.compute_at({names[-1]}, gone);", algorithm)
+    cases = {
+        None: "strategy strategy ends without Done; Done must be its last event",
+        (): "strategy strategy ends without a schedule",
+        (3,): "strategy strategy ends with an int",
+        (library.Found(1.0, illegal),): "strategy strategy ends with an illegal schedule of",
+    }
+    for results, message in cases.items():
+        with pytest.raises(library.PluginError, match=message):
+            library.best(library.search(space, strategy=_ends_with(results)))
+    for given in (3, 0, ()):
+        with pytest.raises(TypeError, match="takes a strategy or its name, not a"):
+            library.search(space, strategy=given)

@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
+from spaces.cost.batch import Batch
+from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.events import Improved
@@ -116,3 +118,48 @@ def test_random_pipelines_have_an_incumbent_if_plain_loops_are_legal(strategy: s
             assert verify(space.pipeline, done.best[0].schedule, space.device)
             found += 1
     assert found > 2
+
+
+def _ramp(extents: list[int]) -> Pipeline:
+    f = Func("f")
+    args = (X, Y, C, N)[: len(extents)]
+    f[args] = args[0]
+    return pipeline(f, estimates={f: extents})
+
+
+@settings(max_examples=25, deadline=None)
+@example(extents=[24, 12, 1, 3], on="gpu", preset="everything", strategy="improving")
+@example(extents=[24, 12, 2, 3], on="gpu", preset="small", strategy="improving")
+@example(extents=[20, 20], on="gpu", preset="everything", strategy="freezing")
+@example(extents=[40, 3, 2, 1], on="gpu", preset="everything", strategy="sampling")
+@example(extents=[17, 3], on="gpu", preset="medium", strategy="grouping")
+@given(
+    extents=st.lists(st.integers(1, 40), min_size=1, max_size=4),
+    on=st.sampled_from(sorted(DEVICES)),
+    preset=st.sampled_from(sorted(PRESETS)),
+    strategy=st.sampled_from(("improving", "freezing", "grouping", "sampling", "stagewise")),
+)
+def test_no_result_is_dearer_than_plain_loops(
+    extents: list[int], on: str, preset: str, strategy: str
+) -> None:
+    """Where the space has them; on a GPU they run on the host, and small kernels are slower."""
+    whole, target = _ramp(extents), DEVICES[on]
+    space = ScheduleSpace(whole, target, PRESETS[preset](target))
+    found = best(search(space, strategy=strategy, limits=Limits(structures=40))).best[0]
+    plain = Schedule.default(whole)
+    if plain in space:
+        model = cost_model(default_model(target), target)
+        assert found.cost <= float(model.cost(Batch.of(whole, plain)))
+
+
+@settings(max_examples=25, deadline=None)
+@example(extents=[24, 12, 1, 3])
+@example(extents=[17, 3])
+@given(extents=st.lists(st.integers(1, 40), min_size=1, max_size=4))
+def test_no_result_leaves_lanes_of_every_warp_idle(extents: list[int]) -> None:
+    """Such a kernel is useless [S20], and guarded tiles and plain loops have none."""
+    for preset in ("small", "medium"):
+        whole = _ramp(extents)
+        found = best(search(ScheduleSpace(whole, GPU, PRESETS[preset](GPU)))).best[0]
+        kernels = Batch.of(whole, found.schedule).features.kernels
+        assert math.prod(extents) < 32 or all(kernel.threads % 32 == 0 for kernel in kernels)

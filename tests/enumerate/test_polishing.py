@@ -125,8 +125,10 @@ def test_all_numbers_are_chosen_again_if_producers_at_root_may_matter(
 
 
 @pytest.mark.parametrize("top", [1, 3])
-def test_only_what_is_returned_is_polished(monkeypatch: pytest.MonkeyPatch, top: int) -> None:
-    """Not also the best schedule without a wrapper, when one with it is cheaper."""
+def test_only_the_first_schedule_is_polished(monkeypatch: pytest.MonkeyPatch, top: int) -> None:
+    """Not also the best schedule without a wrapper, when one with it is cheaper, and no runner-up:
+    the path of a search does not depend on how many schedules it returns.
+    """
     polished = stagewise.polished
     costs: list[float] = []
 
@@ -138,8 +140,7 @@ def test_only_what_is_returned_is_polished(monkeypatch: pytest.MonkeyPatch, top:
     space = spaces.ScheduleSpace(product(1024), CPU)
     found = spaces.best(spaces.search(space, "reuse", "stagewise", spaces.Limits(top=top)))
     assert "right_in" in str(found.best[0].schedule)
-    assert len(costs) == top
-    assert costs == sorted(costs)
+    assert len(costs) == 1
 
 
 def test_what_was_found_is_polished_if_the_time_ends_at_a_wrapper(

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from attrs import evolve
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.board import Board, Limits
@@ -15,12 +18,18 @@ from spaces.enumerate.events import Done, Found
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions.types import UInt8
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain, equalized, long_chain
 from tests.search_runs.run import CPU_ONLY, STRATEGIES, drawn
 
-GPU = device("sm_80")
+CPU, GPU = device("cpu"), device("sm_80")
+X, Y = Var("x"), Var("y")
 EXACT = ("best-first", "exhaustive")
 """They end with the cheapest schedules of a space, but look at more of them if more are kept."""
 
@@ -54,6 +63,30 @@ def test_so_it_is_for_random_pipelines(strategy: str) -> None:
             continue
         five = _found(run.space(), strategy, evolve(limits, top=5))
         assert five.best[0] == one.best[0]
+
+
+def _two_stencils(width: int, height: int) -> Pipeline:
+    image, a, b = ImageParam(UInt8, 2, "im"), Func("a"), Func("b")
+    a[X, Y] = image[X, Y] + image[X + 1, Y]
+    b[X, Y] = a[X, Y] + a[X, Y + 3]
+    return pipeline(b, estimates={b: [width, height]})
+
+
+@settings(max_examples=8)
+@example(width=300, height=1000)
+@given(width=st.integers(30, 1100), height=st.integers(30, 1100))
+def test_so_it_is_where_a_normal_form_is_cheaper(width: int, height: int) -> None:
+    space = ScheduleSpace(_two_stencils(width, height), FOUR_CORES)
+    firsts = [_found(space, "improving", Limits(top=top)).best[0] for top in (1, 2, 5)]
+    assert firsts == firsts[:1] * 3
+
+
+@pytest.mark.parametrize("strategy", ["grouping", "frozen-sampling"])
+def test_so_it_is_for_the_app_blur(strategy: str) -> None:
+    space = ScheduleSpace(APPS["blur"].pipeline(), CPU)
+    assert (
+        _found(space, strategy, Limits(top=2)).best[0] == _found(space, strategy, Limits()).best[0]
+    )
 
 
 def test_a_search_along_one_path_fills_the_other_places() -> None:

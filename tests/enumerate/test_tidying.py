@@ -10,6 +10,8 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
 from spaces.enumerate.board import Limits
+from spaces.enumerate.events import Done, Found
+from spaces.enumerate.handover import with_tidy_results
 from spaces.enumerate.options import Options
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
@@ -46,6 +48,8 @@ def _tidy(whole: Pipeline, schedule: Schedule, on=FOUR_CORES) -> Schedule:
         ("f.split(x, xo, xi, 1);", "f"),
         ("f.split(x, x, xi, 1).vectorize(xi).parallel(y);", "f.parallel(y)"),
         ("f.split(y, yo, yi, 8).parallel(x);", "f.parallel(x)"),
+        ("f.split(x, xo, xi, 2).fuse(xi, xo, xs);", "f"),
+        ("f.split(x, xo, xi, 2).fuse(xi, xo, xs); g.compute_at(f, xs);", "f\ng.compute_at(f, x)"),
         (
             "f.split(x, xo, xi, 1).split(xo, xoo, v, 8).vectorize(v);",
             "f.split(x, xoo, v, 8).vectorize(v)",
@@ -120,3 +124,13 @@ def test_results_are_in_their_normal_form(strategy: str) -> None:
         text = format_schedule(one.schedule, whole)
         form = _tidy(whole, one.schedule)
         assert form == one.schedule or form not in space, text
+
+
+def test_of_tails_that_are_equal_at_the_estimates_one_is_handed_over() -> None:
+    space = ScheduleSpace(_two_lines(), FOUR_CORES)
+    texts = [f"f.split(x, xo, xi, 8, {tail}).vectorize(xi);" for tail in ("RoundUp", "GuardWithIf")]
+    same = tuple(Found(1.0, parse_schedule(text, space.pipeline)) for text in texts)
+    model = cost_model("reuse", FOUR_CORES)
+    events = iter([Done(same, 0, 0, True)])
+    (last,) = (one for one in with_tidy_results(space, model, Limits(top=2), events))
+    assert isinstance(last, Done) and last.best == same[:1]

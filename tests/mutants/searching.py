@@ -80,8 +80,8 @@ SEARCHING = (
     Mutant(
         "small-outputs-have-long-tiles",
         "OutputLoops.fitting",
-        "not self._legal((plain,), factors)",
-        "self._legal((plain,), factors)",
+        "not self._first((plain,), factors)",
+        "self._first((plain,), factors)",
         "An output that is smaller than its tiles has no other loops.",
         _INCUMBENTS,
     ),
