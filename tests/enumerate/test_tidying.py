@@ -133,4 +133,5 @@ def test_of_tails_that_are_equal_at_the_estimates_one_is_handed_over() -> None:
     model = cost_model("reuse", FOUR_CORES)
     events = iter([Done(same, 0, 0, True)])
     (last,) = (one for one in with_tidy_results(space, model, Limits(top=2), events))
-    assert isinstance(last, Done) and last.best == same[:1]
+    assert isinstance(last, Done)
+    assert last.best == same[:1]
