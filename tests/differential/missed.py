@@ -62,8 +62,8 @@ DRAWN_BY = {
 _FOUND = """\
 Each legal schedule is proven too: an obligation that `prove` refutes fails the case. On the code
 with both bugs, the new draws found the host's strides within 30 cases, and a wrong window after
-about 1,300, three times in 1,800. They also drew two other forms of the wrong window, along a fused
-loop and through a wrapper.
+about 1,300. They also drew two other forms of the wrong window, along a fused loop and through a
+wrapper.
 """
 
 _ROWS = (f"| {', '.join(f'`{name}`' for name in names)} | {by} |" for names, by in DRAWN_BY.items())

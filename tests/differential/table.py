@@ -27,8 +27,13 @@ from tests.differential.universe import is_of_pipelines, universe
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "bench/results"
-JOURNALS = (RESULTS / "differential_journal.jsonl", RESULTS / "differential_proofs_journal.jsonl")
-"""The journals of the long runs, in turn; the second run also proves each legal schedule."""
+JOURNALS = tuple(
+    RESULTS / f"differential_{name}.jsonl"
+    for name in ("journal", "proofs_journal", "families_journal")
+)
+"""The journals of the long runs, in turn: all but the first prove each legal schedule, and the last
+draws families of pipelines without aims.
+"""
 
 PAIRS, PAGE = ROOT / "bench/results/differential_pairs.json", ROOT / "docs/differential_fuzzing.md"
 
