@@ -32,6 +32,7 @@ from spaces.enumerate.random_draws import RandomDraws
 from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.sampling import HierarchicalSampling
 from spaces.enumerate.stagewise import Stagewise
+from spaces.model.registry import PluginError
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import Evolving
 from spaces.tuning.iterated import Iterated
@@ -267,7 +268,8 @@ class _Stubborn(TuningStrategyContract):
                   "test_what_it_finds_is_legal_and_costs_what_it_says",
                   "test_its_certificate_is_true",
                   "test_it_keeps_its_time_and_hands_over_something",
-                  "test_it_stops_after_so_many_structures"}),
+                  "test_it_stops_after_so_many_structures",
+                  "test_the_same_search_tells_the_same", "test_its_counts_grow"}),
         (_Boastful, {"test_its_certificate_is_true"}),
         (_Torn, {"test_it_fits_every_stage_or_gives_none"}),
         (_Stubborn, {"test_what_it_proposes_is_legal", "test_it_proposes_nothing_twice",
@@ -280,6 +282,6 @@ def test_broken_things_fail(contract: type, failing: set[str]) -> None:
         if name.startswith("test_"):
             try:
                 test()
-            except AssertionError:
+            except (AssertionError, PluginError):
                 failed.add(name)
     assert failed == failing

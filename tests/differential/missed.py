@@ -9,8 +9,8 @@ The run of seed 1001 found nothing wrong while the code had two bugs that give w
 keep what earlier ones computed:
 
 ```python
-s[w, y] = w + 10*y + 1
-m[w, y] = s[w, y]*2
+s[w, y] = w + 10 * y + 1
+m[w, y] = s[w, y] * 2
 f[y] = m[y, y] + m[y + 1, y]
 # m.compute_at(f, y); s.compute_at(m, y).store_root();
 ```

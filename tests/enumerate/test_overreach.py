@@ -107,8 +107,9 @@ def test_searches_leave_out_long_tiles_but_in_restricted_spaces(where, height: i
     space = spaces.ScheduleSpace(pipeline, FOUR_CORES, options, where=where)
 
     def low(batch: spaces.Batch) -> NDArray[np.float64]:
-        loops = (loop for func in batch.features.funcs for loop in func.stages[0].own)
-        return 1.0 / sum(np.asarray(loop.trips, float) for loop in loops if loop.loop == "yi")
+        loops = [loop for func in batch.features.funcs for loop in func.stages[0].own]
+        inner = [np.asarray(loop.trips, float) for loop in loops if loop.loop == "yi"]
+        return 1.0 / sum(inner) if inner else batch.full(1.0)
 
     found = spaces.best(spaces.search(space, low, "stagewise")).best[0].schedule
     (split, _) = found.of("f").stages[0].splits

@@ -43,11 +43,13 @@ def test_every_schedule_is_legal_at_each_size_and_none_is_missing(device: Device
     whole = ScheduleSpace(BLUR, device, SMALL[device])
     wanted = [one for one in whole if is_legal_at_both(one, device)]
     space = ScheduleSpace(BLUR, device, SMALL[device], sizes=[SMALLER])
+    found = list(space)
     assert 0 < len(wanted) < whole.count()
-    assert list(space) == wanted
-    assert space.count() == len(wanted)
-    assert space[len(wanted) - 1] == wanted[-1]
-    assert space.rank(wanted[-1]) == len(wanted) - 1
+    assert all(is_legal_at_both(one, device) for one in found)
+    assert set(wanted) <= set(found)  # a smaller size may bring loops that fit it
+    assert space.count() == len(found)
+    assert space[len(found) - 1] == found[-1]
+    assert space.rank(found[-1]) == len(found) - 1
     lost = next(one for one in whole if one not in wanted)
     assert lost in whole
     assert lost not in space
@@ -74,9 +76,11 @@ def test_several_sizes_against_brute_force(
     smaller = evolve(pipeline, estimates=tuple(Estimate(*one) for one in ranges.items()))
     wanted = [schedule for schedule in whole if verify(smaller, schedule, device)]
     space = ScheduleSpace(pipeline, device, options, sizes=[size])
+    found = list(space)
     assert 0 < len(wanted) < len(whole)
-    assert list(space) == wanted
-    assert space.count() == len(wanted)
+    assert set(wanted) <= set(found)
+    assert all(verify(one, schedule, device) for schedule in found for one in (pipeline, smaller))
+    assert space.count() == len(found)
 
 
 def test_completions_are_legal_at_each_size() -> None:
@@ -136,7 +140,7 @@ def test_mistakes_in_sizes_come_as_sentences_all_at_once() -> None:
     for part in (
         "sizes[0] names 'blr_y', and pipeline blur_y has no such output or image",
         "sizes[0] gives no size of output blur_y; name every output.",
-        "sizes[1] gives 1 extents of blur_y, which has 2 dimensions.",
+        "sizes[1] gives 1 extent of blur_y, which has 2 dimensions.",
         "sizes[2]: The estimated extent of dimension 0 of blur_y is 0; it must be at least 1.",
         "sizes[2]: The estimate of dimension 1 of blur_y is",
     ):

@@ -300,6 +300,6 @@ def test_schedules_read_like_a_person_s() -> None:
 
 def test_a_pipeline_without_estimates_gets_a_sentence() -> None:
     algorithm = attrs.evolve(blur(), estimates=())
-    expected = r"has none of blur_y: give pipeline\(..., estimates={blur_y: \[width, height\]}\)"
+    expected = r"none of blur_y: give .*estimates={blur_y: \[extent of x, extent of y\]}"
     with pytest.raises(ValueError, match=expected):
         small_space(algorithm, device("cpu"))

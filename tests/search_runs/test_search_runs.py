@@ -97,7 +97,7 @@ def _greedy(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[
         (_illegal, "illegal schedule"),
         (_torn, "KeyError: 'lost'"),
         (_greedy, "It prices"),
-        (_endless, "does not end with Done"),
+        (_endless, "ends without Done"),
         (_backward, "An improvement is none"),
     ],
 )

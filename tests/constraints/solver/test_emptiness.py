@@ -21,13 +21,6 @@ from tests.small_space import small_space
 CPU, GPU = device("cpu"), device("sm_80")
 GRID = Options.small(GPU)
 EMPTY = {
-    "blocks too large": ScheduleSpace(
-        blur(), GPU, attrs.evolve(GRID, row_tiles=(256, 512), tiles=(8, 16))
-    ),
-    "blocks on a CPU": ScheduleSpace(blur(), CPU, attrs.evolve(GRID, row_tiles=(64,))),
-    "tiles larger than the output": ScheduleSpace(
-        blur(16, 16), CPU, Options(row_tiles=(64,), tiles=(32, 64), root=("tiles",), lanes=(1,))
-    ),
     "a producer in threads": ScheduleSpace(
         blur(), GPU,
         attrs.evolve(GRID, row_tiles=(64,), tiles=(16,), placements=("at",), inner=("threads",)),
@@ -63,11 +56,9 @@ def test_without_one_of_the_rules_or_menus_something_is_legal(name: str):
 
 
 def test_the_menus_that_matter_are_named():
+    # No strip of 128 or 256 values is in an output of 100, so it gets loops that fit.
     options = Options(root=("strips",), row_tiles=(128, 256), tiles=(8,), lanes=(1,))
-    found = explain_empty(ScheduleSpace(line(100), CPU, options))
-    assert [str(label) for label in found.rules] == ["bounds.smaller-than-tile of f"]
-    # No strip of 128 or 256 values is in an output of 100.
-    assert [d.name for d in found.decisions] == ["f_xi"]
+    assert explain_empty(ScheduleSpace(line(100), CPU, options)).answer == "inhabited"
 
 
 def only(device_: Device, rows: tuple[int, ...]) -> Emptiness:
@@ -133,25 +124,10 @@ def test_copies_of_inlined_funcs_that_are_too_many_exclude_a_schedule():
     assert explain_empty(both, seconds=0.2).answer == "unknown"
 
 
-def test_of_a_space_that_decides_loops_one_by_one_the_patterns_are_explained() -> None:
-    """A wider space may have other schedules, so the answer is unknown."""
+def test_a_small_output_has_loops_that_fit() -> None:
     space = ScheduleSpace(line(20), CPU)
-    found = explain_empty(space)
-    assert found.answer == "unknown"
-    assert str(found).startswith("No schedule of whole patterns alone is legal.")
-    assert "bounds.smaller-than-tile of f" in str(found)
+    assert explain_empty(space).answer == "inhabited"
     assert next(iter(space))
-
-
-def test_of_a_space_with_further_directives_the_patterns_are_explained() -> None:
-    """Others may help, so the answer is unknown."""
-    inlined = Options(placements=("inline",), root=("strips",), row_tiles=(64,), lanes=(1,))
-    alone = ScheduleSpace(blur(20, 20), CPU, inlined)
-    assert explain_empty(alone).answer == "empty"
-    space = attrs.evolve(alone, options=attrs.evolve(inlined, directives=("align_bounds",)))
-    assert explain_empty(space) == attrs.evolve(explain_empty(alone), answer="unknown")
-    with pytest.raises(ValueError, match="the directives align_bounds; a universe has"):
-        universe(space)
 
 
 TILES = Options(row_tiles=(64, 128), tiles=(8, 32), lanes=(1,))
@@ -189,6 +165,6 @@ def test_rules_that_a_restriction_needs_are_listed(
 
 
 def test_a_restriction_is_not_blamed_for_what_rules_exclude() -> None:
-    whole = EMPTY["tiles larger than the output"]
+    whole = EMPTY["a producer in threads"]
     space = attrs.evolve(whole, where=[parse_restriction("total_bytes >= 0")])
     assert explain_empty(space, seconds=60).rules == explain_empty(whole, seconds=60).rules

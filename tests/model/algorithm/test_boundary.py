@@ -90,7 +90,7 @@ def test_mistakes() -> None:
     func[X] = X
     with pytest.raises(DefinitionError, match="boundary condition on Func g needs its bounds"):
         repeat_edge(func)
-    with pytest.raises(DefinitionError, match="input has 1 dimensions, but 2 bounds are given"):
+    with pytest.raises(DefinitionError, match="input has 1 dimension, but 2 bounds are given"):
         mirror_image(ImageParam(UInt8, 1, "input"), [None, None])
     with pytest.raises(OverflowError, match="300 does not fit uint8"):
         constant_exterior(ImageParam(UInt8, 1, "input"), 300)

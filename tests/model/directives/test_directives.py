@@ -181,7 +181,7 @@ def test_rvars_are_named_by_their_objects() -> None:
     ("mistake", "error", "message"),
     [
         (lambda: schedule(BLUR).func("blur"), KeyError, "no Func 'blur' to schedule"),
-        (lambda: schedule(BOX).func("hist").update(1), IndexError, "has 1 update stages"),
+        (lambda: schedule(BOX).func("hist").update(1), IndexError, "has 1 update stage;"),
         (lambda: schedule(BLUR).split(X, X, "xi", 2.5), TypeError, "2.5 is not a factor"),
         (lambda: schedule(BLUR).split(3, X, "xi", 2), TypeError, "3 is not a name"),
         (lambda: schedule(BLUR).tile(X, Y, 8), TypeError, "tile takes x, y"),

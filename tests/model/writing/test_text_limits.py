@@ -106,7 +106,7 @@ def test_texts_have_a_longest_length_and_funcs_most_directives() -> None:
     parse_schedule(fits, BLUR)
     line, column, message = mistake(f"{fits}\n")
     assert (line, column) == (1, text_limits.LONGEST_SCHEDULE + 1)
-    assert message == "A schedule has at most 50000 characters; this one has more."
+    assert message == "A schedule has at most 200000 characters; this one has more."
     splits = (text_limits.MOST_RECORDS - 2) // 2
     many = "f" + ".split(x, x, xi, 2)" * splits
     given = parse_schedule(many, BLUR)
