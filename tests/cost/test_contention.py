@@ -60,7 +60,7 @@ def test_each_update_takes_a_step_of_its_own() -> None:
 
 
 def test_other_threads_are_expected_at_the_same_line() -> None:
-    """16 lines and 3 other threads, each of which has 32 updates in flight."""
+    """16 lines and 3 other threads; each thread has 32 updates in flight."""
     expected = SIZE * SIZE * 3 * (32 / 48) / FOUR_CORES.cores
     assert priced(histogram(256), PARALLEL, contended=1.0) == pytest.approx(expected)
 

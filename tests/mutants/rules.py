@@ -461,7 +461,7 @@ WASTED = (
         "idle_lanes",
         "factor <= extent * 2",
         "factor < extent * 2",
-        "A vector of which half the lanes work counts as mostly idle.",
+        "A vector counts as mostly idle where half of its lanes work.",
         _WASTED,
     ),
     Mutant(

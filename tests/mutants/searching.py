@@ -42,7 +42,7 @@ SEARCHING = (
         "_simplest",
         "chain(same, shorter)",
         "chain(same)",
-        "Splits of which one loop has a single iteration stay.",
+        "A split stays if one of its loops has a single iteration.",
         _TIDYING,
     ),
     Mutant(

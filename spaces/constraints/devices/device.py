@@ -181,7 +181,7 @@ def _this_gpu() -> GpuDevice:
     """The GPU of this machine: the limits of its compute capability, its own multiprocessors.
 
     Raises:
-        ValueError: there is none, or its compute capability is not in the table.
+        ValueError: no GPU is present, or the table lacks its compute capability.
     """
     try:
         present = present_gpu()
