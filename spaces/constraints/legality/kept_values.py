@@ -1,14 +1,16 @@
-"""Decides of a judged nest whether the values that it keeps are there when they are read.
+"""Decides of a judged nest whether the values that it keeps are there when they are read, and
+whether memory of a stated size holds them.
 
-A loop nest slides a window and folds storage only where that is right by construction. Here the
-same is shown once more, from what is required and computed alone, so that a mistake there refuses
-a schedule instead of computing other values.
+A loop nest slides a window and folds storage only where that is right by construction, and limits
+the sizes of storage by largest values. Here the same is shown once more, from what is required and
+computed alone, so that a mistake there refuses a schedule instead of computing other values.
 """
 
 from __future__ import annotations
 
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.obligations.assumptions import assumptions
+from spaces.constraints.obligations.bounds import bounds
 from spaces.constraints.obligations.decide import Decider
 from spaces.constraints.obligations.folding import folding
 from spaces.constraints.obligations.records import Outcome, Proven, Refuted
@@ -26,16 +28,21 @@ machine.
 
 
 def undecided(checked: CheckedSchedule) -> Undecided | None:
-    """What proofs leave undecided of the windows and folds of a nest that satisfies all other
-    rules; None if it has none.
+    """What proofs leave undecided of the windows, folds and stated sizes of a nest that satisfies
+    all other rules; None if it has none.
     """
-    if not any(_keeps(p.storage) for p in checked.bounds.placements.values()):
+    keeps = any(_keeps(p.storage) for p in checked.bounds.placements.values())
+    stated = {e.name for e in checked.schedule.funcs if e.storage_bounds or e.is_hoisted}
+    if not keeps and not stated:
         return None
     judged = tuple((one.rule, one.condition) for one in checked.size_conditions)
     subject = Subject(checked.nest, assumptions(checked.nest, judged))
     decider = Decider(NO_TIMEOUT, steps=SOLVER_STEPS)
     left: dict[str, tuple[str, str]] = {}
-    for obligation in (*sliding(subject), *folding(subject)):
+    asked = [*sliding(subject), *folding(subject)] if keeps else []
+    if stated:
+        asked += (one for one in bounds(subject) if one.buffer in stated)
+    for obligation in asked:
         outcome = decider.decide(obligation, subject.known.all)
         if not isinstance(outcome, Proven):
             left.setdefault(obligation.buffer, (obligation.statement, _known(outcome)))

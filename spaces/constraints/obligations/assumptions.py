@@ -59,7 +59,8 @@ def assumptions(nest: LoopNest, judged: tuple[RuleCondition, ...] | None) -> Ass
     tiles that shift into them, and buffers hold all values that the nest computes or reads.
     """
     required = _needed(nest) if judged is None else _required(judged)
-    cases = (arithmetic(c) for c in nest.assumptions if _is_of_sizes(c))
+    numbers = {scalar.name for scalar in nest.pipeline.scalars if scalar.type is Int32}
+    cases = (arithmetic(c) for c in nest.assumptions if _is_known(c, numbers))
     common = [*_positive(nest), *filter(never_wraps, cases)]
     promised = (arithmetic(p.condition) for p in nest.pipeline.promises)
     images = {i.name: list(_extents(i.name, i.dimensions)) for i in nest.pipeline.images}
@@ -76,9 +77,11 @@ def assumptions(nest: LoopNest, judged: tuple[RuleCondition, ...] | None) -> Ass
     return Assumptions(tuple(common), {n: tuple(c) for n, c in images.items()})
 
 
-def _is_of_sizes(condition: Expr) -> bool:
-    """Whether a condition mentions only the minima and extents of outputs and images."""
-    parts = (name.rsplit(".", 2)[1:2] for name in variables(condition))
+def _is_known(condition: Expr, numbers: set[str]) -> bool:
+    """Whether a condition mentions only the minima and extents of outputs and images, and Params
+    among ``numbers``.
+    """
+    parts = (name.rsplit(".", 2)[1:2] for name in variables(condition) if name not in numbers)
     return all(part in (["min"], ["extent"]) for part in parts)
 
 

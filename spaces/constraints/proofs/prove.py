@@ -10,6 +10,7 @@ from attrs import define, field
 
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.obligations.assumptions import assumptions
+from spaces.constraints.obligations.bounds import bounds
 from spaces.constraints.obligations.decide import TIMEOUT_MS, Decider
 from spaces.constraints.obligations.folding import folding
 from spaces.constraints.obligations.records import (
@@ -23,7 +24,6 @@ from spaces.constraints.obligations.records import (
 )
 from spaces.constraints.obligations.sites import Subject
 from spaces.constraints.obligations.sliding import sliding
-from spaces.constraints.proofs.bounds import bounds
 from spaces.constraints.proofs.coverage import coverage
 from spaces.constraints.proofs.definition import definition
 from spaces.constraints.proofs.in_time import proofs_in_time

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.rules.rule import VIOLATED, Check, Undecided, proof_rule
-from spaces.constraints.rules.written import fold_directive, store_directive
+from spaces.constraints.rules.written import (
+    fold_directive,
+    hoist_directive,
+    storage_bound_directive,
+    store_directive,
+)
 
 
 @proof_rule(
     "storage.kept-values",
-    "Storage that outlives an iteration, or in which several values share a place, is illegal "
-    "unless a proof shows that each value is computed before it is read and not overwritten before "
-    "it is read for the last time, because the schedule would compute something else.",
+    "Storage that outlives an iteration, in which several values share a place, or whose size is "
+    "stated or obtained ahead, is illegal unless a proof shows that each value is inside the "
+    "memory, is computed before it is read, and is not overwritten before it is read for the last "
+    "time, because the schedule would compute something else.",
     "The induction over the iterations of sliding windows [RK13 4.3], decided by intervals and z3.",
 )
 def kept_values(undecided: Undecided, func: str) -> Iterator[Check]:
@@ -20,19 +26,24 @@ def kept_values(undecided: Undecided, func: str) -> Iterator[Check]:
     if func in undecided.left:
         entry = undecided.view.nest.schedule.of(func)
         statement, known = undecided.left[func]
-        folds = [fold_directive(func, fold) for fold in entry.folds]
+        limits = {fold_directive(func, fold): "fold_storage" for fold in entry.folds}
+        for bound in entry.storage_bounds:
+            limits[storage_bound_directive(func, bound)] = "bound_storage"
+        if entry.is_hoisted:
+            limits[hoist_directive(entry)] = "hoist_storage"
+        left_out = " and ".join(dict.fromkeys(limits.values()))
         yield Check(
             func,
             VIOLATED,
             "{directive} keeps values of {func}, but this is not shown: {statement} {known}",
-            "Store {func} where it is computed{unfolded}.",
+            "Store {func} where it is computed{unlimited}.",
             loop=entry.store.loop,
             values={
-                "directive": folds[0] if folds else store_directive(entry),
+                "directive": next(iter(limits), store_directive(entry)),
                 "func": func,
                 "statement": statement,
                 "known": known,
-                "unfolded": ", and leave out fold_storage" if folds else "",
+                "unlimited": f", and leave out {left_out}" if limits else "",
             },
         )
 
