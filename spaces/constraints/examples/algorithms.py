@@ -232,11 +232,13 @@ def taken() -> Pipeline:
 
 
 def spaced() -> Pipeline:
-    """Rows in groups of ``n``, the first row of each ``pitch`` below the one before."""
+    """Rows in groups of ``n``, the first row of each ``pitch`` below the one before, and these again
+    in groups: products and quotients of unknown numbers, which no proof covers.
+    """
     n = Param(Int32, "n", default=2, lowest=1, highest=64)
     pitch = Param(Int32, "pitch", default=2, lowest=1, highest=64)
     bx, by = Func("bx"), Func("by")
-    first = Y / n * pitch
+    first = Y / n * pitch / n * pitch / n * pitch
     bx[X, Y] = X + 10 * Y
     by[X, Y] = bx[X, first] + bx[X, first + n]
     return pipeline(by)

@@ -223,17 +223,22 @@ def _folds(
     simplify: Simplifier,
 ) -> tuple[Expr | None, ...]:
     """The fold factor asked for; else, for a sliding dimension, the least one if it saves and is
-    the same in all iterations ``around`` the storage: of others proofs decide little.
+    the same for all sizes and in all iterations ``around`` the storage: of others proofs decide
+    little.
     """
     loops = {loop.var.name for loop in around}
     asked = {f.dimension: factor_expr(f.factor) for f in schedule.folds}
     sliding = {s.dimension for s in slides}
     factors: list[Expr | None] = []
     for name, fewest, total in zip(function.args, least, stored, strict=True):
-        fixed = name in sliding and loops.isdisjoint(fewest.names)
+        fixed = name in sliding and not any(one in loops or _is_size(one) for one in fewest.names)
         saves = fixed and not simplify.at_most(_extent(total), fewest)
         factors.append(asked.get(name, fewest if saves else None))
     return tuple(factors)
+
+
+def _is_size(name: str) -> bool:
+    return name.rsplit(".", 2)[1:2] in (["min"], ["extent"])
 
 
 def _extent(interval: Interval) -> Expr:

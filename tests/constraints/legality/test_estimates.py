@@ -277,11 +277,13 @@ def test_documents_are_asked_the_same():
 
 
 def test_a_space_without_anything_legal_ends_with_a_sentence():
-    f = Func("f")
+    f, g = Func("f"), Func("g")
     f[X, Y] = cast(Int32, X + Y)
-    algorithm = pipeline(f, estimates={f: [24, 24]})
-    options = Options(root=("tiles",), row_tiles=(7,), tiles=(7,), lanes=(64,), long=2)
-    space = ScheduleSpace(algorithm, CPU, options)
+    g[X, Y] = f[X, Y] + f[X, Y + 1]
+    algorithm = pipeline(g, estimates={g: [64, 64]})
+    gpu = device("sm_80")
+    few = {"row_tiles": (64,), "tiles": (16,), "placements": ("at",), "inner": ("threads",)}
+    space = ScheduleSpace(algorithm, gpu, attrs.evolve(Options.small(gpu), **few))
     assert space.count() == 0
     with pytest.raises(
         EmptySpaceError, match=r"only 0 are legal; what most .* break is \w+\.[\w-]"
