@@ -232,8 +232,8 @@ def taken() -> Pipeline:
 
 
 def spaced() -> Pipeline:
-    """Rows in groups of ``n``, the first row of each ``pitch`` below the one before, and these again
-    in groups: products and quotients of unknown numbers, which no proof covers.
+    """Rows in groups of ``n``, the first row of each ``pitch`` below the one before, and these
+    again in groups: products and quotients of unknown numbers, which no proof covers.
     """
     n = Param(Int32, "n", default=2, lowest=1, highest=64)
     pitch = Param(Int32, "pitch", default=2, lowest=1, highest=64)

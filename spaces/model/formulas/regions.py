@@ -233,6 +233,8 @@ class Ranges:
     def _sum(self, node: Expr) -> Interval:
         """The interval of integer arithmetic, term by term of its normal form."""
         fixed, moving = self._taken_apart(node)
+        if any(atom is node for monomial in moving for atom in monomial):
+            return UNBOUNDED  # a sum of values that are read, which the normal form keeps whole
         terms = {m: self._term(m, coefficient) for m, coefficient in moving.items()}
         if node.loads and self._may_wrap(self.simplify.polynomial(node), terms):
             return UNBOUNDED  # sums of values that are read may wrap
@@ -341,7 +343,11 @@ class Ranges:
     def _cast(self, node: Cast, value: Interval) -> Interval:
         to, source = node.type, node.value.type
         # The magnitude of an int32 coordinate is unsigned, but fits int32.
-        is_magnitude = isinstance(node.value, Op) and node.value.name == "abs"
+        is_magnitude = (
+            isinstance(node.value, Op)
+            and node.value.name == "abs"
+            and self._has_magnitude(node.value.children[0])
+        )
         if is_magnitude and to is Int32 and node.value.children[0].type is Int32:
             return self._magnitude(self.of(node.value.children[0]))
         low, high = value.min, value.max
@@ -418,6 +424,13 @@ class Ranges:
             return UNBOUNDED
         largest = fn.max(fn.abs(a.min), fn.abs(a.max))
         return Interval(constant(0, largest.type), largest)
+
+    def _has_magnitude(self, number: Expr) -> bool:
+        """Whether the magnitude of a number fits int32: that of a value which is read may not."""
+        if not number.loads or number.type.bits < 32:
+            return True
+        least = self.of(number).min
+        return isinstance(least, Const) and int(least.value) > Int32.min_value
 
     def _magnitude(self, a: Interval) -> Interval:
         """The magnitudes of int32 numbers, as int32."""

@@ -217,3 +217,22 @@ def test_conditions_on_what_wraps_are_no_arithmetic_of_coordinates() -> None:
     assert len(names) == 1
     (whole,) = set(opaque.meaning) - set(names)
     assert not evaluate(condition, {whole: Int32.max_value, names[0]: Int32.min_value})
+
+
+def test_the_magnitude_of_a_value_that_is_read_may_not_fit() -> None:
+    """``int32(abs(-2**31))`` is ``-2**31``; the magnitude of a limited value fits."""
+    image = ImageParam(Int32, 1, "image")
+    x = Variable(Int32, "x")
+    read = image[x].as_expr()
+    whole = Ranges(Simplifier(), {}).of(cast(Int32, fn.abs(read)))
+    assert whole.min is None or int(whole.min.value) == -(2**31)
+    limited = Ranges(Simplifier(), {}).of(cast(Int32, fn.abs(fn.clamp(read, -5, 3))))
+    assert (limited.min.value, limited.max.value) == (0, 5)
+
+
+def test_a_minimum_of_equal_sums_of_values_that_are_read_has_no_limits() -> None:
+    image = ImageParam(Int32, 1, "image")
+    read = image[Variable(Int32, "x")].as_expr()
+    twice = binary("add", read, read)
+    found = Ranges(Simplifier(), {}).of(binary("min", twice, twice))
+    assert (found.min, found.max) == (None, None)
