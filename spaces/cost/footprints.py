@@ -179,9 +179,9 @@ class Regions:
         return known
 
     def _lines_apart(self, buffer: str) -> tuple[int, ...]:
-        """For each dimension of an image but the innermost in memory: how many lines the places
-        are apart, within their pages, that neighbors along it have. Nothing of an image without a
-        size; nor of Funcs, whose storage depends on the schedule.
+        """For each dimension of an image but the innermost in memory: the distance in lines, within
+        their pages, between the places of two neighbors along it. Empty for an image without a
+        size, and for Funcs, because their storage depends on the schedule.
         """
         extents = self.features.image_extents.get(buffer, ())
         step, found = self.features.element_bytes(buffer), []

@@ -36,10 +36,11 @@ class BoundedModel(CostModel, Protocol):
         """What the Funcs in ``features`` cost at least in every schedule that has them with these
         loops and this storage: one number for each choice.
 
-        The cost of a schedule must not be below the least cost of no Func plus the sum of those of
-        any different Funcs of it, each alone. The least cost of a Func must not be negative, and
-        must not fall if a stage has more reads and operations: those that later decisions may
-        change are left out of ``features``. Images stand for Funcs that are open.
+        Take the least cost of no Func, and add the least costs of any different Funcs of a
+        schedule, each alone: the cost of the schedule must not be below this sum. The least cost of
+        a Func must not be negative, and must not fall if a stage has more reads and operations:
+        those that later decisions may change are left out of ``features``. Images stand for Funcs
+        that are open.
 
         The least cost of no Func is a limit of every schedule's cost: 0, or minus infinity if the
         model knows no limit.

@@ -172,9 +172,9 @@ class Registers:
         return self.of(stage.lanes if moves else 1, 8 * func.bytes)
 
     def _operands(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
-        """The registers that hold operands of a term for all copies of an unrolled body: those of
-        each buffer but the one with most, whose values take turns in a register; at most half of
-        all, for then compilers load them again.
+        """The registers that hold operands of a term for all copies of an unrolled body: for each
+        buffer but the one with most operands, whose values share a register in turn. They are at
+        most half of all registers: beyond that, compilers load operands again.
         """
         copied = [
             loop

@@ -48,7 +48,9 @@ take 8, 8, 4, 2.1 and 1.4 times as long for each update as one does (Zen 4).
 """
 
 _LARGEST_DIVISOR = 4
-"""Beyond it so few lanes of ``x / divisor`` differ that compilers load them one by one."""
+"""With a larger divisor, so few lanes of ``x / divisor`` differ that compilers load them one by
+one.
+"""
 
 
 @frozen

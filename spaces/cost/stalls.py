@@ -15,8 +15,8 @@ def stalls(features: Features, stage: StageFeatures) -> SymbolicNumber:
     """How often a stage waits for stores: a load that needs parts of two vectors that were stored
     just before cannot have them before both are in the cache.
 
-    So it is where a stage reads a Func of few vectors, which is computed in its loops, at several
-    offsets along the lanes.
+    This happens where a stage reads, at several offsets along the lanes, a Func of few vectors that
+    is computed in its loops.
     """
     times: SymbolicNumber = 0.0
     for func in features.funcs:

@@ -151,9 +151,9 @@ class Traffic:
         return chosen(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
 
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
-        """The footprint at a depth; a row that the loops inside take up again and again counts as
-        often, unless it is one of few that the prefetcher remembers. Rows that join count apart if
-        the loops inside go along several of them at once.
+        """The footprint at a depth. A row to which the loops inside come back again and again
+        counts each time, unless it is one of few rows that the prefetcher remembers. Joined rows
+        count one by one if the loops inside go along several of them at once.
         """
         whole = self.regions.footprint(stage, buffer, depth)
         piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))

@@ -49,8 +49,8 @@ class Nests:
 def funcs_around(
     pipeline: Pipeline, entries: Sequence[FuncSchedule], names: Collection[str]
 ) -> frozenset[str]:
-    """The Funcs of the nests in which some Funcs are computed; all decided ones if Funcs share
-    loops.
+    """The Funcs of the nests in which some Funcs are computed. If Funcs share loops, these are all
+    decided Funcs.
 
     Args:
         pipeline: the whole pipeline, after derivations.

@@ -32,7 +32,7 @@ one last.
 
 @frozen
 class ChangedSchedule:
-    """A structure that a change makes, and the decisions on its way.
+    """A structure that a change makes, and the decisions that lead to it.
 
     Attributes:
         structure: the choices of numbers to try.
@@ -65,7 +65,7 @@ class ChangedSchedule:
 
 @frozen
 class PlacedSchedule:
-    """A schedule of a space with the decisions on its way.
+    """A schedule of a space, and the decisions that lead to it.
 
     Attributes:
         way: the partial schedules on the way.
@@ -87,7 +87,9 @@ class PlacedSchedule:
 
     @staticmethod
     def after(change: ChangedSchedule, schedule: Schedule) -> PlacedSchedule:
-        """The place of a choice of a change. Only numbers differ on its way, which come last."""
+        """The place of one choice of a change. Its decisions are those of the change except for the
+        numbers, which come last.
+        """
         form = form_of(change.way[0].state, schedule)
         structural = [one for one in change.way if not one.state.has_structure]
         first = change.way[len(structural)]

@@ -19,8 +19,8 @@ class Draw:
     """A random schedule.
 
     Attributes:
-        verdict: whether it is in the space. An illegal schedule may have more violations than are
-            listed; none is if the draw ended before all Funcs were decided.
+        verdict: whether it is in the space. An illegal schedule may have more violations than the
+            verdict lists. It lists none if the draw ended before all Funcs were decided.
         weight: for how many legal schedules it stands; 0 if it is illegal. The mean over many draws
             of ``weight * f(schedule)`` estimates the sum of ``f`` over all legal schedules.
     """

@@ -72,9 +72,10 @@ class OutputLoops:
         vectors: Orders,
         plain: Orders,
     ) -> dict[str, Orders]:
-        """The orders of an output, by name: the known ones if any choice of the first of them is
-        legal, with whole warps on a GPU, or if plain loops are illegal. Otherwise, quick ones that
-        are legal come first, those with whole warps if there are any, and then plain ones.
+        """The orders of an output, by name. They are the known ones if a choice of the first of
+        them is legal, with whole warps on a GPU, or if plain loops are illegal. Otherwise a quick
+        order that is legal comes first, one with whole warps if there is one. Then come plain
+        loops, and then the known ones.
         """
         first = next(iter(known.values()))
         if self._first((first,), factors, Fit.WHOLE_WARPS) or not self._first((plain,), factors):

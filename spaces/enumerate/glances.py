@@ -1,10 +1,11 @@
-"""What ways to decide a Func cost, where other ways tell it.
+"""The costs of ways to decide a Func that follow from the costs of other ways.
 
 Most ways need a loop nest and a price of their own. If a model adds up the costs of nests, two
 kinds do not:
 
 - A Func at root has a nest of its own. What its loops are worth is the same whatever its readers
-  do, so they are compared after one state only: by usual numbers, for what is kept is priced again.
+  do, so the search compares them after one state only. The usual numbers suffice for this: the
+  search prices again what it keeps.
 - An explicit bound that is what the readers demand anyway changes no loop nest. It is wanted only
   if the same way without it is illegal: if it unrolls a loop whose extent is not constant.
 """
@@ -44,8 +45,9 @@ class Glances:
     _bounded: dict[_Decision, OpenWay] = field(init=False, factory=dict)
 
     def __call__(self, way: OpenWay) -> PricedWay | None:
-        """A way with its cost for usual numbers, or for all if it has none for these; None if it
-        has no loop nest, or if it is left for the case that the same way without bounds is illegal.
+        """A way with its cost for the usual numbers, or for all numbers if the usual ones give no
+        cost. None if the way has no loop nest, or if it is wanted only where the same way without
+        bounds is illegal.
         """
         if not self._tells_others(way):
             return self.task.glanced(self.part, way)
@@ -61,7 +63,9 @@ class Glances:
         return found
 
     def with_bounds(self, found: Iterable[PricedWay]) -> list[PricedWay]:
-        """Priced ways, with the same ways with bounds for the case that they are illegal."""
+        """The priced ways. Each also gets the same way with bounds, if there is one, for the case
+        that it is illegal itself.
+        """
         bounded = self._bounded
         return [evolve(one, otherwise=bounded.get(_decision(one.way))) for one in found]
 
@@ -71,8 +75,8 @@ class Glances:
         return is_additive and not any(one.companions for one in way.state.partial.state.entries)
 
     def _is_unbounded_alike(self, way: OpenWay) -> bool:
-        """Whether its explicit bounds are what is required without them, and all loops along them
-        are written out in any case.
+        """Whether its explicit bounds equal what is required without them, and all loops along the
+        bounded dimensions are written out in any case.
         """
         (state, entry), process = _decision(way), way.state.partial.state
         function = process.pipeline.function(entry.name)
@@ -94,8 +98,8 @@ class Glances:
         return all(np.all(extents[one.dimension] == one.extent) for one in bounds)
 
     def _of_other_state(self, way: OpenWay) -> PricedWay | None:
-        """A way at root with its cost by the same way after another state, and by the difference
-        between the states; None if they do not tell it.
+        """A way at root. Its cost follows from the same way after another state and from the
+        difference between the states. None if they do not determine it.
         """
         (own, entry), usual = _decision(way), way.usual
         common = self._at_root.get(own)

@@ -25,9 +25,9 @@ _ROUNDING = 1e-9
 def with_tidy_results(
     space: ScheduleSpace, model: CostModel, limits: Limits, events: Iterator[Event]
 ) -> Iterator[Event]:
-    """The events of a search. In place of its schedules, the last event has their normal forms,
-    where the space has them, too, and they do not cost more. The first one stays the first: any
-    that is cheaper than it in its normal form is left out.
+    """The events of a search. The last event has schedules in their normal forms where the space
+    has these forms and they do not cost more. The first schedule stays the first: the event leaves
+    out each other schedule whose normal form costs less.
     """
     deadline = Deadline.after(limits.seconds).later(PRICING)
     for event in events:
@@ -79,8 +79,8 @@ def _without_tails(schedule: Schedule) -> Schedule:
 
 
 def _tidy(space: ScheduleSpace, model: CostModel, found: Found, deadline: Deadline) -> Found:
-    """A schedule in its normal form; as it is if there is no time, or if the form is dearer or not
-    in the space.
+    """A schedule in its normal form. It stays unchanged if there is no time, or if the normal form
+    costs more or is not in the space.
     """
     if not math.isfinite(found.cost):
         return found

@@ -91,8 +91,9 @@ class Improving:
 
 
 def _place_of_best(space: ScheduleSpace, board: Board) -> PlacedSchedule | None:
-    """The best schedule with the decisions on its way; None if there is none, or if the space lacks
-    it: a search may fall back to plain loops outside the space.
+    """Finds the decisions that lead to the best schedule of the board. Returns None if the board
+    has no schedule, or if the space lacks the schedule: a search may fall back to plain loops
+    outside the space.
 
     Raises:
         OutOfTime: the search is at its end.

@@ -188,9 +188,10 @@ def offered(
     structure: Schedule,
     numbers: Mapping[str, int] = NO_NUMBERS,
 ) -> Iterator[Event]:
-    """Offers a legal schedule, a choice of a structure, with a cost if there is time to price it.
-    With numbers beside the structure it costs what a search says that scores all choices; with
-    numbers in place of the parameters it may cost a little less or more.
+    """Offers a legal schedule, one choice of a structure, with its cost if there is time to price
+    it. With ``numbers`` beside a structure that has parameters, the cost is the one that a search
+    of all choices gives. With numbers written into the structure it may be a little lower or
+    higher.
     """
     schedule = bind(structure, numbers)
     try:

@@ -94,8 +94,8 @@ def _suggested(trial: Any, before: PartialSchedule) -> DecisionOption:
 
 
 def _parameter(before: PartialSchedule) -> str:
-    """The name of the parameter of the next decision. A parameter has the same options always, so
-    the name of a decision that has other options after other decisions says which.
+    """The name of the parameter of the next decision. A parameter always has the same options. A
+    decision may have other options after other decisions, so the name lists the options.
     """
     assert before.decision is not None
     name, options = before.decision.name, before.options

@@ -21,9 +21,9 @@ OVERREACH = 1.1
 def fitting_menus(
     pipeline: Pipeline, entry: FuncSchedule, menus: Mapping[str, tuple[int, ...]]
 ) -> dict[str, tuple[int, ...]]:
-    """The menus of the factors of a Func, without those that are longer than the dimension that
-    they split first; of these the smallest, if there are no others. Blocks of threads keep all:
-    threads leave out what is not needed.
+    """The menus of the factors of a Func, without the factors that are longer than the dimension
+    that they split first. If all of a menu are longer, its smallest factor stays. Blocks of threads
+    keep all: threads leave out what is not needed.
 
     Args:
         pipeline: the pipeline of the Func.

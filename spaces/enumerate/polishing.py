@@ -27,13 +27,16 @@ Around: TypeAlias = Callable[[HalfDecided, str], Nests | None]
 
 
 AGREEING = 3
-"""After so many equal choices in equal contexts the next one is the same."""
+"""After this many equal choices in equal contexts, later equal contexts get the same choice without
+a comparison.
+"""
 
 
 def polished(task: StageDecisions, state: HalfDecided, rounds: int) -> Iterator[Event]:
-    """Offers a complete, legal state with the numbers chosen again that may have better ones by
-    now: by the nests that they change or, if the whole schedule costs more in the end, those that
-    changed by all nests; in a small pipeline all numbers.
+    """Chooses the numbers of a complete, legal state again where later decisions may have made
+    others better, and offers the result. It first compares numbers by the nests that they change.
+    If the whole schedule then costs more than before, it starts again: it compares the numbers that
+    changed, or in a small pipeline all of them, by all nests.
 
     Raises:
         OutOfTime: the search is at its end.
@@ -113,8 +116,9 @@ def _unsettled(task: StageDecisions, state: HalfDecided) -> Iterator[FuncSchedul
 def _chosen_again(
     task: StageDecisions, state: HalfDecided, entry: FuncSchedule, nests: Nests | None
 ) -> HalfDecided:
-    """A complete state with the numbers of one Func chosen again, while others are fixed. Its cost
-    is less by as much as that of the nests that are priced; None for all.
+    """A complete state with the numbers of one Func chosen again, while all others are fixed. Only
+    the given nests are priced, or all if ``nests`` is None; the cost of the state changes by as
+    much as theirs.
     """
     free = task.menus(state, entry)
     if not free:

@@ -72,7 +72,7 @@ class Positions:
         return before
 
     def _judge(self) -> bool:
-        """Judges one more structure; false if there is none."""
+        """Judges one more structure. Returns False if no structure is left."""
         if self._rest is None:
             self._rest = itertools.islice(self.structures(), len(self._judged), None)
         try:

@@ -1,12 +1,13 @@
-"""Which ways to decide a Func a search prices: where it is computed and stored, and how its loops
-run, depend on each other little enough to be looked at one after another.
+"""Which ways to decide a Func a search prices. Where a Func is computed, where it is stored and how
+its loops run depend on each other so little that the search looks at one after the other.
 
-Of each compute level one way is priced first, with the widest store level, for windows that slide:
-of a sum the last one without explicit bounds, which keeps its terms in registers. The levels of a
-sum that are cheapest so are compared by the first one, too. The cheapest levels are priced with all
-their store levels, and of these levels and stores the cheapest with all their loops. Root is always
-priced with all loops: it begins a nest, and what the loops of a nest are worth shows only when the
-producers in it are decided. [S20] and [A21] 4.3 decide levels and loops in two phases, too.
+The search first prices one way of each compute level, with the widest store level, for windows that
+slide. For a sum it takes the last way without explicit bounds, which keeps the sums in registers.
+Those levels of a sum that are cheapest then are compared by their first way, too. The cheapest
+levels are priced with all their store levels, and of these levels and stores the cheapest with all
+their loops. Root is always priced with all loops: it begins a nest, and what the loops of a nest
+are worth shows only when the producers in it are decided. [S20] and [A21] 4.3 decide levels and
+loops in two phases, too.
 """
 
 from __future__ import annotations

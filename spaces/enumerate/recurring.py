@@ -37,7 +37,8 @@ class Context:
 
     Attributes:
         key: equal for contexts that are alike.
-        names: the names that differ between them, in an order that does not.
+        names: the names that differ between alike contexts, in an order that is the same in all of
+            them.
     """
 
     key: Hashable

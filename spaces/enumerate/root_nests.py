@@ -32,8 +32,8 @@ def nests_of_funcs(
 def roots_of(
     pipeline: Pipeline, entries: Mapping[str, FuncSchedule], names: Iterable[str]
 ) -> frozenset[str]:
-    """The nests of some Funcs: what :func:`nests_of_funcs` finds, by a look at these and at Funcs
-    around them only. All Funcs that read them have entries.
+    """The nests of some Funcs, as :func:`nests_of_funcs` finds them, but with a look at these Funcs
+    and those around them only. All Funcs that read them have entries.
     """
     nests: dict[str, frozenset[str]] = {}
     wanted = list(names)

@@ -46,9 +46,7 @@ def runners_up(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
 
 
 def _neighbors(space: ScheduleSpace, model: CostModel, board: Board, most: int) -> Iterator[Found]:
-    """The cheapest legal choices of structures in which one decision of the best schedule is
-    another.
-    """
+    """The cheapest legal choices of structures one decision away from the best schedule."""
     place = _place(space, board.best[0].schedule)
     for structure in () if place is None else islice(_structures(place, board.limits.seed), most):
         board.considered += 1

@@ -107,8 +107,8 @@ def mistakes_in_sizes(pipeline: Pipeline, sizes: tuple[FurtherSize, ...]) -> Ite
 
 @frozen
 class JudgedSizes:
-    """The judge of a space: a schedule is legal if it is at the estimates of the pipeline and at
-    each further size. With ``exact`` it has to be exact, too.
+    """The judge of a space: a schedule is legal if it is legal at the estimates of the pipeline and
+    at each further size. With ``exact`` it must be exact, too.
     """
 
     pipeline: Pipeline

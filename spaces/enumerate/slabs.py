@@ -39,8 +39,9 @@ _BLOCKS = (2, 4, 8)
 def in_slabs_after_all(
     space: ScheduleSpace, model: CostModel, board: Board, most: float = math.inf
 ) -> Iterator[Event]:
-    """Offers the best schedule of a board with one nest after the other in slabs, where this is
-    cheaper and in the space: nests that alone read a Func at root which no cache holds.
+    """Puts one nest after the other of the best schedule of a board into slabs, and offers the
+    result where it is cheaper and in the space. It tries each nest that is the only reader of a
+    Func at root which no cache holds.
 
     Args:
         space: the space of the search, which decides the loops of Funcs one by one.
@@ -89,9 +90,9 @@ def _cached_bytes(cpu: CpuDevice) -> int:
 def _read_by_one_nest(
     pipeline: Pipeline, schedule: Schedule, least: int, kept: Collection[str]
 ) -> dict[str, list[str]]:
-    """The Funcs at root, of more than so many bytes, that a single other nest reads, by the Func
-    whose nest this is, consumers first. Without those that have other Funcs in their loops, and
-    those to keep.
+    """The Funcs at root that are larger than a number of bytes and that a single other nest reads.
+    The key is the Func whose nest this is, consumers first. Leaves out Funcs that have other Funcs
+    in their loops, and those to keep.
     """
     entries = {entry.name: entry for entry in schedule.funcs}
     nests = nests_of_funcs(pipeline, entries)

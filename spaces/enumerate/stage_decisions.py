@@ -216,11 +216,11 @@ class StageDecisions:
         return nests_of(process.pipeline, process.entries, names)
 
     def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
-        """Which entries of the last of some Funcs to try: all of them in a restricted space. Where
-        the nests of its readers have :data:`NEST` Funcs, those at root, which start a nest. If
-        each value is read once, by a GPU or in vector lanes, only the inlined one, which computes
-        nothing twice; of a Func that can't be inlined those without sliding windows, for windows
-        keep what is read again.
+        """Which entries of the last of some Funcs the search tries. In a restricted space it tries
+        all. Where the nests of its readers have :data:`NEST` Funcs, it tries those at root, which
+        start a nest. If each value is read once, by a GPU or in vector lanes, it tries only the
+        inlined entry, which computes nothing twice. If such a Func can't be inlined, it tries the
+        entries without sliding windows, because a window keeps what is read again.
         """
         if self.space.where:
             return lambda entry: True
@@ -245,7 +245,9 @@ class StageDecisions:
         return decided_part(process.pipeline, around), Schedule(state.entries(around))
 
     def _loses_nothing_inlined(self, state: HalfDecided, name: str) -> bool:
-        """Whether a Func whose values are read once each may be inlined, and has its lanes then."""
+        """Whether a Func whose values are each read once may be inlined, and keeps vector lanes
+        then.
+        """
         is_gpu = isinstance(self.space.device, GpuDevice)
         has_lanes = is_gpu or is_read_in_lanes(*self._nests_of_readers(state, name), name)
         return has_lanes and may_be_inlined(state.partial.state, name)
@@ -253,9 +255,10 @@ class StageDecisions:
     def inlined(
         self, state: HalfDecided, names: Sequence[str], known: PartialSchedule | None
     ) -> HalfDecided | None:
-        """The state in which the last of some Funcs is inlined, with the cost of the state before,
-        for a search that goes on with it alone: what follows costs as much more in all ways, and
-        the complete schedule gets a price. None if the Func has other ways, or numbers to choose.
+        """The state in which the last of some Funcs is inlined, with the cost of the state before.
+        This is for a search that goes on with this state alone: the missing cost is the same in all
+        ways that follow, and the complete schedule gets its own price. None if the Func has other
+        ways, or numbers to choose.
 
         Args:
             state: the state before.
@@ -426,8 +429,8 @@ def of_whole_schedules(model: CostModel) -> CostModel | None:
 def _drop_unwanted(
     restricted: Restricted, structure: Structure, costs: NDArray[np.float64]
 ) -> None:
-    """Makes the cost of choices that predicates refuse infinite: cheapest first, up to the first
-    one that they allow.
+    """Asks the predicates about choices, cheapest first, up to the first one that they allow. A
+    choice that they refuse gets an infinite cost.
     """
     for index in np.argsort(costs, axis=None, kind="stable"):
         if not np.isfinite(costs.flat[index]) or restricted.allows(structure.at(int(index))):

@@ -42,8 +42,9 @@ from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Derivation
 
 QUICK = 2000
-"""The work (:attr:`Board.work`) up to which a search is quick: about two seconds of a core. Wider
-beams and changes of the result, without which there is a schedule, too, end there.
+"""The work (:attr:`Board.work`) up to which a search is quick: about two seconds of a core. Beyond
+it the search keeps the narrow beam and begins no change of its result: it has a schedule without
+them.
 """
 
 GPU_WIDTH = 2
@@ -53,8 +54,9 @@ COMPARED = 1 / 3
 """The share of the compute levels of a sum that a search for a CPU compares by two loop orders."""
 
 NUMBERED = 4
-"""At so many compute levels of a sum, counted over all states before, the cheapest way gets all
-numbers: the numbers of its reader decide whether the sums fit the registers.
+"""For a sum the search tries all numbers at this many compute levels, counted over all states
+before it, each time for the cheapest way. Only the numbers of the reader decide whether the sums
+fit the registers.
 """
 
 _ALL = 1 << 30
@@ -69,8 +71,8 @@ class Stagewise:
     ``clone_in``; with wrappers of images that sums read, if the space is for a CPU and has ``in_``;
     with partial results of reductions to few elements, if it is for a GPU and has ``rfactor``; with
     nests in slabs, if these are in the space; and with Funcs inlined that it stores. It begins no
-    change when those before took as much work (:attr:`Board.work`) as the decisions, or when all
-    together took :data:`QUICK`.
+    further change once the changes took as much work (:attr:`Board.work`) as the decisions, or took
+    :data:`QUICK`.
 
     Of the half-decided schedules it keeps the cheapest. For a CPU it compares them with the middle
     number of each menu, and chooses among all numbers only for the cheapest few.
@@ -189,9 +191,9 @@ class Stagewise:
     def _derived(
         self, given: ScheduleSpace, task: StageDecisions, found: Sequence[HalfDecided]
     ) -> Iterator[tuple[StageDecisions, tuple[Derivation, ...], Sequence[HalfDecided]]]:
-        """The derivations to try, with the states that may be cheaper with them: those of Funcs
-        that the first state has at root, and of images for any state; none if the given space
-        has none.
+        """The derivations to try, each with the states that it may make cheaper: those of Funcs
+        that the first state has at root, and those of images for any state. Empty if the given
+        space has no derivations.
         """
         space, pipeline = task.space, task.space.pipeline
         if "clone_in" in space.options.directives:
@@ -384,8 +386,9 @@ class _Kept:
         return states
 
     def _repeated(self, ordered: Sequence[PricedWay]) -> set[int]:
-        """Which ways, cheapest first, have the same loops of a Func at root as one before, after a
-        dearer state, if only one of them is kept. Its own numbers would be the same.
+        """The places of the ways that give a Func at root the same loops as a cheaper way does
+        after another state, where the search keeps only one of them. The numbers of the Func would
+        be the same.
         """
         if self.alike > 1:
             return set()

@@ -123,7 +123,9 @@ def _simplest(
     kept: Collection[str],
     memo: FeatureMemo | None,
 ) -> Schedule:
-    """The schedule without one directive after the other, as long as the schedules are wanted."""
+    """Leaves out one directive after another. Each time the nest stays the same or only loses
+    iterations, and the schedule is wanted.
+    """
     own = NestSizes.of(pipeline, schedule, memo)
     tries = iter(range(max(4, FUNCS // len(schedule.funcs))))
     while True:

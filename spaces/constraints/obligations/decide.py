@@ -91,7 +91,7 @@ class Decider:
         return self._solve(evolve(obligation, goal=all_of(left))) if left else Proven("solver")
 
     def _left(self, obligation: Obligation, form: Obligation) -> list[Expr]:
-        """The conditions of a goal that intervals show in none of its forms."""
+        """The conditions of the goal whose counterparts in ``form`` intervals do not show."""
         known = self._known(form.hypotheses)
         pairs = zip(conjuncts(obligation.goal), conjuncts(form.goal), strict=True)
         return [condition for condition, shown in pairs if not known.prove(shown)]

@@ -23,7 +23,7 @@ from spaces.model.schedules.schedule import Schedule
 
 @frozen(eq=False)
 class Individual:
-    """A legal schedule with its cost and the decisions on its way."""
+    """A legal schedule, its cost, and the decisions that lead to it."""
 
     found: Found
     place: PlacedSchedule

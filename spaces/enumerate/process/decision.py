@@ -61,9 +61,10 @@ class DecisionOption:
         )
 
     def distance(self, form: FormParts) -> tuple[int, float]:
-        """How far a schedule of this form is from the option: the claims that do not hold, and how
-        far those are from what it has in their place. A number is as far from another one as it
-        has to be doubled or halved, a loop as near as can be to one over the same dimension.
+        """How far a schedule of this form is from the option: the number of claims that do not
+        hold, and how far each is from what the schedule has in its place. The distance of two
+        numbers is how often one must be doubled or halved to give the other. A loop is nearer to a
+        loop over the same dimension than to other loops.
         """
         far = 0.0
         for name, claimed in self.claims.items():

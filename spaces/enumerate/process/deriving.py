@@ -56,8 +56,8 @@ def _factored(state: ProcessState) -> Iterator[RFactor]:
 
 
 def _factored_in(state: ProcessState, function: Function) -> Iterator[RFactor]:
-    """Each update of a Func that need not keep its order, reduced along all RVars but one first; if
-    it has a single long one, along the parts of it.
+    """For each update of a Func that need not keep its order: first reduce along all RVars but one.
+    An update with a single long RVar is reduced along the parts of that RVar.
     """
     for index, stage in enumerate(function.stages[1:]):
         keeps_order = must_keep_its_order(state, StageOf(function.name, index + 1))
@@ -97,9 +97,9 @@ KINDS = tuple(_KINDS)
 
 @frozen
 class DeriveTopic:
-    """Whether each of some derivations rewrites the pipeline. Derivations that another one makes
-    possible follow it at once, so none is asked for twice. Then the next kind of derivations, and
-    then all Funcs.
+    """Decides for each of some derivations whether it rewrites the pipeline. Derivations that
+    another one makes possible follow it at once, so that each is decided only once. The next kind
+    of derivations follows, and then all Funcs.
 
     Attributes:
         kinds: the kinds of derivations that come later.

@@ -62,7 +62,7 @@ def crossed(
 
 
 def _changed(partial: PartialSchedule, option: DecisionOption, form: FormParts) -> Schedule:
-    """The schedule of this form with another option of a decision on its way."""
+    """The schedule of this form, but with another option of one of its decisions."""
     *_, last = partial.take(option).along(form)
     return last.schedule
 

@@ -284,7 +284,8 @@ class PartialSchedule:
 
     def nearest(self, form: FormParts) -> DecisionOption:
         """The option of the next decision that a schedule of this form took. If it took none of
-        them, the first of those that claim least of what it has not; of numbers, the nearest.
+        them, the first of the options with the fewest claims that do not hold for it; among numbers
+        the nearest one.
         """
         found = self._fitting(form)
         return found or min(self.options, key=lambda one: one.distance(form))
