@@ -60,7 +60,9 @@ def flatten(program: LoopProgram) -> LoopProgram:
 
 @named("flatten")
 def flatten_with_dimensions(program: LoopProgram) -> LoopProgram:
-    """The flat program; its allocations keep how memory stands for coordinates."""
+    """The flat program. Its allocations keep their dimensions, which tell the coordinates of each
+    place in memory.
+    """
     return _flattened(program, _dimensions)
 
 

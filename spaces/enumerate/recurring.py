@@ -67,8 +67,8 @@ class RecurringDecisions:
     _known: dict[Hashable, _Decided] = field(init=False, factory=dict)
 
     def keep(self, state: HalfDecided, func: str) -> None:
-        """Keeps the decision about a Func that a half-decided schedule has; not one that was taken
-        together with others, because there was no choice.
+        """Remembers how a half-decided schedule decides a Func. Skips a decision without a choice,
+        which the process takes together with others.
         """
         before = state.before
         while before is not None and before.entries((func,)):

@@ -541,8 +541,9 @@ class ScheduleSpace:
         yield from counted(self.structures(), self._judged_parts, limit)
 
     def _judged_parts(self, structure: Structure) -> Iterator[tuple[int, int]]:
-        """The number of choices, and of those in the space, of each part of a structure: all at
-        once if few of them depend on each other. Restrictions may relate all factors.
+        """For each part of a structure: the number of its choices, and how many of them the space
+        has. The structure is one part if few of its factors depend on each other. Restrictions may
+        relate all factors, so a restricted space counts in several parts.
         """
         if not self.where:
             memo = self.memo.nests

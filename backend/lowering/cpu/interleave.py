@@ -40,8 +40,8 @@ _NO_LOADS = _NoLoads()
 
 @named("interleave")
 def interleave(program: LoopProgram) -> LoopProgram:
-    """The program with dense vectors in place of vectors of small stride, where the elements
-    between are accessed too or may be.
+    """The program with dense vectors in place of vectors of small stride, where it also accesses
+    the elements in between, or may access them.
     """
     return evolve(program, body=_dense(program.body))
 

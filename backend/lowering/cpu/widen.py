@@ -136,8 +136,9 @@ def _at_once(node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
 
 
 def _narrow_limit(name: str, operands: tuple[Expr, ...]) -> Expr | None:
-    """The min or max of a number and values that were made wider, before they are: more lanes fit
-    into a register. None if the narrow type does not hold the number, or if it is no such limit.
+    """The min or max of a number and widened values, calculated before they are widened: more lanes
+    fit into a register then. None if the narrow type does not hold the number, or if the operands
+    are no number and widened values.
     """
     match operands:
         case (Cast(type=wide, value=value), Const(value=limit)):
