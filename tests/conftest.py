@@ -11,7 +11,7 @@ from tests.clocks import Clock
 
 # Derandomized: a run in CI and a run at the desk draw the same examples. No deadline: the first
 # call of a test may compile code.
-settings.register_profile("spaces", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("spaces", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("spaces")
 
 

@@ -74,7 +74,7 @@ def pair() -> list[Func]:
     return [f, k]
 
 
-COMPILED_EVERY = 8
+COMPILED_EVERY = 20
 """Of legal schedules those whose number this divides are compiled and run, and proven at once."""
 
 MODELS = {"cpu": ("weighted", "reuse"), "sm_80": ("weighted", "occupancy")}

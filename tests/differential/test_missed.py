@@ -28,7 +28,7 @@ NESTED = frozenset(("level: stored outside of a level",))
 def test_windows_along_shared_vars_are_proven(kind: str) -> None:
     """`prove` refutes no obligation of schedules that slide windows."""
     slid, rng = 0, random.Random(f"{SEED} {kind}")
-    for _ in range(2 * GROUPS):
+    for _ in range(GROUPS):
         pipeline = subject(rng, kind).pipeline
         for _ in range(3):
             schedule = cpu_schedule(rng, pipeline, NESTED)
@@ -37,7 +37,7 @@ def test_windows_along_shared_vars_are_proven(kind: str) -> None:
                 slid += 1
                 refuted = prove(verdict, timeout_ms=50, seconds=1).refuted
                 assert not refuted, f"{format_schedule(schedule, pipeline)}\n{refuted[0]}"
-    assert slid > GROUPS
+    assert slid > GROUPS // 2
 
 
 def _slides(verdict: CheckedSchedule) -> bool:
@@ -47,7 +47,7 @@ def _slides(verdict: CheckedSchedule) -> bool:
 def test_host_parts_beside_kernels_compute_on_arrays_of_any_layout() -> None:
     """In each case the host computes something, and an image or an output is not dense."""
     fuzzer, called = Fuzzer(SEED), 0
-    for group in range(3 * GROUPS):
+    for group in range(2 * GROUPS):
         oracle = Oracle(subject(random.Random(f"{SEED} host {group}")))
         if set(oracle.subject.layouts.values()) == {DENSE}:
             continue
@@ -59,7 +59,7 @@ def test_host_parts_beside_kernels_compute_on_arrays_of_any_layout() -> None:
             text = format_schedule(case.schedule, oracle.subject.pipeline)
             assert not outcome.mismatch, f"group {group}: {outcome.mismatch}\n{text}"
             called += outcome.runs.get("called", 0)
-    assert called > 5
+    assert called > 4
 
 
 def _has_host_part(case: Case) -> bool:

@@ -149,7 +149,7 @@ def test_completions_are_exact() -> None:
 
 STRATEGIES: dict[str, Strategy | str] = {name: name for name in strategy_names()}
 STRATEGIES |= {
-    "annealing": Annealing(opening=Stagewise(), steps=150),
+    "annealing": Annealing(opening=Stagewise(), steps=50),
     "beam": Beam(depth=4, width=8, factors=(4,)),
 }
 
@@ -161,7 +161,7 @@ def test_every_strategy_finds_exact_schedules(strategy: str) -> None:
     patterns = strategy in ("exhaustive", "best-first")
     for name, target in itertools.product(FLOATS, DEVICES):
         of = space(name, "small" if patterns else "expert", target)
-        limits = Limits(top=5, seconds=0.5, seed=1)
+        limits = Limits(top=5, structures=20, seconds=0.2, seed=1)
         try:
             found = best(
                 search(

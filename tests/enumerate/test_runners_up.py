@@ -32,19 +32,29 @@ CPU, GPU = device("cpu"), device("sm_80")
 X, Y = Var("x"), Var("y")
 EXACT = ("best-first", "exhaustive")
 """They end with the cheapest schedules of a space, but look at more of them if more are kept."""
+FEW = 8
+"""After so many structures a search ends."""
 
 
 def _found(space: ScheduleSpace, strategy: str, limits: Limits) -> Done:
     return best(search(space, strategy=strategy, limits=limits))
 
 
-@pytest.mark.parametrize("strategy", sorted(set(STRATEGIES) - {*EXACT, "optuna"}))
-@pytest.mark.parametrize("make", [blur, equalized], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    ("make", "strategy"),
+    [
+        (make, strategy)
+        for make in (blur, equalized)
+        for strategy in sorted(set(STRATEGIES) - {*EXACT, "optuna"})
+        # It looks at whole pipelines before it counts a structure, and takes 6 s for this one.
+        if (make, strategy) != (equalized, "reuse-analysis")
+    ],
+)
 def test_the_first_of_five_is_the_first_of_one(make: Callable[[], Pipeline], strategy: str) -> None:
     on = FOUR_CORES if strategy in CPU_ONLY or make is not blur else GPU
     space = ScheduleSpace(make(), on, Options.medium(on))
-    one = _found(space, strategy, Limits(structures=15, seed=3))
-    five = _found(space, strategy, Limits(structures=15, seed=3, top=5))
+    one = _found(space, strategy, Limits(structures=FEW, seed=3))
+    five = _found(space, strategy, Limits(structures=FEW, seed=3, top=5))
     assert five.best[0] == one.best[0]
     assert [found.cost for found in five.best] == sorted(found.cost for found in five.best)
     for found in five.best:
@@ -56,7 +66,7 @@ def test_the_first_of_five_is_the_first_of_one(make: Callable[[], Pipeline], str
 def test_so_it_is_for_random_pipelines(strategy: str) -> None:
     for number in range(2):
         run = drawn(31, number, strategy)
-        limits = Limits(structures=run.limits.structures, seed=run.limits.seed)
+        limits = Limits(structures=FEW, seed=run.limits.seed)
         try:
             one = _found(run.space(), strategy, limits)
         except EmptySpaceError:
