@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
+from spaces.cost.periods import period
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Op, constant
 from spaces.model.expressions.rewrite import rewrite, substitute
@@ -24,7 +25,9 @@ from spaces.model.memo import Memo
 from spaces.model.nest.traversal import LoopVar
 
 LONGEST_PERIOD = 16
-"""Values that repeat after more iterations count like the middle one."""
+"""Values that repeat after more iterations, of nested loops together, count like the middle one.
+Without a limit of the nest, a formula doubles with each loop.
+"""
 
 ONE = constant(1, Int32)
 _ZERO = constant(0, Int32)
@@ -221,7 +224,7 @@ class Totals:
         periods = [self._period(value, loop) for value in later]
         length = math.lcm(*map(len, periods))
         for i in range(length):
-            at = (period[i % len(period)] for period in periods)
+            at = (values[i % len(values)] for values in periods)
             yield (*fixed, *at, count), 1, evolve(_ONE, divisor=length)
 
     def count(self, loops: Sequence[LoopVar]) -> Expr:
@@ -244,23 +247,26 @@ class Totals:
         key = self.surroundings, value, tuple(loops)
         known = self.shared.found.find(key)
         if known is None:
-            typical = value
-            for loop in reversed(loops):
-                if loop.var.name in typical.names:
-                    typical = self._typical_of(typical, loop)
-            known = self.shared.found.keep(key, typical)
+            known = self.shared.found.keep(key, self._largest(value, loops))
         return known.value
 
-    def _typical_of(self, value: Expr, loop: LoopVar) -> Expr:
-        values = dict.fromkeys(self._period(_steady(value, loop), loop))
-        return self.simplify(reduce(fn.max, values))
+    def _largest(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
+        """The largest of the values that repeat in nested loops."""
+        typical, most = value, LONGEST_PERIOD
+        for loop in reversed(loops):
+            if loop.var.name in typical.names:
+                values = self._period(_steady(typical, loop), loop, most)
+                typical = self.simplify(reduce(fn.max, dict.fromkeys(values)))
+                most //= len(values)
+        return typical
 
-    def _period(self, value: Expr, loop: LoopVar) -> list[Expr]:
+    def _period(self, value: Expr, loop: LoopVar, most: int = LONGEST_PERIOD) -> list[Expr]:
         """``value`` in the iterations from the middle on, until it repeats; of a loop that is
-        shorter, in all iterations but the first.
+        shorter, in all iterations but the first. In the middle one alone if it repeats after more
+        than ``most`` iterations.
         """
-        period = _period(value, loop.var.name)
-        count = period if period <= LONGEST_PERIOD else 1
+        length = period(value, loop.var.name).length
+        count = length if length <= most else 1
         return [
             self.simplify(substitute(value, {loop.var.name: at})) for at in _around(loop, count)
         ]
@@ -284,32 +290,6 @@ def _factors(value: Expr) -> Iterator[Expr]:
             yield from _factors(one)
     else:
         yield value
-
-
-def _period(value: Expr, name: str) -> int:
-    """After how many values of a variable the rounding in ``value`` repeats."""
-    if name not in value.names or not isinstance(value, Op):
-        return 1
-    period = math.lcm(*(_period(one, name) for one in value.args))
-    if value.name in ("div", "mod") and _moves_evenly(value.args[0], name):
-        divisor = value.args[1]
-        period *= abs(int(divisor.value)) if isinstance(divisor, Const) else 1
-    return max(period, 1)
-
-
-def _moves_evenly(value: Expr, name: str) -> bool:
-    """Whether a variable occurs in ``value`` times what does not depend on it, such as the index of
-    a tile, which is multiplied by its size.
-    """
-    if name not in value.names:
-        return False
-    if isinstance(value, Op) and value.name == "mul":
-        return sum(name in a.names for a in value.args) == 1 and any(
-            _moves_evenly(a, name) for a in value.args
-        )
-    if isinstance(value, Op):
-        return any(_moves_evenly(a, name) for a in value.args)
-    return True
 
 
 def _steady(value: Expr, loop: LoopVar) -> Expr:

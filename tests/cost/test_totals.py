@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from spaces.cost.totals import Totals
+from spaces.cost.totals import LONGEST_PERIOD, Totals
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.expr import Expr, Op, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.simplify import Simplifier
@@ -84,6 +84,23 @@ def test_a_typical_value_is_the_largest_of_those_that_repeat() -> None:
         assert evaluate(typical, {N.name: 9}) == 2
 
 
+def test_formulas_do_not_double_with_each_loop_whose_values_repeat() -> None:
+    """The new line of a window in an image of a sixteenth of the size, in tiles of any size."""
+    at = Variable(Int32, "tile") * OUTER + INNER
+    value = (at + 1) / 16 - at / 16
+    loops = (_loop(OUTER, _number(0), N), _loop(INNER, _number(0), _number(99)))
+    typical = Totals(Simplifier()).typical(value, loops)
+    assert evaluate(typical, {"tile": 7, N.name: 50}) == 1
+    parts = [typical]
+    while any(isinstance(one, Op) and one.name == "max" for one in parts):
+        parts = [
+            part
+            for one in parts
+            for part in (one.args if isinstance(one, Op) and one.name == "max" else (one,))
+        ]
+    assert len(parts) <= LONGEST_PERIOD
+
+
 def test_counts_beyond_32_bits_do_not_wrap() -> None:
     """With sizes as numbers all factors are numbers, and so are their products."""
     loops = (_loop(OUTER, _number(0), _number(100_000)), _loop(INNER, _number(0), OUTER + 1))
@@ -109,8 +126,8 @@ def test_a_period_ends_with_its_loop(trips: int) -> None:
     """The division by 16 repeats after 16 iterations, and the clamp makes the last ones shorter:
     beyond the end of the loop they would be negative.
     """
-    last = (trips - 1) * 16 - 10
-    value = (fn.min(OUTER * 16, last) * 8 + 8) / 16 + 8 - OUTER * 8
+    last = (trips - 1) * 17 - 10
+    value = (fn.min(OUTER * 17, last) * 7 + 8) / 16 + 8 - OUTER * 7
     loops = (_loop(OUTER, _number(0), _number(trips)),)
     found = evaluate(Totals(Simplifier()).total(value, loops), {})
     assert found == sum(evaluate(value, {OUTER.name: i}) for i in range(trips))
