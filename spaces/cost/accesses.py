@@ -27,7 +27,8 @@ Coefficients: TypeAlias = tuple[tuple[str, Fraction], ...]
 
 _ARITHMETIC = ("add", "sub", "mul", "div", "mod")
 _INSTRUCTIONS = ("sqrt", "floor", "ceil", "round", "trunc")
-_INTEGER_DIVISION = 4
+DIVISION_BY_LITERAL = 4
+"""The instructions of an integer division by a literal: a multiplication and shifts."""
 
 _NO_STEP = Fraction(0)
 
@@ -212,7 +213,7 @@ def _operations(nodes: list[Cast | Op]) -> Operations:
         elif isinstance(node, Op) and _divides_integers(node):
             is_literal = isinstance(node.args[1], Const)
             divisions += not is_literal
-            instructions += _INTEGER_DIVISION if is_literal else 0
+            instructions += DIVISION_BY_LITERAL if is_literal else 0
         else:
             instructions += 1
     return Operations(

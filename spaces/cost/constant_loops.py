@@ -5,21 +5,40 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from attrs import frozen
+
 from spaces.cost.feature_records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const
-from spaces.model.schedules.domain_order import of_constant_extent
+from spaces.model.schedules.domain_order import (
+    Fuse,
+    fuses_of_constant_extent,
+    of_constant_extent,
+)
 from spaces.model.schedules.schedule import Bound, Schedule
 
 _MovingLoops: TypeAlias = dict[str, dict[LoopKey, LoopFeatures]]
 """The loops that move what is read of a Func along each of its dimensions."""
 
 
+@frozen
+class ConstantLoops:
+    """The loops of a nest that have the same number of iterations for all sizes.
+
+    Attributes:
+        loops: inner loops of splits, loops over dimensions that have as many values in each visit,
+            and those over terms whose number is a constant.
+        fused: the fuses of each stage whose inner loop was one of these, by Func and number.
+    """
+
+    loops: frozenset[LoopKey]
+    fused: Mapping[tuple[str, int], frozenset[Fuse]]
+
+
 def constant_loops(
     pipeline: Pipeline, schedule: Schedule, funcs: Sequence[FuncFeatures]
-) -> frozenset[LoopKey]:
-    """Inner loops of splits, loops over dimensions that have as many values in each visit, and
-    those over terms whose number is a constant.
+) -> ConstantLoops:
+    """The loops of Funcs that have the same number of iterations for all sizes.
 
     Args:
         pipeline: the pipeline of the Funcs, with those that the schedule derives.
@@ -27,6 +46,7 @@ def constant_loops(
         funcs: its computed Funcs, producers first.
     """
     found: set[LoopKey] = set()
+    fused: dict[tuple[str, int], frozenset[Fuse]] = {}
     moving: dict[str, _MovingLoops] = {}
     readers: dict[str, list[StageFeatures]] = {}
     for stage in (stage for one in funcs for stage in one.stages):
@@ -41,11 +61,13 @@ def constant_loops(
         for stage in func.stages:
             terms = pipeline.function(func.name).stages[stage.index].rvars
             counted = [rvar.name for rvar in terms if isinstance(rvar.extent, Const)]
-            names = of_constant_extent([*args, *counted], entry.stages[stage.index].splits)
+            constant, records = [*args, *counted], entry.stages[stage.index].splits
+            names = of_constant_extent(constant, records)
+            fused[func.name, stage.index] = fuses_of_constant_extent(constant, records)
             # A fused loop is the leader's.
             own = (loop for loop in stage.own if loop.key[:2] == (func.name, stage.index))
             found |= {loop.key for loop in own if loop.loop in names}
-    return frozenset(found)
+    return ConstantLoops(frozenset(found), fused)
 
 
 def _moving_loops(

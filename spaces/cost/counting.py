@@ -56,6 +56,7 @@ def features(
     nest = memo.nests.bounds(pipeline, schedule, sizes=sizes)
     counter = _Counter(nest, memo)
     funcs = tuple(counter.func(nest.placements[f.name]) for f in nest.levels.functions)
+    constant = constant_loops(nest.pipeline, schedule, funcs)
     return Features(
         pipeline=nest.pipeline,
         schedule=schedule,
@@ -63,7 +64,8 @@ def features(
         kernels=_kernels(nest, counter.totals),
         is_image=nest.pipeline.is_image,
         image_extents=_image_extents(nest.pipeline, sizes),
-        constant_loops=constant_loops(nest.pipeline, schedule, funcs),
+        constant_loops=constant.loops,
+        constant_fuses=constant.fused,
     )
 
 

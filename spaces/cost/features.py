@@ -33,6 +33,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
 from spaces.model.nest.allocation import memory_order
+from spaces.model.schedules.domain_order import Fuse
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import outline
 
@@ -46,6 +47,7 @@ class Features:
         is_image: which buffers are images, by name; in a half-decided schedule, open Funcs are.
         image_extents: those of each image whose size is known.
         constant_loops: loops that have the same number of iterations for all sizes.
+        constant_fuses: the fuses of each stage whose inner loop has, by Func and number.
         readers: for a lower bound, which Funcs may read each image of the pipeline in a completion;
             without an entry for open Funcs. Else empty.
     """
@@ -57,6 +59,7 @@ class Features:
     is_image: Mapping[str, bool] = field(eq=False)
     image_extents: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
     constant_loops: frozenset[LoopKey] = field(eq=False, factory=frozenset)
+    constant_fuses: Mapping[tuple[str, int], frozenset[Fuse]] = field(eq=False, factory=dict)
     readers: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
 
     def __repr__(self) -> str:

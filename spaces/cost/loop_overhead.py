@@ -9,6 +9,7 @@ from attrs import frozen
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.feature_records import LoopFeatures, StageFeatures, volume
 from spaces.cost.features import Features
+from spaces.cost.fused_vars import finding_vars
 from spaces.cost.prices import Prices
 from spaces.cost.quick import chosen, smaller
 from spaces.cost.registers import WRITTEN_OUT, Registers, is_written_out
@@ -20,8 +21,8 @@ _LONGEST = 300
 
 @frozen
 class LoopOverhead:
-    """Cycles of the innermost loop that is not written out; those around it run too seldom to
-    count.
+    """Cycles of the innermost loop that is not written out, and of finding the Vars of fused loops.
+    The loops around the innermost one run too seldom to count.
 
     Attributes:
         prices: those of an iteration, and of entering a loop.
@@ -41,7 +42,8 @@ class LoopOverhead:
         instructions = work.operations.instructions + sum(a.reads for a in work.accesses) + 1
         registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
         size = volume(tuple(unrolled)) * instructions * registers
-        return self._innermost(features, stage, own, size)
+        found = finding_vars(features, stage, self.prices, self.registers)
+        return self._innermost(features, stage, own, size) + found
 
     def _innermost(
         self,

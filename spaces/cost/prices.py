@@ -27,6 +27,10 @@ class Prices:
     """A vector whose lanes come from two others: two instructions, for few units execute it."""
     transcendental: float = 15.0
     division: float = 10.0
+    """An integer division by a number that compilers don't know. One of 32 bits takes 9 to 15
+    cycles, and the next one begins after 6 (uops.info, DIV (R32): Rocket Lake, Alder Lake-P,
+    Zen 4).
+    """
     latency: float = 5.0
     """From one term of a sum of floats to the next: a fused multiplication and addition."""
     forwarding: float = 5.0

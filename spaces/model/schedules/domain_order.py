@@ -5,7 +5,7 @@ Loop names may shadow: after ``split(x, x, xi, 8)`` the name ``x`` means the out
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import TypeAlias
@@ -143,6 +143,24 @@ def of_constant_extent(
         elif isinstance(record, Split):
             constant.add(record.inner)
     return frozenset(constant)
+
+
+def fuses_of_constant_extent(
+    dimensions: Iterable[str], records: Sequence[Split | Fuse]
+) -> frozenset[Fuse]:
+    """The fuses whose inner loop has the same number of iterations for all sizes.
+
+    Args:
+        dimensions: those with a constant extent.
+        records: how the loops of a stage are made of its dimensions.
+    """
+    constant = tuple(dimensions)
+    return frozenset(
+        record
+        for place, record in enumerate(records)
+        if isinstance(record, Fuse)
+        and record.inner in of_constant_extent(constant, records[:place])
+    )
 
 
 @frozen
