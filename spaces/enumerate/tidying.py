@@ -2,8 +2,9 @@
 nothing there.
 
 Searches try numbers and directives that turn out to do nothing: a split by 1, a tile longer than
-the extent, ``align_bounds`` of what is aligned, a wrapper that is inlined. People who read a result
-look for the reason of each. What a search hands over has none of them.
+the extent, ``align_bounds`` of what is aligned, a wrapper that is inlined, ``atomic`` where
+iterations that change the same element run one by one. People who read a result look for the reason
+of each. What a search hands over has none of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import chain
 from attrs import evolve, field, frozen
 
 from spaces.cost.counting import FeatureMemo, features
+from spaces.enumerate.atomic_stages import atomic_stages
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.formulas.regions import UnboundedError
@@ -156,7 +158,8 @@ def _sizes(pipeline: Pipeline, schedule: Schedule, memo: FeatureMemo | None) -> 
 def _without_directive(
     pipeline: Pipeline, schedule: Schedule, kept: Collection[str]
 ) -> Iterator[Schedule]:
-    """Schedules with one wrapper or one ``align_bounds`` less."""
+    """Schedules with one wrapper, one ``align_bounds`` or one idle ``atomic`` less."""
+    functions = _functions(pipeline, schedule)
     for step in reversed(schedule.derivations):
         if isinstance(step, Wrap) and step not in pipeline.derivations:
             yield from _without_wrapper(schedule, step)
@@ -165,19 +168,29 @@ def _without_directive(
             if isinstance(bound, Alignment):
                 bounds = tuple(one for one in entry.bounds if one is not bound)
                 yield schedule.replace(evolve(entry, bounds=bounds))
+        if entry.atomic and entry.name not in kept:
+            needed = atomic_stages(functions[entry.name], entry.stages)
+            for stage in set(entry.atomic).difference(needed):
+                others = tuple(one for one in entry.atomic if one != stage)
+                yield schedule.replace(evolve(entry, atomic=others))
 
 
 def _without_loop(
     pipeline: Pipeline, schedule: Schedule, sizes: NestSizes, kept: Collection[str]
 ) -> Iterator[Schedule]:
     """Schedules without one split or fuse that has a loop of one iteration."""
-    functions = {function.name: function for function in derived(pipeline, schedule).functions}
+    functions = _functions(pipeline, schedule)
     for entry in schedule.funcs:
         if entry.name not in kept and _is_plain(schedule, entry):
             for stage, order in enumerate(entry.stages):
                 place = _StageOrder(schedule, entry, functions[entry.name], stage, order)
                 for record in order.splits:
                     yield from place.without(record, sizes)
+
+
+def _functions(pipeline: Pipeline, schedule: Schedule) -> Mapping[str, Function]:
+    """The Funcs of a schedule by name, those that it derives, too."""
+    return {function.name: function for function in derived(pipeline, schedule).functions}
 
 
 def _without_wrapper(schedule: Schedule, step: Wrap) -> Iterator[Schedule]:

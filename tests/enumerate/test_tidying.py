@@ -20,6 +20,7 @@ from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.schedule import Schedule
@@ -95,6 +96,28 @@ def test_fuses_of_single_iterations_are_left_out() -> None:
     whole = pipeline(f, estimates={f: [256, 1]})
     schedule = parse_schedule("f.fuse(x, y, xy).parallel(xy);", whole)
     assert "fuse" not in format_schedule(_tidy(whole, schedule), whole)
+
+
+@pytest.mark.parametrize(
+    ("written", "is_idle"),
+    [
+        ("h.update(0).atomic();", True),
+        ("h.update(0).atomic().fuse(r.x, r.y, t);", True),
+        ("h.update(0).atomic().reorder(r.y, r.x, x).parallel(x);", True),
+        ("h.update(0).atomic().reorder(x, r.x, r.y).vectorize(x, 8);", True),
+        ("h.update(0).atomic().parallel(r.y);", False),
+    ],
+)
+def test_idle_atomic_is_left_out(written: str, is_idle: bool) -> None:
+    """Only iterations over the terms change the same element."""
+    h, r = Func("h"), RDom([(0, 16), (0, 16)], "r")
+    h[X] = 0
+    h[X] += IMAGE[r.x + X, r.y]
+    whole = pipeline(h, estimates={h: [64]})
+    schedule = parse_schedule(written, whole)
+    assert verify(whole, schedule, FOUR_CORES).legal
+    form = format_schedule(_tidy(whole, schedule), whole)
+    assert ("atomic" not in form) == is_idle
 
 
 @settings(max_examples=25, deadline=None)
