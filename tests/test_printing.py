@@ -105,10 +105,10 @@ def test_a_printed_schedule_reads_as_the_same_directives(app, name):
 def test_a_search_result_says_what_it_is():
     schedule = spaces.Schedule.default(spaces.APPS["blur"].pipeline())
     found = (spaces.Found(12.5, schedule),)
-    assert "1 schedule of 1 structure scored, finished after 0.0 s; the best:\ncost 12.5" in str(
+    assert "1 schedule of 1 structure scored in 0.0 s (finished); the best:\ncost 12.5" in str(
         spaces.Done(found, 1, 8, complete=True)
     )
-    assert "2 structures scored, cut after" in str(spaces.Done(found, 2, 8, complete=False))
+    assert "2 structures scored in 0.0 s (cut);" in str(spaces.Done(found, 2, 8, complete=False))
 
 
 def test_outlines_keep_their_records_whole():

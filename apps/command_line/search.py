@@ -83,15 +83,16 @@ Seconds = Annotated[
         "--seconds",
         min=0,
         help="Stop after this time with the best so far. The default strategy improves its result "
-        "until then, or until changes bring no more; without this option it ends after a quick "
-        "search.",
+        "until then, or until no change that it tries is cheaper; without this option it ends "
+        "after a quick search.",
     ),
 ]
 
 
 ENDINGS: Mapping[Ending, str] = {
     "finished": "The search finished after {:.1f} s.",
-    "converged": "The search converged after {:.1f} s: no change that it tried was cheaper.",
+    "no tried change is cheaper": "The search ended after {:.1f} s: no change that it tried makes "
+    "the first schedule cheaper.",
     "cut": "The search was cut after {:.1f} s, before its end.",
 }
 """What is said about the end of a search, with its seconds."""

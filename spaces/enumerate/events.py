@@ -92,9 +92,9 @@ class Certificate:
     proven: int
 
 
-Ending: TypeAlias = Literal["finished", "converged", "cut"]
-"""How a search ended: it did all that it does; or more time brings nothing more, because no change
-of a decision that it tried made the best schedule cheaper; or a limit cut it short.
+Ending: TypeAlias = Literal["finished", "no tried change is cheaper", "cut"]
+"""How a search ended: it did all that it does; or it tried changes of the best schedule until none
+made it cheaper, so that the same search with more time finds nothing more; or a limit cut it short.
 """
 
 
@@ -108,8 +108,8 @@ class Done:
         choices: the number of choices of tile sizes with a cost.
         complete: whether the search finished before its limits.
         certificate: what the search proves; None if it proves nothing.
-        converged: whether the search improved its best schedule until no change that it tried was
-            cheaper.
+        tried_changes: whether the search tried changes of its best schedule until none made it
+            cheaper. Changes that it does not try may.
         seconds: how long the search took; two results that differ in nothing else are equal.
     """
 
@@ -118,7 +118,7 @@ class Done:
     choices: int
     complete: bool
     certificate: Certificate | None = None
-    converged: bool = False
+    tried_changes: bool = False
     seconds: float = field(default=0.0, eq=False)
 
     @property
@@ -126,13 +126,13 @@ class Done:
         """How the search ended."""
         if not self.complete:
             return "cut"
-        return "converged" if self.converged else "finished"
+        return "no tried change is cheaper" if self.tried_changes else "finished"
 
     def __str__(self) -> str:
         scored = amount(self.structures, "structure")
         head = (
-            f"{amount(len(self.best), 'schedule')} of {scored} scored, {self.ending} after "
-            f"{self.seconds:.1f} s; the best:"
+            f"{amount(len(self.best), 'schedule')} of {scored} scored in {self.seconds:.1f} s "
+            f"({self.ending}); the best:"
         )
         return few_lines([head, *str(self.best[0]).splitlines()]) if self.best else head
 

@@ -29,12 +29,13 @@ class Improving:
 
     With ``Limits.seconds`` it changes one decision of the best schedule at a time, in an order that
     follows from the seed: where a Func is computed and stored, its loops, their kinds, its numbers.
-    It goes on from each schedule that is cheaper. It converges when no change of one decision makes
-    the best schedule cheaper; a longer time limit then finds nothing more. So its result never
-    costs more than that of the quick search.
+    It goes on from each schedule that is cheaper. It ends when none of these changes makes
+    the best schedule cheaper; a longer time limit then finds nothing more, though two changes
+    together, or numbers that it does not try, may be cheaper. Its result never costs more than that
+    of the quick search.
 
     If restrictions name loops that whole patterns lack, there is no quick search. The changes then
-    begin with a random schedule and end when they converge, also without a time limit.
+    begin with a random schedule and end when none is cheaper, also without a time limit.
 
     Attributes:
         first: the quick search.
@@ -60,7 +61,7 @@ class Improving:
                 is_complete = False
         if place is not None:
             changes = self._improved(space, model, board, place)
-            yield from concluded(space, board, changes, converges=True)
+            yield from concluded(space, board, changes, tries_changes=True)
         else:
             yield from runners_up(space, model, board)
             yield board.done(space, is_complete)

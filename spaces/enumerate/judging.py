@@ -64,11 +64,11 @@ def judged(
 
 
 def concluded(
-    space: ScheduleSpace, board: Board, events: Iterator[Event], *, converges: bool = False
+    space: ScheduleSpace, board: Board, events: Iterator[Event], *, tries_changes: bool = False
 ) -> Iterator[Event]:
     """The events of a search up to the end of its time or of its structures, and then the last
-    ones, with the best that the board has. A search that ``converges`` has, if its events end by
-    themselves.
+    ones, with the best that the board has. A search that ``tries_changes`` of its best schedule has
+    tried all that it tries if its events end by themselves.
     """
     complete = True
     try:
@@ -76,7 +76,7 @@ def concluded(
     except OutOfTime:
         complete = False
     yield board.scored
-    yield evolve(board.done(space, complete), converged=complete and converges)
+    yield evolve(board.done(space, complete), tried_changes=complete and tries_changes)
 
 
 def is_clearly_cheaper(cost: float, least: float) -> bool:

@@ -209,7 +209,7 @@ def test_a_search_says_how_it_ended():
     quick = json.loads(spaces(*arguments, "--json")[0])
     assert (quick["ending"], quick["strategy"]) == ("finished", "improving")
     improved = json.loads(spaces(*arguments, "--seconds", "60", "--json")[0])
-    assert (improved["ending"], len(improved["schedules"])) == ("converged", 1)
+    assert (improved["ending"], len(improved["schedules"])) == ("no tried change is cheaper", 1)
     assert quick["cut_after_seconds"] is improved["cut_after_seconds"] is None
     assert improved["schedules"][0]["cost"] <= quick["schedules"][0]["cost"]
     cut = json.loads(spaces(*arguments, "--seconds", "0", "--json")[0])
@@ -217,6 +217,9 @@ def test_a_search_says_how_it_ended():
     assert 0 < cut["cut_after_seconds"] < 5
     out, _ = spaces(*arguments)
     assert re.search(r"^The search finished after \d+\.\d s\.$", out, re.MULTILINE)
+    out, _ = spaces(*arguments, "--seconds", "60")
+    told = r"^The search ended after \d+\.\d s: no change that it tried makes the first schedule"
+    assert re.search(told, out, re.MULTILINE)
 
 
 def test_restrictions_of_single_loops_are_not_for_searches_of_patterns():

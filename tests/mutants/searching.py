@@ -30,6 +30,14 @@ _REDUCTIONS = ("enumerate/test_gpu_reductions.py",)
 
 SEARCHING = (
     Mutant(
+        "idle-atomic-stays",
+        "tidying:_without_directive",
+        "set(entry.atomic).difference(needed)",
+        "set(entry.atomic) & set(needed)",
+        "A normal form keeps atomic where no iterations of one element run at once.",
+        _TIDYING,
+    ),
+    Mutant(
         "tidy-schedules-lose-loops",
         "NestSizes.has_no_more_than",
         "a[1] <= b[1]",
@@ -474,7 +482,7 @@ SEARCHING = (
         "Improving._improved",
         "is_improved = True\nbreak",
         "return",
-        "The default search says that it converged after one cheaper change.",
+        "The default search says after one cheaper change that none is cheaper.",
         _IMPROVING,
     ),
     Mutant(
