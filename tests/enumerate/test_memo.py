@@ -13,6 +13,7 @@ import pytest
 from apps.catalog import APPS
 from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.lattice import legal_mask
+from spaces.constraints.sizes.kernels import kernels
 from spaces.cost.batch import Batch
 from spaces.cost.counting import FeatureMemo, features
 from spaces.cost.totals import KnownTotals
@@ -26,6 +27,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Variable, cast
 from spaces.model.expressions.types import Int32, UInt8
+from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.memo import Memo
@@ -64,7 +66,13 @@ def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Devic
         FeatureMemo(
             NestMemo(
                 KnownBounds(
-                    Memo(most), Memo(most), Memo(most), Memo(most), KnownForms(most), Memo(most)
+                    Memo(most),
+                    Memo(most),
+                    Memo(most),
+                    Memo(most),
+                    KnownForms(most),
+                    Memo(most),
+                    Memo(most),
                 )
             ),
             Memo(most),
@@ -275,3 +283,19 @@ def test_a_memo_of_features_knows_the_sizes_of_images() -> None:
         sizes = {**pipe.sizes(), "image.extent.0": width}
         found = Batch.of(pipe, at_root, sizes=sizes, memo=memo).features
         assert found.func("f").required == (width, 50)
+
+
+def test_a_memo_tells_sizes_in_long_loops_from_those_in_short_ones():
+    """The triangle of ``g`` that each line reads grows with the loop over lines."""
+    x, y = Var("x"), Var("y")
+    g, out = Func("g"), Func("out")
+    g[x, y] = x * y
+    out[x, y] = g[x, y] + g[x, 2 * y]
+    algorithm = pipeline(out, estimates={out: [64, 16]})
+    memo = NestMemo()
+    for lines in (4, 8, 16):
+        text = f"out.bound(y, 0, {lines}).reorder(y, x).gpu_blocks(x);g.compute_at(out, y);"
+        schedule = parse_schedule(text, algorithm)
+        (kernel,) = kernels(memo.bounds(algorithm, schedule))
+        (shared,) = kernel.shared
+        assert [evaluate(extent, {}) for extent in shared.extents] == [1, lines]

@@ -56,6 +56,14 @@ REUSING = (
         _TESTS,
     ),
     Mutant(
+        "largest-in-any-loops",
+        "_Most.__call__",
+        "(self.bounds.surroundings, size, loops, named)",
+        "(self.bounds.surroundings, size, named)",
+        "A size in short loops is taken for the same one in long loops.",
+        _TESTS,
+    ),
+    Mutant(
         "last-bounds-whatever-is-asked",
         "NestMemo.bounds",
         "last.schedule is schedule",

@@ -8,7 +8,7 @@ in it: a producer that computes more than its consumer widens the block [S20 3.2
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import reduce
 
 from attrs import evolve, frozen
@@ -96,11 +96,7 @@ class Kernel:
 
 def kernels(bounds: Bounds) -> tuple[Kernel, ...]:
     """The kernels of a schedule that obeys the rules on GPU loops, producers first."""
-    names = frozenset(parameters(bounds.schedule))
-
-    def most(expr: Expr, loops: tuple[LoopVar, ...]) -> Expr:
-        return largest_constant(expr, loops, bounds.simplify, lambda e: names.issuperset(e.names))
-
+    most = _Most(bounds, frozenset(parameters(bounds.schedule)))
     found: dict[tuple[str, int], _Parts] = {}
     for name, placement in bounds.placements.items():
         stores_inside = _owner(placement.path[: placement.store_depth])
@@ -152,6 +148,38 @@ def element_bytes(allocation: Allocation) -> int:
 
 
 @frozen
+class _Most:
+    """Finds the largest values of sizes while loops run, as formulas over parameters.
+
+    Attributes:
+        bounds: the nest of the loops; what its memo knows is not found again.
+        parameters: those of its schedule.
+    """
+
+    bounds: Bounds
+    parameters: frozenset[str]
+
+    def __call__(self, size: Expr, loops: tuple[LoopVar, ...]) -> Expr:
+        """The largest value of a size while loops run."""
+        if self._is_constant(size):
+            return size
+        memo = self.bounds.memo
+        if memo is None:
+            return self._found(size, loops)
+        ends = (end for loop in loops for end in (loop.min, loop.max))
+        named = self.parameters & size.names.union(*(end.names for end in ends))
+        key = (self.bounds.surroundings, size, loops, named)
+        known = memo.largest.find(key) or memo.largest.keep(key, self._found(size, loops))
+        return known.value
+
+    def _found(self, size: Expr, loops: tuple[LoopVar, ...]) -> Expr:
+        return largest_constant(size, loops, self.bounds.simplify, self._is_constant)
+
+    def _is_constant(self, size: Expr) -> bool:
+        return self.parameters.issuperset(size.names)
+
+
+@frozen
 class _Parts:
     """A kernel under construction."""
 
@@ -185,7 +213,7 @@ def _threads(
     func: str,
     stage: int,
     path: tuple[LoopVar, ...],
-    most: Callable[[Expr, tuple[LoopVar, ...]], Expr],
+    most: _Most,
 ) -> ThreadLoops:
     places = [
         i

@@ -93,7 +93,7 @@ class DemandSite:
 class KnownBounds:
     """What recent nests have found: placements of Funcs, by their readers and by what these demand;
     what they demand, whatever the loops of the Func are; what is read of images; what is allocated,
-    by the numbers of placements; and normal forms.
+    by the numbers of placements; the largest sizes that loops reach, in kernels; and normal forms.
 
     Different readers often demand the same, so that what is placed below them is the same, too.
     """
@@ -104,6 +104,7 @@ class KnownBounds:
     allocations: Memo[Allocation] = field(factory=lambda: Memo[Allocation](4096))
     forms: KnownForms = field(factory=KnownForms)
     sites: Memo[DemandSite] = field(factory=lambda: Memo[DemandSite](4096))
+    largest: Memo[Expr] = field(factory=lambda: Memo[Expr](4096))
 
 
 @define
