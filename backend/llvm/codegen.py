@@ -83,5 +83,4 @@ def _entry(module: Module, program: LoopProgram) -> None:
     for buffer in program.buffers:
         statements.dimensions(buffer)
     statements.size_checks(program)
-    statements.statement(program.body)
-    emitter.close()
+    statements.body(program.body)

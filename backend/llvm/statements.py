@@ -1,5 +1,5 @@
 """Statements as LLVM IR: loops, branches, allocation and freeing of memory, and the bodies of
-parallel loops as separate functions.
+parallel loops and the loops of long functions as separate functions.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field
 from llvmlite import ir
 
 from backend.ir.program import BufferParameter, LoopProgram
@@ -25,14 +25,14 @@ from backend.ir.statements import (
     Store,
     TupleAssignment,
 )
-from backend.llvm.accesses import Accesses
 from backend.llvm.alias import LoopHint
+from backend.llvm.closures import LONG, Closure, loops_in
 from backend.llvm.expressions import Expressions
 from backend.llvm.lifetimes import parts_of
-from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, FunctionEmitter, Module
+from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, FunctionEmitter
 from backend.llvm.operators import llvm_type
 from backend.llvm.runtime.blocks import I32, I64, POINTER, VOID, Value, i32, i64
-from backend.llvm.words import local_bytes, reporting, store_words
+from backend.llvm.words import load_words, local_bytes, reporting, store_words
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Float64, Int32
 from spaces.model.schedules.schedule import MemoryType
@@ -60,6 +60,7 @@ class Statements:
     """The blocks that leave the function, by the memory that they free."""
     _status: Value = None
     _stack_bytes: int = 0
+    _is_long: bool = False
 
     def __attrs_post_init__(self) -> None:
         self.emitter.accesses.leave_by(self.emitter.report, self._leave_where)
@@ -99,6 +100,14 @@ class Statements:
             holds = self.values.condition(check.condition)
             self._leave_if(self._build.not_(holds), i32(number))
 
+    def body(self, statement: Statement) -> None:
+        """Emits the body of the function, and ends it with success. In a long function each loop
+        that is not long itself becomes a function of its own.
+        """
+        self._is_long = loops_in(statement) > LONG
+        self.statement(statement)
+        self.emitter.close()
+
     def statement(self, statement: Statement) -> None:
         """Emits one statement. Values read from memory stay known through consecutive stores."""
         match statement:
@@ -132,6 +141,8 @@ class Statements:
                 options = i32(0), i32(3), i32(1)
                 address = self.values.address(buffer, index)
                 self.emitter.here.operators.intrinsic("llvm.prefetch.p0", VOID, address, *options)
+            case For() if self._is_long and loops_in(statement) <= LONG:
+                self._apart(statement)
             case For():
                 self._loop(statement)
             case If():
@@ -309,67 +320,37 @@ class Statements:
         return self._exits[owned]
 
     def _parallel(self, loop: ParallelFor) -> None:
-        closure = _Closure(loop)
-        module, build = self.emitter.module, self._build
-        task = closure.function(module)
-        packed = closure.pack(self.emitter, self.values)
+        closure, module = Closure(loop.buffers, loop.variables), self.emitter.module
+        task = module.define(module.task_name(loop.var), POINTER, I32)
+        task.linkage = "internal"
+        emitter = FunctionEmitter.begin(module, task)
+        entry = emitter.entry.builder
+        given = load_words(entry, task.args[0], closure.kinds(emitter.accesses))
+        index = {loop.var.name: entry.sext(task.args[1], I64)}
+        Statements(*closure.received(emitter, given, index)).body(loop.body)
+        held, build = closure.held(self.emitter, self.values), self._build
+        packed = local_bytes(self.emitter.entry.builder, 8 * len(held))
+        store_words(build, packed, held)
         low, extent = (build.trunc(self.values.index(e), I32) for e in (loop.min, loop.extent))
         arguments = [self.emitter.pool, task, low, extent, packed]
-        status = build.call(module.runtime["par_for"], arguments)
-        self._leave_if(build.icmp_signed("!=", status, i32(0)), status)
+        self._leave_if_failed(build.call(module.runtime["par_for"], arguments))
+
+    def _apart(self, loop: For) -> None:
+        """Emits a loop into a function of its own, and calls it."""
+        closure, module = Closure.of(loop), self.emitter.module
+        kinds = closure.kinds(self.emitter.accesses)
+        nest = module.define(module.task_name(loop.var), *kinds)
+        nest.linkage = "internal"
+        nest.attributes.add("noinline")
+        emitter = FunctionEmitter.begin(module, nest)
+        Statements(*closure.received(emitter, nest.args)).body(loop)
+        held = closure.held(self.emitter, self.values)
+        self._leave_if_failed(self._build.call(nest, held))
+
+    def _leave_if_failed(self, status: Value) -> None:
+        self._leave_if(self._build.icmp_signed("!=", status, i32(0)), status)
 
 
 def _is_short(loop: For) -> bool:
     """Whether LLVM may unroll a loop: memory on the stack then moves to registers."""
     return isinstance(loop.extent, Const) and loop.extent.value <= _SHORT
-
-
-@frozen
-class _Closure:
-    """The arguments of a parallel loop's body: the pool, its buffers and its variables, one word
-    each.
-    """
-
-    loop: ParallelFor
-
-    def _types(self, accesses: Accesses) -> list[Any]:
-        wide = [I64 if v.type == Int32 else llvm_type(v.type) for v in self.loop.variables]
-        return [POINTER] * (2 + accesses.words_passed * len(self.loop.buffers)) + wide
-
-    def pack(self, emitter: FunctionEmitter, values: Expressions) -> Value:
-        """Stores the arguments on the stack of the caller."""
-        held = [
-            emitter.pool,
-            emitter.report,
-            *(values.buffers[b] for b in self.loop.buffers),
-            *emitter.accesses.passed(self.loop.buffers),
-            *(values.variables[v.name] for v in self.loop.variables),
-        ]
-        closure = local_bytes(emitter.entry.builder, 8 * len(held))
-        store_words(emitter.here.builder, closure, held)
-        return closure
-
-    @staticmethod
-    def _slot(builder: Any, closure: Value, number: int) -> Value:
-        return builder.gep(closure, [i64(number)], source_etype=I64)
-
-    def function(self, module: Module) -> Value:
-        """The function ``i32 task(closure, index)``."""
-        task = module.define(module.task_name(self.loop.var), POINTER, I32)
-        task.linkage = "internal"
-        emitter = FunctionEmitter.begin(module, task)
-        entry = emitter.entry.builder
-        pool, report, *given = (
-            entry.load(self._slot(entry, task.args[0], number), typ=kind, align=8)
-            for number, kind in enumerate(self._types(emitter.accesses))
-        )
-        count = len(self.loop.buffers)
-        buffers = dict(zip(self.loop.buffers, given, strict=False))
-        names = [v.name for v in self.loop.variables]
-        variables = dict(zip(names, given[len(given) - len(names) :], strict=True))
-        emitter.accesses.received(self.loop.buffers, given[count : len(given) - len(names)])
-        variables[self.loop.var.name] = entry.sext(task.args[1], I64)
-        emitter = evolve(emitter, pool=pool, report=report)
-        Statements(emitter, emitter.values(variables, buffers)).statement(self.loop.body)
-        emitter.close()
-        return task

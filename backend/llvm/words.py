@@ -32,6 +32,16 @@ def store_words(builder: Any, base: Value, words: Sequence[Value], first: int = 
         builder.store(word, address, align=8)
 
 
+def load_words(builder: Any, base: Value, kinds: Sequence[Any]) -> list[Value]:
+    """The values that :func:`store_words` stored from the first word of ``base``, by their
+    types.
+    """
+    return [
+        builder.load(builder.gep(base, [i64(number)], source_etype=I64), typ=kind, align=8)
+        for number, kind in enumerate(kinds)
+    ]
+
+
 @contextmanager
 def reporting(builder: Any, report: Value, status: int) -> Iterator[None]:
     """Code emitted inside runs only if ``report`` is not null and no other thread has reported
