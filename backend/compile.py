@@ -33,6 +33,7 @@ from backend.llvm.operators import FloatMode
 from backend.llvm.runtime.helpers import runtime_symbols
 from backend.llvm.runtime.pools import ThreadPool, default_pool
 from backend.lowering.cpu.passes import beside_empty_outputs, lower, lower_cases
+from backend.once import Once
 from backend.preconditions import check_sizes, size_error
 from backend.verified import verified_for
 from spaces.constraints.devices.device import CpuDevice, Device
@@ -76,6 +77,10 @@ class CompiledPipeline:
     _recipe: CpuRecipe
     _stages: Mapping[str, LoopProgram]
     _module: CompiledModule
+    _complete: Once[CompiledPipeline] | None
+    """The code for all calls; None if this code is it. This code is for calls in which each output
+    has elements.
+    """
     _call: ctypes._CFunctionType = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -151,11 +156,17 @@ class CompiledPipeline:
         """
         arguments = bind(self.pipeline, inputs, params, sizes_of(self.pipeline, sizes, out))
         outputs = Outputs.make(self.pipeline, arguments, out or {}, self.access_mode)
+        if outputs.have_elements():
+            check_sizes(self.preconditions, arguments)
+        elif not outputs.are_empty():
+            return self._for_all_calls()._prepared(arguments, outputs)
+        return self._prepared(arguments, outputs)
+
+    def _prepared(self, arguments: Arguments, outputs: Outputs) -> PreparedRun:
+        """A run on checked arguments."""
         images: Mapping[str, Array] = {}
         words = _no_words
         if not outputs.are_empty():
-            if outputs.have_elements():
-                check_sizes(self.preconditions, arguments)
             images = image_arrays(self.pipeline, arguments, outputs.written)
             words = argument_words(self.pipeline, arguments, {**images, **outputs.written})
         report = (ctypes.c_int64 * report_words(self._program, self.access_mode))()
@@ -188,24 +199,28 @@ class CompiledPipeline:
         return RequirementError(message.filled(texts))
 
     def llvm_ir(self) -> str:
-        """The optimised LLVM IR."""
+        """The optimised LLVM IR, for calls in which each output has elements."""
         return self._module.llvm_ir()
 
     def assembly(self) -> str:
-        """The machine code as assembly of the host."""
+        """The same machine code as assembly of the host."""
         return self._module.asm()
 
     def object_bytes(self) -> bytes:
-        """The machine code as a relocatable object file, which C programs can link too.
+        """The machine code for all calls as a relocatable object file, which C programs can link
+        too.
 
         Besides the C library it needs the helpers of
         :func:`backend.llvm.runtime.helpers.runtime_object`.
         """
-        return self._module.object_bytes()
+        return self._for_all_calls()._module.object_bytes()
 
     def c_header(self) -> str:
         """The C header of the object file."""
-        return pipeline_header(self._program, self.access_mode)
+        return pipeline_header(self._for_all_calls()._program, self.access_mode)
+
+    def _for_all_calls(self) -> CompiledPipeline:
+        return self if self._complete is None else self._complete()
 
     def program_text(self, after: str = "start") -> str:
         """The loop program after the lowering pass of that name.
@@ -340,22 +355,29 @@ class CpuRecipe:
 def _compiled(
     recipe: CpuRecipe, nest: Callable[[], LoopNest], preconditions: tuple[Precondition, ...]
 ) -> CompiledPipeline:
-    """Compiles a recipe; ``nest`` gives the loop nest of a schedule without specializations."""
+    """Compiles a recipe; ``nest`` gives the loop nest of a schedule without specializations.
+
+    If there are several outputs, the code for calls in which only some of them are empty is
+    compiled at the first such call.
+    """
     pipeline, schedule, mode = recipe.pipeline, recipe.schedule, recipe.access_mode
     if is_specialized(schedule):
         stages = lower_cases(pipeline, tuple(cases(schedule)), mode)
     else:
         stages = lower(nest(), mode)
-    stages = beside_empty_outputs(stages, pipeline, schedule, mode)
-    program = list(stages.values())[-1]
-    text = llvm_module(program, recipe.float_mode, mode)
-    return CompiledPipeline(
-        pipeline=pipeline,
-        schedule=schedule,
-        pool=default_pool() if recipe.threads is None else ThreadPool(recipe.threads),
-        preconditions=preconditions,
-        access_mode=mode,
-        recipe=recipe,
-        stages=stages,
-        module=compile_module(text, runtime_symbols()),
-    )
+    pool = default_pool() if recipe.threads is None else ThreadPool(recipe.threads)
+
+    def compiled(
+        stages: Mapping[str, LoopProgram], complete: Once[CompiledPipeline] | None
+    ) -> CompiledPipeline:
+        text = llvm_module(list(stages.values())[-1], recipe.float_mode, mode)
+        module = compile_module(text, runtime_symbols())
+        return CompiledPipeline(
+            pipeline, schedule, pool, preconditions, mode, recipe, stages, module, complete
+        )
+
+    @in_one_chunk
+    def for_all_calls() -> CompiledPipeline:
+        return compiled(beside_empty_outputs(stages, pipeline, schedule, mode), None)
+
+    return compiled(stages, Once(for_all_calls) if len(pipeline.outputs) > 1 else None)

@@ -42,6 +42,7 @@ from backend.lowering.gpu.passes import (
     lower_gpu_cases,
 )
 from backend.lowering.passes import START
+from backend.once import Once
 from backend.preconditions import check_sizes, size_error
 from backend.verified import verified_for
 from spaces.constraints.devices.device import Device, GpuDevice, device
@@ -76,8 +77,6 @@ class GpuPipeline:
             schedule. A schedule without specializations has one case.
         preconditions: the conditions that the schedule puts on sizes; empty if it is not verified.
         access_mode: whether the code tests its accesses of memory; only emulators do so.
-        beside_empty_outputs: the program for calls in which some outputs are empty and others are
-            not; None if there is only one output.
     """
 
     pipeline: Pipeline
@@ -86,10 +85,11 @@ class GpuPipeline:
     programs: tuple[GpuProgram, ...]
     preconditions: tuple[Precondition, ...]
     access_mode: AccessMode
-    beside_empty_outputs: GpuProgram | None
     _recipe: GpuRecipe
     _printed: PrintedProgram
     _parts: Mapping[str, HostFunction]
+    _beside_empty_outputs: Once[GpuPipeline]
+    """The pipeline for calls in which some outputs are empty and others are not."""
 
     def __str__(self) -> str:
         needed = [f"needs {one.condition}" for one in self.preconditions]
@@ -161,8 +161,16 @@ class GpuPipeline:
         outputs = Outputs.make(self.pipeline, arguments, out or {}, self.access_mode)
         if outputs.are_empty():
             return outputs.results()
-        if outputs.have_elements():
-            check_sizes(self.preconditions, arguments)
+        if not outputs.have_elements():
+            other = self._beside_empty_outputs()
+            return other._run(arguments, outputs, executor)
+        check_sizes(self.preconditions, arguments)
+        return self._run(arguments, outputs, executor)
+
+    def _run(
+        self, arguments: Arguments, outputs: Outputs, executor: CudaExecutor | None
+    ) -> dict[str, Array]:
+        """Runs on checked arguments."""
         values = _values(arguments)
         program = self.at(values)
         self._check(program, arguments)
@@ -226,8 +234,6 @@ class GpuPipeline:
         strides: they are the strides in device memory, where arrays lie without gaps.
         """
         *chosen, last = self.programs
-        if self.beside_empty_outputs is not None:
-            chosen.insert(0, self.beside_empty_outputs)
         for program in chosen:
             if all(holds(condition, values) for condition in program.assumptions):
                 return program
@@ -343,27 +349,37 @@ class GpuRecipe:
 def _compiled(
     recipe: GpuRecipe, nest: Callable[[], LoopNest], preconditions: tuple[Precondition, ...]
 ) -> GpuPipeline:
-    """Compiles a recipe; ``nest`` gives the loop nest of a schedule without specializations."""
+    """Compiles a recipe; ``nest`` gives the loop nest of a schedule without specializations.
+
+    The first call in which only some outputs are empty compiles the program for such calls.
+    """
     pipeline, schedule = recipe.pipeline, recipe.schedule
     passes = partial(gpu_passes, access_mode=recipe.access_mode)
     if is_specialized(schedule):
         programs = lower_gpu_cases(pipeline, tuple(cases(schedule)), passes)
     else:
         programs = (lower_gpu(nest(), passes),)
-    beside = lower_gpu_beside_empty_outputs(programs, pipeline, schedule, passes)
-    printed, parts = _printed((*programs, beside) if beside else programs, recipe.access_mode)
-    return GpuPipeline(
+
+    @in_one_chunk
+    def beside_empty_outputs() -> GpuPipeline:
+        beside = lower_gpu_beside_empty_outputs(programs[0], pipeline, schedule, passes)
+        printed, parts = _printed((beside,), recipe.access_mode)
+        return evolve(compiled, programs=(beside,), printed=printed, parts=parts)
+
+    printed, parts = _printed(programs, recipe.access_mode)
+    compiled = GpuPipeline(
         pipeline=pipeline,
         schedule=schedule,
         arch=recipe.arch,
         programs=programs,
         preconditions=preconditions,
         access_mode=recipe.access_mode,
-        beside_empty_outputs=beside,
         recipe=recipe,
         printed=printed,
         parts=parts,
+        beside_empty_outputs=Once(beside_empty_outputs),
     )
+    return compiled
 
 
 def _gpu(function: str, arch: str) -> GpuDevice:

@@ -2,7 +2,7 @@
 
 A schedule is for outputs that have elements: its regions join what all outputs need. So a pipeline
 of several outputs has a second program, which runs where some of them are empty. It computes each
-other output on its own, in plain loops; such calls are rare.
+other output on its own, in plain loops. Such calls are rare, and the first one compiles it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool
 from spaces.model.nest.loopnest import LoopNest, loop_nest
-from spaces.model.schedules.conditions import implied, negation
+from spaces.model.schedules.conditions import implied
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 _INSIDE = "{}.inside"
@@ -39,11 +39,9 @@ class OutputAlone:
 
 
 def outputs_alone(pipeline: Pipeline, schedule: Schedule) -> tuple[OutputAlone, ...]:
-    """Each output without the others; empty if there is only one output. Funcs that ``schedule``
-    inlines stay inlined; all others are computed at root, within the bounds that it declares.
+    """Each output without the others. Funcs that ``schedule`` inlines stay inlined; all others are
+    computed at root, within the bounds that it declares.
     """
-    if len(pipeline.outputs) < 2:
-        return ()
     return tuple(_alone(pipeline, output, schedule) for output in pipeline.outputs)
 
 
@@ -76,13 +74,12 @@ def program_beside_empty_outputs(
     calls in which all have elements.
     """
     steps = (HostIf(_all(one.has_elements), other.body) for one, other in alone.items())
-    every = tuple(condition for one in alone for condition in one.has_elements)
     return evolve(
         program,
         size_checks=tuple(_checks({one: other.size_checks for one, other in alone.items()})),
         kernels=tuple(kernel for other in alone.values() for kernel in other.kernels),
         body=HostBlock(tuple(steps)),
-        assumptions=(negation(_all(every)),),
+        assumptions=(),
         dimensions={
             name: found for other in alone.values() for name, found in other.dimensions.items()
         },

@@ -4,10 +4,13 @@ does.
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,6 +22,7 @@ from backend.compile import CompiledPipeline, compile_cpu
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
 from backend.llvm.runtime.helpers import runtime_object
+from backend.lowering.empty_outputs import outputs_alone
 from backend.preconditions import SizeError
 from backend.reference import evaluate
 from spaces import (
@@ -125,6 +129,28 @@ def test_the_others_are_computed(name: str, data: st.DataObject, mode: AccessMod
     assert found.keys() == expected.keys()
     for output, values in expected.items():
         np.testing.assert_array_equal(found[output], values, err_msg=f"{output} at {asked}")
+
+
+@pytest.mark.parametrize(
+    ("target", "make"),
+    [("cpu", "backend.lowering.cpu.passes"), ("sm_80", "backend.lowering.gpu.passes")],
+)
+def test_only_such_calls_compile_the_code_for_them(target: str, make: str) -> None:
+    algorithm = shared_producer()
+    checked = verify(algorithm, parse_schedule("", algorithm), device(target))
+    with mock.patch(f"{make}.outputs_alone", wraps=outputs_alone) as lowered:
+        program = compile_cpu(checked) if target == "cpu" else compile_gpu(checked)
+        program.run({"im": IMAGE}, None, {"f": [4, 4], "g": [8]})
+        program.run({"im": IMAGE}, None, {"f": [0, 4], "g": [0]})
+        assert not lowered.called
+        asked = {"f": [0, 4], "g": [8]}
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: program.run({"im": IMAGE}, None, asked), range(4)))
+        lowered.assert_called_once()
+    for one in found:
+        np.testing.assert_array_equal(one["g"], (IMAGE[2] * 3 - IMAGE[0] * 3)[:8])
+    arrived = pickle.loads(pickle.dumps(program))
+    np.testing.assert_array_equal(arrived.run({"im": IMAGE}, None, asked)["g"], found[0]["g"])
 
 
 @pytest.mark.parametrize("target", ["cpu", "sm_80"])

@@ -26,8 +26,8 @@ SLIDING = (
     Mutant(
         "folds-on-trust",
         "undecided",
-        "(*sliding(subject), *folding(subject))",
-        "(*sliding(subject),)",
+        "[*sliding(subject), *folding(subject)]",
+        "[*sliding(subject)]",
         "Verify believes the nest that folds overwrite nothing too early.",
         _DECIDED,
     ),

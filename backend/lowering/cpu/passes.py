@@ -67,13 +67,11 @@ def beside_empty_outputs(
     schedule: Schedule,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> dict[str, LoopProgram]:
-    """The program after each pass. If there are several outputs, the last pass adds what runs where
-    some of them are empty.
+    """The program after each pass, for a pipeline of several outputs; the last pass adds what runs
+    where some of them are empty.
     """
-    alone = outputs_alone(pipeline, schedule)
-    if not alone:
-        return dict(stages)
     *_, last = stages.values()
+    alone = outputs_alone(pipeline, schedule)
     others = {one: list(lower(one.nest, access_mode).values())[-1] for one in alone}
     return {**stages, "empty_outputs": with_empty_outputs(last, pipeline, others)}
 

@@ -96,18 +96,18 @@ def lower_gpu_cases(
 
 
 def lower_gpu_beside_empty_outputs(
-    programs: tuple[GpuProgram, ...],
+    program: GpuProgram,
     pipeline: Pipeline,
     schedule: Schedule,
     passes: Callable[[KernelSizes], tuple[Pass, ...]] = gpu_passes,
-) -> GpuProgram | None:
-    """The program for calls in which some outputs are empty and others are not; None if there is
-    only one output. ``programs`` are those for all other calls.
+) -> GpuProgram:
+    """The program of a pipeline of several outputs for calls in which some of them are empty and
+    others are not. ``program`` is for calls in which all have elements.
     """
     alone: dict[OutputAlone, GpuProgram] = {}
     for one in outputs_alone(pipeline, schedule):
-        alone[one] = lower_gpu(one.nest, passes, (*programs, *alone.values()))
-    return program_beside_empty_outputs(programs[0], alone) if alone else None
+        alone[one] = lower_gpu(one.nest, passes, tuple(alone.values()))
+    return program_beside_empty_outputs(program, alone)
 
 
 def _refused(program: GpuProgram, assumptions: tuple[Expr, ...], message: str) -> GpuProgram:

@@ -16,15 +16,11 @@ from spaces.constraints.obligations.folding import folding
 from spaces.constraints.obligations.records import Outcome, Proven, Refuted
 from spaces.constraints.obligations.sites import Subject
 from spaces.constraints.obligations.sliding import sliding
+from spaces.constraints.reasoning.solvers import BY_STEPS
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.rule import Undecided
 from spaces.model.formulas.smt import NO_TIMEOUT
 from spaces.model.nest.sliding import Storage
-
-SOLVER_STEPS = 400_000
-"""The work that z3 may do for one obligation, in z3's own units, which are the same on every
-machine.
-"""
 
 
 def undecided(checked: CheckedSchedule) -> Undecided | None:
@@ -37,7 +33,7 @@ def undecided(checked: CheckedSchedule) -> Undecided | None:
         return None
     judged = tuple((one.rule, one.condition) for one in checked.size_conditions)
     subject = Subject(checked.nest, assumptions(checked.nest, judged))
-    decider = Decider(NO_TIMEOUT, steps=SOLVER_STEPS)
+    decider = Decider(NO_TIMEOUT, attempts=BY_STEPS)
     left: dict[str, tuple[str, str]] = {}
     asked = [*sliding(subject), *folding(subject)] if keeps else []
     if stated:

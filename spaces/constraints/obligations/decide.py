@@ -1,4 +1,8 @@
-"""Decides one obligation: by intervals if they suffice, else by the solver in limited time."""
+"""Decides one obligation: by intervals if they suffice, else by the solver within limits.
+
+Each question to the solver has a context of its own (about 1 ms), so that its answer does not
+depend on the questions before it.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ from spaces.constraints.obligations.records import (
 )
 from spaces.constraints.reasoning.formulas import all_of, conjuncts
 from spaces.constraints.reasoning.intervals import Intervals
+from spaces.constraints.reasoning.solvers import BY_TIME, Attempt
 from spaces.constraints.reasoning.terms import Terms
 from spaces.model.expressions.expr import Expr, Op, walk
 from spaces.model.expressions.rewrite import variables
@@ -47,16 +52,14 @@ class Decider:
 
     Attributes:
         timeout_ms: the time limit of the solver for one question.
-        steps: the most work for one question in the solver's own units, which are the same on every
-            machine; 0 for no limit.
+        attempts: how to ask the solver, in turn, until it answers.
         solver_seconds: the time that the solver has taken so far.
     """
 
     timeout_ms: int = TIMEOUT_MS
-    steps: int = field(default=0, kw_only=True)
+    attempts: tuple[Attempt, ...] = field(default=BY_TIME, kw_only=True)
     solver_seconds: float = 0.0
     _intervals: dict[tuple[Expr, ...], Intervals] = field(factory=dict)
-    _terms: Terms = field(factory=Terms)
     _generalized: Generalizer = field(factory=Generalizer)
     _shown: dict[tuple[Expr, tuple[Expr, ...]], bool] = field(factory=dict)
 
@@ -102,15 +105,24 @@ class Decider:
         """
         key = asked.goal, asked.hypotheses
         if key not in self._shown:
-            solver, _ = question(asked, self._terms)
-            self._shown[key] = self._check(solver, self.timeout_ms // 4) == z3.unsat
+            found, _, _ = self._ask(asked, self.timeout_ms // 4)
+            self._shown[key] = found == z3.unsat
         return self._shown[key]
+
+    def _ask(self, obligation: Obligation, timeout_ms: int) -> tuple[Term, Term, dict[str, Term]]:
+        """The answer of the first attempt that has one, or of the last; its solver, and the terms
+        of all variables by name.
+        """
+        for attempt in self.attempts:
+            solver, values = question(obligation, attempt)
+            found = self._check(solver, timeout_ms)
+            if found != z3.unknown:
+                break
+        return found, solver, values
 
     def _check(self, solver: Term, timeout_ms: int, *limits: Term) -> Term:
         """The solver's answer in limited time, under further conditions if given."""
         start = time.perf_counter()
-        if self.steps:
-            solver.set("rlimit", self.steps)
         try:
             return answer(solver, *limits, timeout_ms=timeout_ms)
         finally:
@@ -118,10 +130,8 @@ class Decider:
 
     def excludes_everything(self, conditions: tuple[Expr, ...]) -> bool:
         """Whether conditions certainly contradict each other."""
-        solver = z3.Solver(ctx=self._terms.context)
-        values = self._terms.variables(conditions)
-        solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
-        solver.add(*map(self._terms.condition, conditions))
+        terms = Terms()
+        solver = _assuming(conditions, terms, terms.variables(conditions), self.attempts[0])
         return bool(self._check(solver, self.timeout_ms) == z3.unsat)
 
     def _known(self, hypotheses: tuple[Expr, ...]) -> Intervals:
@@ -130,8 +140,7 @@ class Decider:
         return self._intervals[hypotheses]
 
     def _solve(self, obligation: Obligation) -> Outcome:
-        solver, values = question(obligation, self._terms)
-        refuted = self._check(solver, self.timeout_ms)
+        refuted, solver, values = self._ask(obligation, self.timeout_ms)
         if refuted == z3.unsat:
             return Proven("solver")
         if refuted == z3.unknown:
@@ -173,14 +182,23 @@ def about(obligation: Obligation, goal: Expr) -> Obligation:
     return evolve(obligation, goal=goal, hypotheses=kept)
 
 
-def question(obligation: Obligation, terms: Terms) -> tuple[Term, dict[str, Term]]:
+def question(obligation: Obligation, attempt: Attempt = BY_TIME[0]) -> tuple[Term, dict[str, Term]]:
     """A solver that asks for a counterexample, and the terms of all variables by name."""
+    terms = Terms()
     values = terms.variables((*obligation.hypotheses, obligation.goal, *obligation.coordinate))
-    solver = z3.Solver(ctx=terms.context)
-    solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
-    solver.add(*map(terms.condition, obligation.hypotheses))
+    solver = _assuming(obligation.hypotheses, terms, values, attempt)
     solver.add(z3.Not(terms.condition(obligation.goal)))
     return solver, values
+
+
+def _assuming(
+    conditions: tuple[Expr, ...], terms: Terms, values: Mapping[str, Term], attempt: Attempt
+) -> Term:
+    """A solver with conditions over some variables; extents among these are at least 1."""
+    solver = attempt.made(terms.context)
+    solver.add(*(term >= 1 for name, term in values.items() if ".extent." in name))
+    solver.add(*map(terms.condition, conditions))
+    return solver
 
 
 def counterexample(obligation: Obligation, model: Mapping[str, int]) -> Counterexample:

@@ -22,7 +22,6 @@ from spaces.constraints.obligations.records import (
     Proven,
     Refuted,
 )
-from spaces.constraints.reasoning.terms import Terms
 from spaces.model.formulas.smt import answer
 
 RECHECK_MS = 10_000
@@ -56,7 +55,7 @@ class Recheck:
 def certificate(proof: Proof) -> str:
     """An obligation as SMT-LIB text; comments at its head describe it."""
     obligation = proof.obligation
-    solver, _ = question(obligation, Terms())
+    solver, _ = question(obligation)
     head = {
         "kind": obligation.kind,
         "statement": _one_line(obligation),
@@ -128,7 +127,7 @@ def _asks(text: str, obligation: Obligation, context: z3.Context) -> bool:
     """Whether a certificate asks the question of ``obligation`` and states it. Compares terms of
     one context, because names of shared parts differ between texts.
     """
-    wanted, _ = question(obligation, Terms())
+    wanted, _ = question(obligation)
     try:
         mine, other = (_parsed(part, context).assertions() for part in (wanted.to_smt2(), text))
     except z3.Z3Exception:

@@ -12,14 +12,17 @@ from spaces.model.expressions.types import Bool
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.formulas.smt import Term, answer, condition, new_context
 
-_MILLISECONDS = 1000
-"""Time limit of the search for a contradiction; after it the conditions count as consistent."""
+_STEPS = 1_000_000
+"""The steps of z3 that the search for a contradiction may take, some 0.3 s; after them the
+conditions count as consistent. Steps are the same on every machine, unlike seconds.
+"""
 
 
 def contradictions(promises: Sequence[Promise], sizes: Mapping[str, int]) -> Iterator[str]:
     """The sentence for conditions over integers that contradict one another, if there are any."""
     context = new_context()
-    solver = z3.Solver(ctx=context)
+    solver = z3.SimpleSolver(ctx=context)
+    solver.set("rlimit", _STEPS)
     terms: dict[str, Term] = {}
     tracked: dict[str, str] = {}
     for number, promise in enumerate(promises):
@@ -30,9 +33,9 @@ def contradictions(promises: Sequence[Promise], sizes: Mapping[str, int]) -> Ite
             continue  # over floats
         tracked[f"promise {number}"] = f"`{promise.condition}` ({promise.message})"
         solver.assert_and_track(asked, f"promise {number}")
-    for name in sizes.keys() & terms.keys():
+    for name in sorted(sizes.keys() & terms.keys()):
         solver.assert_and_track(terms[name] == sizes[name], name)
-    if answer(solver, timeout_ms=_MILLISECONDS) != z3.unsat:
+    if answer(solver) != z3.unsat:
         return
     core = sorted(map(str, solver.unsat_core()))
     parts = dict.fromkeys(tracked[label] for label in core if label in tracked)

@@ -1,0 +1,27 @@
+"""Values that are made at their first use."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Made = TypeVar("Made")
+
+
+class Once(Generic[Made]):
+    """A value that the first call makes; threads that call meanwhile wait for it. A call that fails
+    makes nothing, and the next one tries again.
+    """
+
+    def __init__(self, make: Callable[[], Made]) -> None:
+        self._make = make
+        self._found: list[Made] = []
+        self._guard = threading.Lock()
+
+    def __call__(self) -> Made:
+        """The value."""
+        with self._guard:
+            if not self._found:
+                self._found.append(self._make())
+            return self._found[0]
