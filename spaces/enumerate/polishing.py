@@ -26,6 +26,12 @@ Around: TypeAlias = Callable[[HalfDecided, str], Nests | None]
 """The nests of a state that are priced to choose the numbers of a Func; None for all."""
 
 
+MOST = 4000
+"""The work (:attr:`Board.work`) up to which the numbers of all Funcs are chosen again: about four
+seconds of a core. Beyond it, those of Funcs at root are: their tiles are those of whole nests. In
+long chains only these made schedules cheaper.
+"""
+
 AGREEING = 3
 """After so many equal choices in equal contexts the next one is the same."""
 
@@ -33,7 +39,8 @@ AGREEING = 3
 def polished(task: StageDecisions, state: HalfDecided, rounds: int) -> Iterator[Event]:
     """Offers a complete, legal state with the numbers chosen again that may have better ones by
     now: by the nests that they change or, if the whole schedule costs more in the end, those that
-    changed by all nests; in a small pipeline all numbers.
+    changed by all nests; in a small pipeline all numbers. Beyond :data:`MOST` it looks at Funcs at
+    root alone.
 
     Raises:
         OutOfTime: the search is at its end.
@@ -54,9 +61,12 @@ def _all_chosen_again(
     entries: Sequence[FuncSchedule],
     around: Around,
 ) -> HalfDecided:
+    most = task.board.work + MOST
     for _ in range(rounds):
         known: dict[Hashable, list[tuple[int, ...]]] = {}
         for entry in entries:
+            if task.board.work >= most and not entry.compute.is_root:
+                continue
             names = entry_parameters(entry)
             with task.deadline.kept():
                 nests = around(state, entry.name)
