@@ -20,7 +20,7 @@ from spaces.enumerate.structure import Structure
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
-Menus: TypeAlias = Mapping[str, tuple[int, ...]]
+FreeNumbers: TypeAlias = Mapping[str, tuple[int, ...]]
 """The numbers to choose from, by parameter."""
 
 
@@ -83,7 +83,7 @@ class OpenWay:
 
     state: HalfDecided
     decided: Sequence[str]
-    free: Menus = field(eq=False, factory=dict)
+    free: FreeNumbers = field(eq=False, factory=dict)
     changed: Nests | None = None
     others: float = 0.0
     whole: OpenWay | None = field(default=None, eq=False, repr=False)

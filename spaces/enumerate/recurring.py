@@ -16,7 +16,7 @@ from functools import lru_cache
 from attrs import define, field, frozen
 
 from spaces.cost.accesses import ReadGroup, stage_work
-from spaces.enumerate.half_decided import HalfDecided, Menus
+from spaces.enumerate.half_decided import FreeNumbers, HalfDecided
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.process.state import ProcessState
@@ -70,7 +70,7 @@ class RecurringDecisions:
 
     _known: dict[Hashable, _Decided] = field(init=False, factory=dict)
 
-    def keep(self, state: HalfDecided, func: str, free: Menus | None = None) -> None:
+    def keep(self, state: HalfDecided, func: str, free: FreeNumbers | None = None) -> None:
         """Remembers how a half-decided schedule decides a Func. Skips a decision without a choice,
         which the process takes together with others.
 
@@ -112,7 +112,7 @@ class RecurringDecisions:
         return after if is_decided else None
 
     def numbers_again(
-        self, before: HalfDecided, func: str, free: Menus
+        self, before: HalfDecided, func: str, free: FreeNumbers
     ) -> Mapping[str, int] | None:
         """The numbers that were chosen with the known decision about a Func, where those in its
         context and the menus were the same; None if they were not.
@@ -129,7 +129,7 @@ def _taken(known: _Decided, context: Context) -> tuple[str, ...]:
     return tuple(map(renamed, known.labels))
 
 
-def _choice(before: HalfDecided, context: Context, free: Menus) -> Hashable:
+def _choice(before: HalfDecided, context: Context, free: FreeNumbers) -> Hashable:
     """What the numbers chosen with a decision depend on, besides its context."""
     return tuple(map(before.numbers.get, context.names)), tuple(free.values())
 

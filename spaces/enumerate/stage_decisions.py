@@ -19,7 +19,7 @@ from spaces.enumerate.changed_nests import Nests, funcs_around, nests_of
 from spaces.enumerate.dominance import is_read_in_lanes, is_read_once, is_undominated
 from spaces.enumerate.events import Event, Found
 from spaces.enumerate.frontier import depth_of
-from spaces.enumerate.half_decided import CostOfOthers, HalfDecided, Menus, OpenWay, PricedWay
+from spaces.enumerate.half_decided import CostOfOthers, FreeNumbers, HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.ladder import RUNGS, filled, priced
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.overreach import fitting_menus, may_reach_far
@@ -292,7 +292,7 @@ class StageDecisions:
         state: HalfDecided,
         names: Sequence[str],
         known: PartialSchedule,
-        numbers: Callable[[Menus], Mapping[str, int] | None],
+        numbers: Callable[[FreeNumbers], Mapping[str, int] | None],
     ) -> HalfDecided | None:
         """The state in which the last of some Funcs is decided as before, with the same numbers, at
         the cost of the state before, for a search that goes on with it alone (:meth:`inlined`).

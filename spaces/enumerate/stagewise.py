@@ -31,7 +31,7 @@ from spaces.enumerate.cloning import clones_for_nests
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.factoring import factors_for_threads
 from spaces.enumerate.glances import Glances
-from spaces.enumerate.half_decided import HalfDecided, Menus, PricedWay
+from spaces.enumerate.half_decided import FreeNumbers, HalfDecided, PricedWay
 from spaces.enumerate.inlining import inlined_after_all
 from spaces.enumerate.judging import drawn_if_none, is_clearly_cheaper
 from spaces.enumerate.ladder import first_incumbent
@@ -304,7 +304,7 @@ def _without_price(
     found = task.inlined(state, decided, known)
     if found is None and known is not None:
 
-        def numbers(free: Menus) -> Mapping[str, int] | None:
+        def numbers(free: FreeNumbers) -> Mapping[str, int] | None:
             return recurring.numbers_again(state, decided[-1], free)
 
         found = task.recurred(state, decided, known, numbers)
