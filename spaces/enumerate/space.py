@@ -529,7 +529,7 @@ class ScheduleSpace:
         It judges each structure once, so it suits spaces of thousands of structures, not of
         millions: see :meth:`candidates`, :meth:`bounds` and :meth:`estimate`. It proves nothing, so
         it also counts a schedule that the iteration leaves out because no proof shows that values
-        are kept (rule ``storage.kept-values``). Random checks meet hardly any.
+        are kept (rule ``storage.kept-values``).
 
         Raises:
             TimeoutError: the count takes longer than ``seconds``.
