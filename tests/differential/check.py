@@ -260,7 +260,8 @@ class Fuzzer:
 
     Of legal cases for a CPU those whose number ``compiled_every`` divides are compiled and run; the
     others are lowered only, and their loop nest is run value by value, as that of every case is.
-    ``seconds`` adds up processor time by what it is spent on. ``aims`` are what cases are drawn
+    Those whose number ``proven_every`` divides are proven; others are for callers that prove on
+    their own. ``seconds`` adds up processor time by what it is spent on. ``aims`` are what cases are drawn
     towards, ``corpus`` what some are drawn from; ``branches`` are those that are known.
     """
 
@@ -270,6 +271,7 @@ class Fuzzer:
     corpus: tuple[Seed, ...] = ()
     branches: Branches = field(factory=Branches)
     seconds: dict[str, float] = field(factory=dict)
+    proven_every: int = 1
     _shared: int = -1
     _oracle: Oracle | None = None
 
@@ -355,7 +357,9 @@ class Fuzzer:
             Mismatch: something is not as the reference says.
         """
         self.timed("shadow", _run_shadow, oracle, verdict)
-        proofs = self.timed("prove", _proven, verdict)
+        proofs = Counter[str]()
+        if case.number % self.proven_every == 0:
+            proofs = self.timed("prove", _proven, verdict)
         if case.target == "cpu" and case.number % self.compiled_every:
             self.timed("lower", lower, verdict.nest)
             return proofs + Counter(lowered=1)

@@ -245,7 +245,8 @@ def _tried(known: Oracle, at: LoopCase, number: int, text: str) -> str:
             assert found.schedule is not None
             assert verify(built, found.schedule, target)
         return " ".join(outcome.rules)
-    outcome = Fuzzer(0, compiled_every=COMPILED_EVERY).judge_legal(case, known, verdict)
+    fuzzer = Fuzzer(0, compiled_every=COMPILED_EVERY, proven_every=COMPILED_EVERY)
+    outcome = fuzzer.judge_legal(case, known, verdict)
     assert not outcome.mismatch, f"{text}: {outcome.mismatch}"
     unproven = prover().unproven(verdict)
     assert not unproven, f"{text}: {unproven[0]}"

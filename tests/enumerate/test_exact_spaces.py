@@ -116,7 +116,7 @@ def test_no_decision_offers_what_rounds_differently(
 ) -> None:
     """Not even an illegal schedule of an exact space has another order of floats."""
     of = space(name, options, target)
-    for schedule in ends(of, 3):
+    for schedule in ends(of, 2):
         inexact = verify(FLOATS[name], schedule, target, exact=True).violations
         assert not [one for one in inexact if one.rule == "exact.order"]
 

@@ -24,7 +24,7 @@ from tests.search_runs.run import LATE, STRATEGIES, SearchRun, checked, drawn
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_random_searches_keep_their_promises(strategy: str) -> None:
-    reports = [checked(drawn(7, number, strategy)) for number in range(3)]
+    reports = [checked(drawn(7, number, strategy)) for number in range(2)]
     assert not [report for report in reports if report.faults]
     assert any(report.structures >= 0 for report in reports)
 
