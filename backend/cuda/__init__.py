@@ -22,7 +22,7 @@ All executors run the same text, so a test on a CPU runs exactly the text that a
     Emulator(order="reverse").run(module, steps, {"x": x, "y": y}, {"n": n})     # y is filled
     SanitizedEmulator("address,undefined").run(module, steps, buffers, scalars)  # or raises
     compile_cuda(text, "sm_80").kernels["scale_kernel"].registers
-    PycudaExecutor().run(module, steps, buffers, scalars)
+    GpuExecutor().run(module, steps, buffers, scalars)
 
 **How a printer writes the text**
 

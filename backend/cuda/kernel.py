@@ -109,7 +109,7 @@ class CudaKernel:
         return f'extern "C" __global__ void __launch_bounds__({threads}) {self.name}({params})'
 
 
-@attrs.frozen(slots=True)
+@attrs.frozen(slots=True, cache_hash=True)
 class CudaModule:
     """CUDA C text and the kernels in it.
 

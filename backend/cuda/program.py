@@ -296,7 +296,7 @@ class CudaExecutor(ABC):
     """Runs host programs on one device.
 
     The executors of this package: `emulator.Emulator`, `sanitizers.SanitizedEmulator`,
-    `launch.PycudaExecutor`.
+    `launch.GpuExecutor`.
     """
 
     __slots__ = ()

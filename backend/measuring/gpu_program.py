@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from backend.arguments import Array
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.kernel import CudaModule, ProgramStep
-from backend.cuda.launch import PycudaExecutor
+from backend.cuda.launch import GpuExecutor
 from backend.cuda.program import CudaExecutor, ScalarArgument, Session
 from backend.measuring.task import MeasuringTask, NotLegalError
 from spaces.constraints.legality.verdict import CheckedSchedule
@@ -92,4 +92,4 @@ def gpu_program(task: MeasuringTask, schedule: Schedule) -> TimedGpuRun:
 @cache
 def _gpu() -> CudaExecutor:
     """The GPU of this process; it keeps the kernels that it has loaded."""
-    return PycudaExecutor()
+    return GpuExecutor()
