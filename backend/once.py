@@ -6,20 +6,20 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-Made = TypeVar("Made")
+Content = TypeVar("Content")
 
 
-class Once(Generic[Made]):
+class Once(Generic[Content]):
     """A value that the first call makes; threads that call meanwhile wait for it. A call that fails
     makes nothing, and the next one tries again.
     """
 
-    def __init__(self, make: Callable[[], Made]) -> None:
+    def __init__(self, make: Callable[[], Content]) -> None:
         self._make = make
-        self._found: list[Made] = []
+        self._found: list[Content] = []
         self._guard = threading.Lock()
 
-    def __call__(self) -> Made:
+    def __call__(self) -> Content:
         """The value."""
         with self._guard:
             if not self._found:

@@ -2,7 +2,7 @@
 
 A step is z3's own unit of work, the same on every machine. A question in a context of its own,
 limited by steps alone, has the same answer whatever the process did before and whatever else the
-machine does. z3's default solver is not such a one: it limits some of its tactics by the clock.
+machine does. z3's default solver is different: it limits some of its tactics by the clock.
 """
 
 from __future__ import annotations
