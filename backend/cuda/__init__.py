@@ -11,7 +11,8 @@
 `host_build`              text -> a library or a program for the CPU, over the headers `shim*.h`
 `emulator`                an executor on the CPU, thread orders chosen by the caller
 `sanitizers`              the same in a process of its own, under a sanitizer of g++
-`launch`                  an executor on a GPU, through pycuda
+`launch`                  an executor on a GPU
+`drivers`                 the calls of the CUDA driver, by one of two packages
 `errors`                  what they raise, all under `CudaError`
 ========================  =======================================================================
 

@@ -33,9 +33,7 @@ class CudaBindings:
         try:
             self._ask(self._driver.cuInit, 0)
         except DriverError as error:
-            raise CudaUnavailable(
-                f"the CUDA driver finds no device it can use ({error})"
-            ) from None
+            raise CudaUnavailable(f"the CUDA driver finds no device it can use ({error})") from None
         except RuntimeError as error:  # the package finds libcuda when it is first called
             raise CudaUnavailable(f"there is no CUDA driver ({error})") from None
 

@@ -32,9 +32,7 @@ class Pycuda:
         try:
             self._driver.init()
         except self._driver.Error as error:  # not a RuntimeError
-            raise CudaUnavailable(
-                f"the CUDA driver finds no device it can use ({error})"
-            ) from None
+            raise CudaUnavailable(f"the CUDA driver finds no device it can use ({error})") from None
 
     def count(self) -> int:
         with self._telling():

@@ -2,6 +2,8 @@
 // emulator builds, and writes a line to the file $STUB_LOG for each call. A module is the path of
 // such a library in place of a CUBIN, then a line for each kernel: its name and its parameters.
 //
+// With $STUB_IDLE kernels do nothing, so that all time is that of the host.
+//
 // It stops the process where a program must not go on: memory that is not its own, a call without a
 // current context, a launch that no device accepts.
 
@@ -184,6 +186,7 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
     if (!gx || !gy || !gz || bx * by * bz > 1024 || int(shared) > kernel->shared)
         return INVALID_VALUE;
     if (getenv("STUB_FAILS") && kernel->name == getenv("STUB_FAILS")) return LAUNCH_FAILED;
+    if (getenv("STUB_IDLE")) return SUCCESS;
     std::vector<uint64_t> bytes;  // behind each pointer; no other argument is asked for
     for (int number = 0; number < kernel->parameters; ++number) {
         uint64_t value = 0;
