@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from backend.access import AccessError, AccessMode, Side
 from backend.arguments import (
@@ -22,7 +22,7 @@ from backend.arguments import (
 )
 from backend.buffers import Outputs, image_arrays, poison, sizes_of
 from backend.cuda.emulator import Emulator
-from backend.cuda.host import FARTHEST, MOST_ELEMENTS, host_program
+from backend.cuda.host import FARTHEST, MOST_ELEMENTS, HostProgram, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
 from backend.cuda.kernel import CudaKernel
 from backend.cuda.nvrtc import KernelResources, compile_cuda
@@ -51,9 +51,11 @@ from spaces.constraints.legality.preconditions import Precondition, size_precond
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.undefined import may_keep
 from spaces.model.amounts import amount
 from spaces.model.expressions.definitions import expanded
 from spaces.model.formulas.algebra import evaluate
+from spaces.model.memo import Memo
 from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import cases, is_specialized
@@ -62,6 +64,10 @@ from spaces.model.showing import few_lines
 
 _TESTING = (Emulator, SanitizedEmulator)
 """The executors that test the accesses of hardened code."""
+
+
+CALLS = 16
+"""For so many different sizes and parameters a pipeline keeps what it runs."""
 
 
 @frozen(eq=False, repr=False)
@@ -90,6 +96,15 @@ class GpuPipeline:
     _parts: Mapping[str, HostFunction]
     _beside_empty_outputs: Once[GpuPipeline]
     """The pipeline for calls in which some outputs are empty and others are not."""
+    _unset: frozenset[str] = field(init=False)
+    """The arrays of outputs that a call writes wholly: their values before do not count."""
+    _recent: Memo[tuple[GpuProgram, HostProgram]] = field(init=False, factory=lambda: Memo(CALLS))
+    """What runs for the last values of sizes and parameters."""
+
+    @_unset.default
+    def _found_unset(self) -> frozenset[str]:
+        outputs = map(self.pipeline.function, self.pipeline.outputs)
+        return frozenset(b for f in outputs if not may_keep(f) for b in f.buffers)
 
     def __str__(self) -> str:
         needed = [f"needs {one.condition}" for one in self.preconditions]
@@ -172,8 +187,7 @@ class GpuPipeline:
     ) -> dict[str, Array]:
         """Runs on checked arguments."""
         values = _values(arguments)
-        program = self.at(values)
-        self._check(program, arguments)
+        program, host = self._for_values(values, arguments)
         images = image_arrays(self.pipeline, arguments, outputs.written)
         runner = Emulator() if executor is None else executor
         if self.access_mode is AccessMode.HARDENED and not isinstance(runner, _TESTING):
@@ -181,17 +195,34 @@ class GpuPipeline:
                 f"{type(runner).__name__} does not test accesses of memory; run hardened code on "
                 f"{' or '.join(kind.__name__ for kind in _TESTING)}, or compile it plain."
             )
-        host = host_program(program.body, self._printed, self._parts, values)
+        shared = host.arrays()
         if self.access_mode is AccessMode.HARDENED:
-            for array in host.arrays.values():
+            for array in shared.values():
                 poison(array)
-        buffers = {**images, **outputs.written, **host.arrays}
+        buffers = {**images, **outputs.written, **shared}
         try:
-            runner.run(self._printed.module, host.steps, buffers, {})
+            runner.follow(self._printed.module, host.planned, buffers, self._unset)
         except AccessError as error:
             sides = error.outside.sides or self._sides(program, error.func, values)
             raise AccessError(evolve(error.outside, sides=sides)) from None
         return outputs.results()
+
+    def _for_values(
+        self, values: Mapping[str, int | float], arguments: Arguments
+    ) -> tuple[GpuProgram, HostProgram]:
+        """What runs for some values of sizes and parameters; recent ones are kept.
+
+        Raises:
+            SizeError: the values fail a size check.
+        """
+        key = tuple(values.items())
+        known = self._recent.find(key)
+        if known is not None:
+            return known.value
+        program = self.at(values)
+        self._check(program, arguments)
+        host = host_program(program.body, self._printed, self._parts, values)
+        return self._recent.keep(key, (program, host)).value
 
     def __call__(
         self,

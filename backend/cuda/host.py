@@ -1,4 +1,4 @@
-"""The host program of a GPU program for one call, as steps for an executor."""
+"""The host program of a GPU program for calls of the same sizes, as a plan for an executor."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from backend.arguments import ArgumentError, whole_numbers
 from backend.cuda.c_text import ctype
 from backend.cuda.host_part import HostFunction
 from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, ProgramStep
+from backend.cuda.plan import Plan, plan
 from backend.cuda.printer import PrintedProgram
 from backend.ir.host import GlobalArray, HostBlock, HostIf, HostLoop, HostNode, HostPart, Launch
 from backend.ir.node import walk_nodes
@@ -29,17 +30,22 @@ regions in 32 bits, and regions may reach beyond the computed elements.
 """
 
 
-@frozen
+@frozen(eq=False)
 class HostProgram:
-    """The steps of one call.
+    """What calls of the same sizes and numbers do.
 
     Attributes:
-        steps: the steps that an executor runs.
-        arrays: the buffers, besides those of the caller, that the CPU and the GPU share.
+        planned: what an executor does.
+        shared: the elements and the type of the buffers, besides those of the caller, that the CPU
+            and the GPU share.
     """
 
-    steps: tuple[ProgramStep, ...]
-    arrays: Mapping[str, NDArray[Any]]
+    planned: Plan
+    shared: Mapping[str, tuple[int, np.dtype[Any]]]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The shared buffers of one call."""
+        return {name: np.empty(count, dtype) for name, (count, dtype) in self.shared.items()}
 
 
 def host_program(
@@ -48,7 +54,7 @@ def host_program(
     parts: Mapping[str, HostFunction],
     values: Mapping[str, int | float],
 ) -> HostProgram:
-    """The steps of one call.
+    """What calls with these values do.
 
     Args:
         body: the host's part of the program.
@@ -61,14 +67,14 @@ def host_program(
     """
     host = _Host(printed, parts)
     steps = tuple(host.steps(body, values, {}))
-    return HostProgram(steps, host.arrays)
+    return HostProgram(plan(printed.module, steps, {}), host.shared)
 
 
 @define
 class _Host:
     printed: PrintedProgram
     parts: Mapping[str, HostFunction]
-    arrays: dict[str, NDArray[Any]] = field(factory=dict)
+    shared: dict[str, tuple[int, np.dtype[Any]]] = field(factory=dict)
 
     def steps(
         self, node: HostNode, values: Mapping[str, int | float], names: Mapping[str, str]
@@ -103,8 +109,8 @@ class _Host:
             yield FreeStep(node.buffer)
             return
         # The CPU's arrays belong to the call; each iteration of a loop has its own array.
-        name = f"{node.buffer}@{len(self.arrays)}"
-        self.arrays[name] = np.empty(total, node.type.dtype)
+        name = f"{node.buffer}@{len(self.shared)}"
+        self.shared[name] = total, node.type.dtype
         yield from self.steps(node.body, values, {**names, node.buffer: name})
 
     def _launch(

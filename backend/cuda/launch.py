@@ -6,19 +6,22 @@ own PTX compiler, which may be older than NVRTC, is not used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
-import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from backend.cuda.drivers.driver import Driver, DriverError
+from backend.cuda.drivers.driver import Driver, DriverError, Launch
 from backend.cuda.drivers.present import present_driver
 from backend.cuda.errors import CudaLaunchError, CudaUnavailable
-from backend.cuda.kernel import CudaKernel, CudaModule, Dim3
+from backend.cuda.kernel import CudaKernel, CudaModule
+from backend.cuda.memory_pool import MemoryPool
 from backend.cuda.nvrtc import compile_cuda
+from backend.cuda.plan import PlannedLaunch
 from backend.cuda.program import CudaExecutor, Session
 
 
@@ -34,8 +37,9 @@ class GpuExecutor(CudaExecutor):
     """Runs CUDA host programs on a GPU, through ``cuda-bindings`` or ``pycuda``: the first of them
     that is installed.
 
-    An executor compiles each text once. It uses the device's primary context and does not change
-    the caller's current context.
+    An executor compiles each text once, and keeps memory for later runs: at most as much as was in
+    use at once. It uses the device's primary context and does not change the caller's current
+    context.
 
     Raises:
         CudaUnavailable: there is no binding, no driver, or no device of that number.
@@ -61,13 +65,21 @@ class GpuExecutor(CudaExecutor):
 
     @contextmanager
     def session(
-        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+        self,
+        module: CudaModule,
+        buffers: Mapping[str, NDArray[Any]],
+        unset: Collection[str] = (),
     ) -> Iterator[Session[Any]]:
         with (
             self._device.driver.context(self._number),
-            Session[Any](self._device, module, buffers) as session,
+            Session[Any](self._device, module, buffers, unset) as session,
         ):
             yield session
+
+    def release(self) -> None:
+        """Gives memory that earlier runs used back to the device."""
+        with self._device.driver.context(self._number):
+            self._device.release()
 
 
 @define(eq=False)
@@ -78,10 +90,17 @@ class _GpuDevice:
     arch: str
     _modules: dict[CudaModule, Any] = field(factory=dict)
     _functions: dict[tuple[CudaModule, str], Any] = field(factory=dict)
+    _launches: WeakKeyDictionary[PlannedLaunch, Launch] = field(factory=WeakKeyDictionary)
+    _guard: threading.Lock = field(factory=threading.Lock)
+    _pool: MemoryPool = field(init=False)
+
+    @_pool.default
+    def _made_pool(self) -> MemoryPool:
+        return MemoryPool(self.driver.allocate, self.driver.free, DriverError)
 
     def allocate(self, nbytes: int) -> int:
         with _telling(f"allocating {nbytes} bytes"):
-            return self.driver.allocate(max(nbytes, 1))
+            return self._pool.take(nbytes)
 
     def upload(self, memory: int, host: NDArray[Any]) -> None:
         if host.nbytes:
@@ -93,23 +112,29 @@ class _GpuDevice:
             with _telling(f"copying {host.nbytes} bytes from the GPU"):
                 self.driver.download(host, memory)
 
-    def launch(
-        self,
-        module: CudaModule,
-        kernel: CudaKernel,
-        grid: Dim3,
-        arguments: tuple[int | np.generic, ...],
-    ) -> None:
-        values = [one if isinstance(one, np.generic) else None for one in arguments]
-        addresses = [one for one in arguments if not isinstance(one, np.generic)]
-        shared = kernel.dynamic_shared_bytes
-        with _telling(f"launching kernel {kernel.name}, grid {grid}, block {kernel.block}"):
-            function = self._function(module, kernel)
-            self.driver.launch(function, grid, kernel.block, shared, values)(addresses)
+    def launch(self, module: CudaModule, launch: PlannedLaunch, memory: Sequence[int]) -> None:
+        kernel = launch.kernel
+        what = f"launching kernel {kernel.name}, grid {launch.grid}, block {kernel.block}"
+        with _telling(what):
+            prepared = self._launches.get(launch)
+            if prepared is None:
+                prepared = self._launches[launch] = self.driver.launch(
+                    self._function(module, kernel),
+                    launch.grid,
+                    kernel.block,
+                    kernel.dynamic_shared_bytes,
+                    launch.values,
+                )
+            with self._guard:  # the addresses stand in one place until the driver has read them
+                prepared(memory)
 
     def free(self, memory: int) -> None:
         with _telling("freeing memory"):
-            self.driver.free(memory)
+            self._pool.give(memory)
+
+    def release(self) -> None:
+        with _telling("freeing memory"):
+            self._pool.clear()
 
     def wait(self) -> None:
         with _telling("waiting for kernels"):

@@ -1,4 +1,4 @@
-"""The calls of ``cuda-bindings``, over a driver that runs kernels on the CPU and notes its calls."""
+"""The calls of ``cuda-bindings`` over a driver that runs kernels on the CPU and notes its calls."""
 
 from __future__ import annotations
 
@@ -77,29 +77,34 @@ def test_apps_compute_what_the_emulator_computes(program: Program) -> None:
     assert_nothing_is_left(ran)
     assert len(ran.all("load")) == 3
     assert len(ran.all("function")) == len(ran.all("launch"))  # each kernel runs once
-    sizes = dict(ran.all("allocate"))
-    assert all(sizes[to] == count for to, count in ran.all("upload"))
+    assert len(ran.all("upload")) == len(ran.all("download")) == 3  # an image up, an output down
 
 
 SAXPY = """
 import numpy as np
 from backend.cuda.errors import CudaError
 from backend.cuda.launch import GpuExecutor, gpu_available
+from backend.cuda.plan import plan
 from tests.backend.cuda.stub.modules import use_stub_modules
 from tests.backend.cuda.texts import SAXPY, saxpy_steps
 
 use_stub_modules()
 print(gpu_available())
 x, y = np.arange(100, dtype=np.float32), np.ones(100, np.float32)
+gpu = None
 try:
-    with GpuExecutor().session(SAXPY, {"x": x, "y": y}) as session:
-        session.run(saxpy_steps(100), {"a": 2.0, "n": 100})
+    gpu = GpuExecutor()
+    with gpu.session(SAXPY, {"x": x, "y": y}) as session:
+        planned = plan(SAXPY, saxpy_steps(100), {"a": 2.0, "n": 100})
+        session.follow(planned)
         session.wait()
-        print(0 < session.timed(saxpy_steps(100), {"a": 2.0, "n": 100}) < 1)
+        print(0 < session.timed(planned) < 1)
         session.fetch()
     print(np.array_equal(y, 4 * x + 1))
 except CudaError as error:
     print(type(error).__name__, error)
+if gpu:
+    gpu.release()
 """
 
 

@@ -10,6 +10,7 @@ from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaLaunchError, CudaUnavailable
 from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep, ScalarParam
 from backend.cuda.launch import GpuExecutor, gpu_available
+from backend.cuda.plan import plan
 from tests.backend.cuda.texts import SAXPY, blur, blur_steps, saxpy_steps
 
 AVAILABLE, REASON = gpu_available()
@@ -146,6 +147,7 @@ def test_the_arguments_of_pycuda(driver: FakeDriver) -> None:
     executor = GpuExecutor()
     executor.run(module, steps, {"x": x}, {})
     executor.run(module, (), {"x": x}, {})
+    executor.release()
     assert executor.arch == "sm_86"
     assert driver.contexts == 0
     assert driver.calls[0] == "sm_86: text"  # compiled and loaded once
@@ -163,12 +165,13 @@ def test_events_stand_around_what_is_timed(driver: FakeDriver) -> None:
     module = CudaModule("text", (CudaKernel("k", PARAMS, (32, 1, 1)),))
     steps = (LaunchStep("k", (1, 1, 1), ("x", True, 3)),)
     with GpuExecutor().session(module, {"x": np.zeros(4, np.int16)}) as session:
-        session.run(steps, {})
+        planned = plan(module, steps, {})
+        session.follow(planned)
         before = len(driver.calls)
-        assert session.timed(steps, {}) == 0.0125
-        assert session.timed(steps, {}) == 0.0125
+        assert session.timed(planned) == 0.0125
+        assert session.timed(planned) == 0.0125
     what = [call if isinstance(call, str) else call[0] for call in driver.calls[before:]]
-    assert what == [*["record", "k", "record", "end"] * 2, "free"]  # nothing is copied
+    assert what == ["record", "k", "record", "end"] * 2  # nothing is copied
 
 
 def test_a_refused_launch_is_reported_in_words(driver: FakeDriver) -> None:

@@ -30,6 +30,7 @@ def main(names: list[str]) -> None:
             for executor in (gpu, Emulator())
         )
         print(name, all(np.array_equal(found[key], wanted[key]) for key in wanted))
+    gpu.release()
 
 
 if __name__ == "__main__":
