@@ -12,7 +12,7 @@ from typing import Any
 
 from apps.files import write_text
 from backend.halide.autoschedule import AUTOSCHEDULERS, GPU_AUTOSCHEDULERS
-from bench import against_gpu_autoschedulers
+from bench import against_gpu_autoschedulers, chains
 from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.formal import DEVICES
 from bench.spaces.table import HEADS, rows
@@ -86,7 +86,7 @@ def _medians(apps: Mapping[str, Any]) -> str:
 def tables() -> str:
     """All results as Markdown."""
     searches = (_autoschedulers, _gpu_autoschedulers, _spaces, _quality)
-    parts = (_speed, _halide, *searches, _blas, _formal, _throughput, _machine, _trust)
+    parts = (_speed, _halide, *searches, _blas, _formal, _throughput, _growth, _machine, _trust)
     return "\n\n".join(part() for part in parts)
 
 
@@ -259,6 +259,19 @@ def _throughput() -> str:
         for name, rate in found["tile_choices_per_second"].items()
     ]
     return _table(("one core", ""), rows)
+
+
+GROWTH = """\
+Seconds of a processor for chains of Funcs at 1024 x 1024: the default search without a time limit,
+the verdict, lowering and LLVM. `cost / at root` compares the schedule found with all Funcs at root,
+the first schedule of the search.\
+"""
+"""What the table of chains shows, printed above it."""
+
+
+def _growth() -> str:
+    found = _load("chains")
+    return f"{GROWTH}\n\n{chains.table(found['results'])}"
 
 
 def _spaces() -> str:

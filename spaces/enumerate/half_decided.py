@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -19,6 +20,18 @@ from spaces.enumerate.structure import Structure
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
+FreeNumbers: TypeAlias = Mapping[str, tuple[int, ...]]
+"""The numbers to choose from, by parameter."""
+
+
+@frozen
+class CostOfOthers:
+    """The cost of all nests of a schedule but some, which have some numbers."""
+
+    nests: Nests
+    numbers: Mapping[str, int] = field(repr=False)
+    cost: float
+
 
 @frozen
 class HalfDecided:
@@ -28,12 +41,21 @@ class HalfDecided:
         cost: the cost of its pipeline; infinite while Funcs of it wait for their price. An
             :class:`AdditiveModel` prices each nest as if it were alone, and this is the sum.
         before: the state before the last Func was decided; None of the first.
+        others: the cost of the nests that its last decision did not change, if it is known.
     """
 
     partial: PartialSchedule
     numbers: Mapping[str, int]
     cost: float
     before: HalfDecided | None = field(default=None, eq=False, repr=False)
+    others: CostOfOthers | None = field(default=None, eq=False, repr=False)
+
+    def cost_beside(self, nests: Nests) -> float | None:
+        """The cost of all nests but some; None if it is not known."""
+        known = self.others
+        if known is None or known.nests != nests or known.numbers is not self.numbers:
+            return None
+        return known.cost
 
     @property
     def is_priced(self) -> bool:
@@ -61,7 +83,7 @@ class OpenWay:
 
     state: HalfDecided
     decided: Sequence[str]
-    free: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
+    free: FreeNumbers = field(eq=False, factory=dict)
     changed: Nests | None = None
     others: float = 0.0
     whole: OpenWay | None = field(default=None, eq=False, repr=False)
@@ -149,4 +171,6 @@ class PricedWay:
         index = int(np.argmin(self.costs))
         state = self.way.state
         numbers = {**state.numbers, **self.way.priced.numbers(index)}
-        return evolve(state, numbers=numbers, cost=float(self.costs.flat[index]))
+        changed, cost = self.way.changed, float(self.costs.flat[index])
+        others = None if changed is None else CostOfOthers(changed, numbers, self.way.others)
+        return evolve(state, numbers=numbers, cost=cost, others=others)

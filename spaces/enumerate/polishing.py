@@ -26,6 +26,12 @@ Around: TypeAlias = Callable[[HalfDecided, str], Nests | None]
 """The nests of a state that are priced to choose the numbers of a Func; None for all."""
 
 
+MOST = 4000
+"""The work (:attr:`Board.work`) up to which the numbers of all Funcs are chosen again: about four
+seconds of a core. Beyond it, those of Funcs at root are: their tiles are those of whole nests. In
+long chains only these made schedules cheaper.
+"""
+
 AGREEING = 3
 """After this many equal choices in equal contexts, later equal contexts get the same choice without
 a comparison.
@@ -36,7 +42,8 @@ def polished(task: StageDecisions, state: HalfDecided, rounds: int) -> Iterator[
     """Chooses the numbers of a complete, legal state again where later decisions may have made
     others better, and offers the result. It first compares numbers by the nests that they change.
     If the whole schedule then costs more than before, it starts again: it compares the numbers that
-    changed, or in a small pipeline all of them, by all nests.
+    changed, or in a small pipeline all of them, by all nests. Beyond :data:`MOST` it looks at Funcs
+    at root alone.
 
     Raises:
         OutOfTime: the search is at its end.
@@ -57,9 +64,12 @@ def _all_chosen_again(
     entries: Sequence[FuncSchedule],
     around: Around,
 ) -> HalfDecided:
+    most = task.board.work + MOST
     for _ in range(rounds):
         known: dict[Hashable, list[tuple[int, ...]]] = {}
         for entry in entries:
+            if task.board.work >= most and not entry.compute.is_root:
+                continue
             names = entry_parameters(entry)
             with task.deadline.kept():
                 nests = around(state, entry.name)

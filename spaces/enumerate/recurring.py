@@ -16,7 +16,7 @@ from functools import lru_cache
 from attrs import define, field, frozen
 
 from spaces.cost.accesses import ReadGroup, stage_work
-from spaces.enumerate.half_decided import HalfDecided
+from spaces.enumerate.half_decided import FreeNumbers, HalfDecided
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.process.state import ProcessState
@@ -52,23 +52,33 @@ class _Decided:
     Attributes:
         names: the names in the context.
         labels: the labels of the options taken.
+        numbers: the numbers chosen with it, by the numbers in the context and the menus to choose
+            from.
     """
 
     names: tuple[str, ...]
     labels: tuple[str, ...]
+    numbers: dict[Hashable, tuple[int, ...]] = field(factory=dict, eq=False)
 
 
 @define
 class RecurringDecisions:
     """The decisions of a search by their contexts; of several in one context the first counts.
-    Numbers of parameters do not count: they depend on what divides an extent.
+    Numbers of parameters are not part of it, for they depend on what divides an extent: they recur
+    if those in the context and the menus do.
     """
 
     _known: dict[Hashable, _Decided] = field(init=False, factory=dict)
 
-    def keep(self, state: HalfDecided, func: str) -> None:
+    def keep(self, state: HalfDecided, func: str, free: FreeNumbers | None = None) -> None:
         """Remembers how a half-decided schedule decides a Func. Skips a decision without a choice,
         which the process takes together with others.
+
+        Args:
+            state: the half-decided schedule.
+            func: the Func.
+            free: the menus of the numbers that were chosen with the decision; None if other numbers
+                may have been chosen since.
         """
         before = state.before
         while before is not None and before.entries((func,)):
@@ -78,7 +88,10 @@ class RecurringDecisions:
         if len(state.partial.state.entries) == len(before.partial.state.entries) + 1:
             context = _context(before, func)
             taken = state.partial.taken[len(before.partial.taken) :]
-            self._known.setdefault(context.key, _Decided(context.names, taken))
+            known = self._known.setdefault(context.key, _Decided(context.names, taken))
+            if free is not None and _taken(known, context) == taken:
+                chosen = tuple(state.numbers[name] for name in free)
+                known.numbers.setdefault(_choice(before, context, free), chosen)
 
     def again(self, before: HalfDecided, func: str) -> PartialSchedule | None:
         """The partial schedule after the decision that is known for the context of a Func; None if
@@ -90,14 +103,35 @@ class RecurringDecisions:
         known = self._known.get(context.key)
         if known is None:
             return None
-        renamed = _renaming(dict(zip(known.names, context.names, strict=True)))
         after = before.partial
-        for label in map(renamed, known.labels):
+        for label in _taken(known, context):
             if label not in (option.label for option in after.options):
                 return None
             after = after.take(label)
         is_decided = any(entry.name == func for entry in after.state.entries)
         return after if is_decided else None
+
+    def numbers_again(
+        self, before: HalfDecided, func: str, free: FreeNumbers
+    ) -> Mapping[str, int] | None:
+        """The numbers that were chosen with the known decision about a Func, where those in its
+        context and the menus were the same; None if they were not.
+        """
+        context = _context(before, func)
+        known = self._known.get(context.key)
+        chosen = None if known is None else known.numbers.get(_choice(before, context, free))
+        return None if chosen is None else dict(zip(free, chosen, strict=True))
+
+
+def _taken(known: _Decided, context: Context) -> tuple[str, ...]:
+    """The labels of a known decision with the names of a context like its own."""
+    renamed = _renaming(dict(zip(known.names, context.names, strict=True)))
+    return tuple(map(renamed, known.labels))
+
+
+def _choice(before: HalfDecided, context: Context, free: FreeNumbers) -> Hashable:
+    """What the numbers chosen with a decision depend on, besides its context."""
+    return tuple(map(before.numbers.get, context.names)), tuple(free.values())
 
 
 def _renaming(names: Mapping[str, str]) -> Callable[[str], str]:

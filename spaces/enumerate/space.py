@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.judge import record_violations
+from spaces.constraints.legality.kept_values import may_keep
 from spaces.constraints.legality.verdict import Illegal, Verdict
 from spaces.cost.counting import FeatureMemo
 from spaces.enumerate.candidates import candidate
@@ -387,7 +388,13 @@ class ScheduleSpace:
         for structure in structures:
             for part in structure.parts():
                 for index in np.flatnonzero(self.legal(part)):
-                    yield part.at(int(index))
+                    schedule = part.at(int(index))
+                    if self._is_shown(schedule):
+                        yield schedule
+
+    def _is_shown(self, schedule: Schedule) -> bool:
+        """Whether a schedule that is legal by the masks is legal by its proofs, too."""
+        return not may_keep(schedule) or bool(self.verdict(schedule))
 
     @cached_property
     def _positions(self) -> Positions:
@@ -404,10 +411,11 @@ class ScheduleSpace:
         in a list, negative ranks count from the end.
 
         It judges all structures before it once, so it suits ranks up to some millions. A negative
-        rank counts the whole space.
+        rank counts the whole space. Ranks count as :meth:`count` does.
 
         Raises:
-            IndexError: there are not as many legal schedules.
+            IndexError: there are not as many legal schedules, or no proof shows that the one of
+                this rank keeps its values, so that the iteration leaves it out.
             TypeError: a rank is negative and the space is too large to be counted.
         """
         if isinstance(rank, slice):
@@ -420,6 +428,11 @@ class ScheduleSpace:
             raise IndexError(
                 f"The space of {self.pipeline.name} has no legal schedule of rank {rank}; ranks go "
                 "from 0 to len(space) - 1, and from -1 down to -len(space)."
+            )
+        if not self._is_shown(found):
+            raise IndexError(
+                f"The space of {self.pipeline.name} leaves out the schedule of rank {rank}.\n"
+                f"{self.verdict(found)}"
             )
         return found
 
@@ -457,7 +470,8 @@ class ScheduleSpace:
             schedule = self._positions.at(rank)
             if schedule is None:
                 break
-            found.append(schedule)
+            if self._is_shown(schedule):
+                found.append(schedule)
         return found
 
     def rank(self, schedule: Schedule, *, seconds: float = math.inf) -> int:
@@ -510,10 +524,12 @@ class ScheduleSpace:
         return self._choices(itertools.islice(self._promising(), number, None, of))
 
     def count(self, *, seconds: float = 60.0) -> int:
-        """The number of legal schedules.
+        """The number of legal schedules, as formulas say it.
 
         It judges each structure once, so it suits spaces of thousands of structures, not of
-        millions: see :meth:`candidates`, :meth:`bounds` and :meth:`estimate`.
+        millions: see :meth:`candidates`, :meth:`bounds` and :meth:`estimate`. It proves nothing, so
+        it also counts a schedule that the iteration leaves out because no proof shows that values
+        are kept (rule ``storage.kept-values``).
 
         Raises:
             TimeoutError: the count takes longer than ``seconds``.

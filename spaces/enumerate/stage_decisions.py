@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice
 
@@ -18,8 +18,8 @@ from spaces.enumerate.board import Board
 from spaces.enumerate.changed_nests import Nests, funcs_around, nests_of
 from spaces.enumerate.dominance import is_read_in_lanes, is_read_once, is_undominated
 from spaces.enumerate.events import Event, Found
-from spaces.enumerate.frontier import ResidualPath, depth_of
-from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
+from spaces.enumerate.frontier import depth_of
+from spaces.enumerate.half_decided import CostOfOthers, FreeNumbers, HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.ladder import RUNGS, filled, priced
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.overreach import fitting_menus, may_reach_far
@@ -170,12 +170,11 @@ class StageDecisions:
         self, state: HalfDecided, afters: Iterable[PartialSchedule], names: Sequence[str]
     ) -> Iterator[OpenWay]:
         """The ways from a state to some in which the last of some Funcs is decided, too."""
-        path = state.partial.state.frontier.path(names[-1])
         changed, others = self._changed(state, names)
         for after in afters:
             self.board.considered += 1
             decided = HalfDecided(after, state.numbers, np.inf, state)
-            free = self._free(decided, names, path)
+            free = self.free(decided, names)
             yield OpenWay(decided, names, free, changed, others)
 
     def _changed(self, state: HalfDecided, names: Sequence[str]) -> tuple[Nests | None, float]:
@@ -192,6 +191,9 @@ class StageDecisions:
         nests = nests_of(pipeline, state.entries(decided), readers)
         if nests is None:
             return None, 0.0
+        known = state.cost_beside(nests)
+        if known is not None:
+            return nests.reading(name), known
         schedule = OpenWay(state, tuple(nests.funcs)).structure.schedule
         batch = Batch.of(nests.pipeline, schedule, memo=self.space.memo)
         before = float(self.board.price(self.model, batch))
@@ -281,18 +283,49 @@ class StageDecisions:
                 return None
         after = HalfDecided(known, state.numbers, state.cost, state)
         (entry,) = after.entries((name,))
-        if not entry.compute.is_inline or self._free(after, names, process.frontier.path(name)):
+        if not entry.compute.is_inline or self.free(after, names):
             return None
         return after
 
-    def _free(
-        self, state: HalfDecided, names: Sequence[str], path: ResidualPath
-    ) -> dict[str, tuple[int, ...]]:
+    def recurred(
+        self,
+        state: HalfDecided,
+        names: Sequence[str],
+        known: PartialSchedule,
+        numbers: Callable[[FreeNumbers], Mapping[str, int] | None],
+    ) -> HalfDecided | None:
+        """The state in which the last of some Funcs is decided as before, with the same numbers, at
+        the cost of the state before, for a search that goes on with it alone (:meth:`inlined`).
+        None if it needs a price or a verdict.
+
+        Args:
+            state: the state before.
+            names: the decided Funcs and the next one, consumers first.
+            known: the way that the search takes.
+            numbers: the numbers that it chose before from some menus; None if it chose from others.
+        """
+        space, process = self.space, state.partial.state
+        if space.where or space.sizes or names[-1] in process.pipeline.outputs:
+            return None
+        changed, others = self._changed(state, names)
+        after = HalfDecided(known, state.numbers, state.cost, state)
+        free = self.free(after, names)
+        if changed is None or self._is_doubtful(OpenWay(after, names, free, changed, others)):
+            return None
+        chosen = numbers(free)
+        if chosen is None:
+            return None
+        every = {**state.numbers, **chosen}
+        return evolve(after, numbers=every, others=CostOfOthers(changed, every, others))
+
+    def free(self, state: HalfDecided, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """The parameters to choose together, with their numbers: those of the entry of the last of
         some Funcs and, if they are not too many, those of the loops around it.
         """
         entries = {one.name: one for one in state.entries(names)}
         entry = entries[names[-1]]
+        before = state.before
+        path = () if before is None else before.partial.state.frontier.path(entry.name)
         around = path[: depth_of(path, entry.compute)]
         menus = state.partial.state.menus
         numbers = (len(menus[one]) for e in entries.values() for one in entry_parameters(e))

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Hashable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import islice
 
 import numpy as np
@@ -23,12 +31,13 @@ from spaces.enumerate.cloning import clones_for_nests
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.factoring import factors_for_threads
 from spaces.enumerate.glances import Glances
-from spaces.enumerate.half_decided import HalfDecided, PricedWay
+from spaces.enumerate.half_decided import FreeNumbers, HalfDecided, PricedWay
 from spaces.enumerate.inlining import inlined_after_all
 from spaces.enumerate.judging import drawn_if_none, is_clearly_cheaper
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.menus import adds_up, entry_parameters
 from spaces.enumerate.polishing import polished
+from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.promising import priced_in_phases
 from spaces.enumerate.recurring import RecurringDecisions
 from spaces.enumerate.runners_up import runners_up
@@ -241,8 +250,9 @@ class Stagewise:
         if task.space.where:
             places = _ALL
         again = [recurring.again(state, decided[-1]) for state in states]
-        inlined = task.inlined(states[0], decided, again[0]) if len(states) == 1 else None
-        found: list[HalfDecided] = [] if inlined is None else [inlined]
+        found: list[HalfDecided] = []
+        if len(states) == 1:
+            found = list(_without_price(task, states[0], decided, again[0], recurring))
         if not found and any(again):
             both = tuple(zip(states, again, strict=True))
             known = (
@@ -262,7 +272,8 @@ class Stagewise:
             for state in found:
                 for name in settled:
                     if name not in task.space.kept_names:
-                        recurring.keep(state, name)
+                        free = task.free(state, decided) if name == decided[-1] else None
+                        recurring.keep(state, name, free)
         return found
 
     def _priced(
@@ -278,6 +289,27 @@ class Stagewise:
         share = 1.0 if isinstance(task.space.device, GpuDevice) else COMPARED
         glances = Glances(task, part)
         return glances.with_bounds(priced_in_phases(ways, places, glances, share))
+
+
+def _without_price(
+    task: StageDecisions,
+    state: HalfDecided,
+    decided: Sequence[str],
+    known: PartialSchedule | None,
+    recurring: RecurringDecisions,
+) -> Iterator[HalfDecided]:
+    """The state after the only one before, if the last Func is surely inlined, or if its decision
+    and its numbers recur.
+    """
+    found = task.inlined(state, decided, known)
+    if found is None and known is not None:
+
+        def numbers(free: FreeNumbers) -> Mapping[str, int] | None:
+            return recurring.numbers_again(state, decided[-1], free)
+
+        found = task.recurred(state, decided, known, numbers)
+    if found is not None:
+        yield found
 
 
 def _known(start: HalfDecided, changed: Collection[str]) -> list[str]:

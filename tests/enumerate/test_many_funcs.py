@@ -52,6 +52,19 @@ def test_nests_are_found_from_the_funcs_around() -> None:
         assert funcs_in(pipeline, entries, wanted) == inside
 
 
+def test_what_recurs_in_a_chain_gets_no_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two nests do, and the outermost loops of each nest after them."""
+    for change in ("polished", "inlined_after_all"):
+        monkeypatch.setattr(stagewise, change, lambda *_: iter(()))
+    length, first = 100, 40
+    space = spaces.ScheduleSpace(stencils(length), CPU)
+    events = list(spaces.search(space, None, "stagewise"))
+    priced = [event.structures for event in events if isinstance(event, spaces.Scored)]
+    assert len(priced) > length
+    assert priced[first] > first
+    assert priced[length - 1] - priced[first] < (length - first) / 6
+
+
 @pytest.fixture(scope="module")
 def at_root() -> tuple[Pipeline, Schedule]:
     pipeline = pointwise(DEEP)

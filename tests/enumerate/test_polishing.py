@@ -7,7 +7,7 @@ from attrs import evolve
 
 import spaces
 from spaces.cost.model import FunctionModel
-from spaces.enumerate import stagewise
+from spaces.enumerate import polishing, stagewise
 from spaces.enumerate.board import Board
 from spaces.enumerate.half_decided import HalfDecided
 from spaces.enumerate.stage_decisions import StageDecisions
@@ -168,3 +168,22 @@ def test_what_was_found_is_polished_if_the_time_ends_at_a_wrapper(
     assert len(walks) == 2
     assert len(costs) == 1
     assert not done.complete
+
+
+def test_beyond_its_work_it_chooses_for_funcs_at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, state = complete()
+    state = with_least_numbers(task, state)
+    chosen: list[str] = []
+
+    def noted(task, state, entry, nests):
+        chosen.append(entry.name)
+        return state
+
+    monkeypatch.setattr(polishing, "_chosen_again", noted)
+    monkeypatch.setattr(polishing, "_unsettled", lambda task, state: state.partial.state.entries)
+    list(polishing.polished(task, state, 1))
+    assert chosen == [f"stage{number}" for number in range(5)]
+    chosen.clear()
+    monkeypatch.setattr(polishing, "MOST", 0)
+    list(polishing.polished(task, state, 1))
+    assert chosen == ["stage0", "stage2", "stage4"]

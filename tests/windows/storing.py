@@ -25,7 +25,7 @@ def storing_schedule(rng: random.Random, pipeline: Pipeline, gpu: bool = False) 
                 continue  # inline
             around, placed = _place(rng, _shared([paths[r.name] for r in readers]), function)
             calls = placed + calls
-        elif gpu:
+        elif gpu and loops:
             blocks, rest = loops[:1], loops[1:]
             calls += f".gpu_blocks({blocks[0]})"
             if rest and rng.random() < 0.5:
@@ -67,7 +67,7 @@ def _place(
         calls += f".store_at({path[out - 1][0]}, {path[out - 1][1]})" if out else ".store_root()"
         if rng.random() < 0.1 and out:
             calls += ".hoist_storage_root()"
-    if rng.random() < 0.25:
+    if function.args and rng.random() < 0.25:
         folded = rng.choice(function.args)
         forward = rng.choice(("", ", false"))
         calls += f".fold_storage({folded}, {rng.choice((1, 2, 3, 4, 5, 6, 8, 16, 64))}{forward})"
@@ -77,6 +77,8 @@ def _place(
 def _loops(rng: random.Random, function: Function) -> tuple[list[str], str]:
     """The loops of the pure stage of a Func, outermost first, and the calls that make them."""
     loops, calls = list(reversed(function.args)), ""
+    if not loops:
+        return [], ""
     for _ in range(rng.choices((0, 1, 2), (5, 4, 1))[0]):
         old = rng.choice(loops)
         tail = rng.choice(TAILS)
@@ -101,7 +103,7 @@ def _fused(
     rng: random.Random, pipeline: Pipeline, paths: dict[str, list[tuple[str, str]]]
 ) -> list[str]:
     """Two Funcs computed with each other, as far as they share their places."""
-    names = [n for n in paths if n not in pipeline.outputs]
+    names = [n for n in paths if n not in pipeline.outputs and pipeline.function(n).args]
     if len(names) < 2:
         return []
     one, other = rng.sample(names, 2)

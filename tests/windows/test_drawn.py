@@ -11,8 +11,11 @@ from unittest import mock
 import pytest
 
 from spaces.constraints.devices.device import device
+from spaces.constraints.legality.kept_values import may_keep
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
+from spaces.enumerate.options import Options
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Pipeline
@@ -110,3 +113,27 @@ def test_a_fold_that_keeps_too_few_values_is_refused() -> None:
         (one,) = broken(rows(), text)
     assert "storage.kept-values: s.store_root() keeps values of s" in one
     assert "s, folded along y modulo 2, overwrites no value still to be read" in one
+
+
+def test_iteration_leaves_out_what_is_not_shown() -> None:
+    s, f = Func("s"), Func("f")
+    s[X, Y] = X + 10 * Y
+    f[X, Y] = s[X, Y] + s[X, Y + 2]
+    cpu = device("cpu")
+    algorithm = pipeline(f, estimates={f: [16, 16]})
+
+    def space() -> ScheduleSpace:
+        return ScheduleSpace(algorithm, cpu, Options.small(cpu))
+
+    every = list(space())
+    assert len(every) == space().count()
+    least = sliding._widest
+    with mock.patch.object(sliding, "_widest", lambda *given: least(*given) - 1):
+        shown = list(space())
+        left_out = [one for one in every if not verify(algorithm, one, cpu)]
+        assert left_out
+        assert all(map(may_keep, left_out))
+        assert shown == [one for one in every if one not in left_out]
+        assert space()[:] == shown
+        with pytest.raises(IndexError, match=r"leaves out .*\n.*storage.kept-values"):
+            space()[every.index(left_out[0])]

@@ -21,6 +21,17 @@ from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.rule import Undecided
 from spaces.model.formulas.smt import NO_TIMEOUT
 from spaces.model.nest.sliding import Storage
+from spaces.model.schedules.schedule import Schedule
+
+
+def may_keep(schedule: Schedule) -> bool:
+    """Whether a schedule may need proofs about values that it keeps: a Func is stored outside the
+    loop in which it is computed, or its storage has a stated size.
+    """
+    return any(
+        entry.store != entry.compute or entry.folds or entry.storage_bounds or entry.is_hoisted
+        for entry in schedule.funcs
+    )
 
 
 def undecided(checked: CheckedSchedule) -> Undecided | None:
