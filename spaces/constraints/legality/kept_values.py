@@ -8,18 +8,24 @@ computed alone, so that a mistake there refuses a schedule instead of computing 
 
 from __future__ import annotations
 
+import threading
+
+from attrs import frozen
+
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.obligations.assumptions import assumptions
 from spaces.constraints.obligations.bounds import bounds
 from spaces.constraints.obligations.decide import Decider
 from spaces.constraints.obligations.folding import folding
-from spaces.constraints.obligations.records import Outcome, Proven, Refuted
+from spaces.constraints.obligations.records import Obligation, Outcome, Proven, Refuted
 from spaces.constraints.obligations.sites import Subject
 from spaces.constraints.obligations.sliding import sliding
 from spaces.constraints.reasoning.solvers import BY_STEPS
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.rule import Undecided
+from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.smt import NO_TIMEOUT
+from spaces.model.memo import Memo
 from spaces.model.nest.sliding import Storage
 from spaces.model.schedules.schedule import Schedule
 
@@ -44,16 +50,40 @@ def undecided(checked: CheckedSchedule) -> Undecided | None:
         return None
     judged = tuple((one.rule, one.condition) for one in checked.size_conditions)
     subject = Subject(checked.nest, assumptions(checked.nest, judged))
-    decider = Decider(NO_TIMEOUT, attempts=BY_STEPS)
+    decider = _Remembering(Decider(NO_TIMEOUT, attempts=BY_STEPS))
     left: dict[str, tuple[str, str]] = {}
     asked = [*sliding(subject), *folding(subject)] if keeps else []
     if stated:
         asked += (one for one in bounds(subject) if one.buffer in stated)
-    for obligation in asked:
+    for obligation in (one for one in asked if one.buffer not in left):
         outcome = decider.decide(obligation, subject.known.all)
         if not isinstance(outcome, Proven):
-            left.setdefault(obligation.buffer, (obligation.statement, _known(outcome)))
+            left[obligation.buffer] = obligation.statement, _known(outcome)
     return Undecided(NestView.of(checked.bounds, checked.device), left)
+
+
+@frozen
+class _Remembering:
+    """Decides obligations by steps, those that occurred before without asking again: the outcome
+    depends on nothing else.
+    """
+
+    decider: Decider
+
+    def decide(self, obligation: Obligation, further: tuple[Expr, ...]) -> Outcome:
+        key = obligation, further
+        with _guard:
+            known = _outcomes.find(key)
+        if known is None:
+            outcome = self.decider.decide(obligation, further)
+            with _guard:
+                known = _outcomes.keep(key, outcome)
+        return known.value
+
+
+_guard = threading.Lock()
+_outcomes: Memo[Outcome] = Memo(4096)
+"""The last outcomes; most schedules of a pipeline have windows that others have, too."""
 
 
 def _keeps(storage: Storage) -> bool:

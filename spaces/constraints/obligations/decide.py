@@ -59,6 +59,7 @@ class Decider:
     timeout_ms: int = TIMEOUT_MS
     attempts: tuple[Attempt, ...] = field(default=BY_TIME, kw_only=True)
     solver_seconds: float = 0.0
+    _terms: Terms = field(factory=Terms)
     _intervals: dict[tuple[Expr, ...], Intervals] = field(factory=dict)
     _generalized: Generalizer = field(factory=Generalizer)
     _shown: dict[tuple[Expr, tuple[Expr, ...]], bool] = field(factory=dict)
@@ -114,11 +115,17 @@ class Decider:
         of all variables by name.
         """
         for attempt in self.attempts:
-            solver, values = question(obligation, attempt)
+            solver, values = question(obligation, self._terms_for(attempt), attempt)
             found = self._check(solver, timeout_ms)
             if found != z3.unknown:
                 break
         return found, solver, values
+
+    def _terms_for(self, attempt: Attempt) -> Terms:
+        """Those that all questions share; new ones, in a context of their own, for an answer that
+        does not depend on what was asked before.
+        """
+        return Terms() if attempt.steps else self._terms
 
     def _check(self, solver: Term, timeout_ms: int, *limits: Term) -> Term:
         """The solver's answer in limited time, under further conditions if given."""
@@ -130,7 +137,7 @@ class Decider:
 
     def excludes_everything(self, conditions: tuple[Expr, ...]) -> bool:
         """Whether conditions certainly contradict each other."""
-        terms = Terms()
+        terms = self._terms_for(self.attempts[0])
         solver = _assuming(conditions, terms, terms.variables(conditions), self.attempts[0])
         return bool(self._check(solver, self.timeout_ms) == z3.unsat)
 
@@ -182,9 +189,10 @@ def about(obligation: Obligation, goal: Expr) -> Obligation:
     return evolve(obligation, goal=goal, hypotheses=kept)
 
 
-def question(obligation: Obligation, attempt: Attempt = BY_TIME[0]) -> tuple[Term, dict[str, Term]]:
+def question(
+    obligation: Obligation, terms: Terms, attempt: Attempt = BY_TIME[0]
+) -> tuple[Term, dict[str, Term]]:
     """A solver that asks for a counterexample, and the terms of all variables by name."""
-    terms = Terms()
     values = terms.variables((*obligation.hypotheses, obligation.goal, *obligation.coordinate))
     solver = _assuming(obligation.hypotheses, terms, values, attempt)
     solver.add(z3.Not(terms.condition(obligation.goal)))

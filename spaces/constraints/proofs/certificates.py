@@ -22,6 +22,7 @@ from spaces.constraints.obligations.records import (
     Proven,
     Refuted,
 )
+from spaces.constraints.reasoning.terms import Terms
 from spaces.model.formulas.smt import answer
 
 RECHECK_MS = 10_000
@@ -55,7 +56,7 @@ class Recheck:
 def certificate(proof: Proof) -> str:
     """An obligation as SMT-LIB text; comments at its head describe it."""
     obligation = proof.obligation
-    solver, _ = question(obligation)
+    solver, _ = question(obligation, Terms())
     head = {
         "kind": obligation.kind,
         "statement": _one_line(obligation),
@@ -127,7 +128,7 @@ def _asks(text: str, obligation: Obligation, context: z3.Context) -> bool:
     """Whether a certificate asks the question of ``obligation`` and states it. Compares terms of
     one context, because names of shared parts differ between texts.
     """
-    wanted, _ = question(obligation)
+    wanted, _ = question(obligation, Terms())
     try:
         mine, other = (_parsed(part, context).assertions() for part in (wanted.to_smt2(), text))
     except z3.Z3Exception:
