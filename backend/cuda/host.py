@@ -18,7 +18,7 @@ from backend.cuda.printer import PrintedProgram
 from backend.ir.host import GlobalArray, HostBlock, HostIf, HostLoop, HostNode, HostPart, Launch
 from backend.ir.node import walk_nodes
 from backend.ir.sizes import elements
-from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.formulas.algebra import evaluate
 
 MOST_ELEMENTS = 2**31 - 1
@@ -120,7 +120,7 @@ class _Host:
         x, y, z = (max(_number(size, values), 0) for size in launch.kernel.grid)
         grid: Dim3 = (x, y, z)
         buffers = (names.get(buffer, buffer) for buffer in kernel.buffers)
-        scalars = (values[scalar.name] for scalar in kernel.scalars)
+        scalars = (_passed(scalar, kernel.numbers, values) for scalar in kernel.scalars)
         return LaunchStep(kernel.record.name, grid, (*buffers, *scalars))
 
     def _compute(
@@ -134,6 +134,17 @@ class _Host:
 
         reads = tuple(actual[buffer] for buffer in part.reads)
         return HostStep(part.name, run, reads, tuple(actual[buffer] for buffer in part.writes))
+
+
+def _passed(
+    scalar: Variable, numbers: Mapping[str, Expr], values: Mapping[str, int | float]
+) -> int | float:
+    """What a launch passes for a variable. A number beyond its type is one that no thread uses:
+    those that are used are coordinates, or parts of them.
+    """
+    if scalar.name not in numbers:
+        return values[scalar.name]
+    return scalar.type.wrap(_number(numbers[scalar.name], values))
 
 
 def _number(formula: Expr, values: Mapping[str, int | float]) -> int:
