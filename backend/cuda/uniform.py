@@ -95,8 +95,8 @@ class _Numbers:
         return self._done[expr]
 
     def _coordinate(self, expr: Expr) -> Expr:
-        if isinstance(expr, Const | Variable):
-            return expr
+        if not (isinstance(expr, Op) and expr.type in (Int32, Bool)):
+            return expr  # a name, a number, or arithmetic that may wrap
         if self._is_fixed(expr):
             return self._number(expr)
         terms = _terms(expr)
