@@ -32,6 +32,7 @@ from backend.cuda.sanitizers import SanitizedEmulator
 from backend.ir.host import GlobalArray, GpuProgram, HostPart
 from backend.ir.node import walk_nodes
 from backend.ir.text import program_text
+from backend.llvm.operators import FloatMode
 from backend.llvm.runtime.pools import default_pool
 from backend.lowering.gpu.passes import (
     GPU_PASSES,
@@ -115,6 +116,11 @@ class GpuPipeline:
         return f"<GpuPipeline {self.pipeline.name} for {self.arch}, {kernels}>"
 
     @property
+    def float_mode(self) -> FloatMode:
+        """How far results of float arithmetic may differ on a GPU."""
+        return self._printed.module.float_mode
+
+    @property
     def source(self) -> str:
         """The CUDA C text."""
         return self._printed.module.source
@@ -150,7 +156,7 @@ class GpuPipeline:
         Raises:
             CudaUnavailable: the compiler's library is not here.
         """
-        return compile_cuda(self.source, self.arch).kernels
+        return compile_cuda(self.source, self.arch, float_mode=self.float_mode).kernels
 
     def run(
         self,
@@ -307,6 +313,7 @@ def compile_gpu(
     checked: Verdict,
     *,
     arch: str | None = None,
+    float_mode: FloatMode = FloatMode.STRICT,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> GpuPipeline:
     """Compiles a pipeline under a verified schedule for a GPU. This needs no GPU.
@@ -315,6 +322,8 @@ def compile_gpu(
         checked: what :func:`spaces.verify` returns for a schedule that is legal for a GPU.
         arch: the architecture to read resources for. The default is the device that the schedule
             was verified for. The text is the same for all architectures.
+        float_mode: how far float results of a GPU may differ from the expressions as written.
+            Emulators and the parts that the CPU computes follow the expressions.
         access_mode: whether the code tests its accesses of memory where the text is emulated. If it
             does, a run raises :class:`~backend.access.AccessError` before it touches memory that is
             not its own.
@@ -326,7 +335,9 @@ def compile_gpu(
     """
     legal = verified_for("compile_gpu", checked, GpuDevice)
     target = _gpu("compile_gpu", arch or legal.device.name)
-    recipe = GpuRecipe(legal.pipeline, legal.schedule, legal.device, target.name, access_mode)
+    recipe = GpuRecipe(
+        legal.pipeline, legal.schedule, legal.device, target.name, float_mode, access_mode
+    )
     return _compiled(recipe, lambda: legal.nest, size_preconditions(legal))
 
 
@@ -336,6 +347,7 @@ def compile_gpu_unchecked(
     schedule: Schedule,
     *,
     arch: str = "sm_80",
+    float_mode: FloatMode = FloatMode.STRICT,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> GpuPipeline:
     """Compiles the loop nest of ``schedule`` as it is written, legal or not.
@@ -350,7 +362,7 @@ def compile_gpu_unchecked(
     """
     check_given("compile_gpu_unchecked", pipeline=pipeline, schedule=schedule)
     target = _gpu("compile_gpu_unchecked", arch)
-    recipe = GpuRecipe(pipeline, schedule, None, target.name, access_mode)
+    recipe = GpuRecipe(pipeline, schedule, None, target.name, float_mode, access_mode)
     return _compiled(recipe, lambda: loop_nest(pipeline, schedule), ())
 
 
@@ -362,6 +374,7 @@ class GpuRecipe:
     schedule: Schedule
     device: Device | None
     arch: str
+    float_mode: FloatMode
     access_mode: AccessMode
 
     def compiled(self) -> GpuPipeline:
@@ -374,7 +387,7 @@ class GpuRecipe:
             plain = partial(compile_gpu_unchecked, self.pipeline, self.schedule)
         else:
             plain = partial(compile_gpu, verify(self.pipeline, self.schedule, self.device))
-        return plain(arch=self.arch, access_mode=self.access_mode)
+        return plain(arch=self.arch, float_mode=self.float_mode, access_mode=self.access_mode)
 
 
 def _compiled(
@@ -394,10 +407,10 @@ def _compiled(
     @in_one_chunk
     def beside_empty_outputs() -> GpuPipeline:
         beside = lower_gpu_beside_empty_outputs(programs[0], pipeline, schedule, passes)
-        printed, parts = _printed((beside,), recipe.access_mode)
+        printed, parts = _printed((beside,), recipe)
         return evolve(compiled, programs=(beside,), printed=printed, parts=parts)
 
-    printed, parts = _printed(programs, recipe.access_mode)
+    printed, parts = _printed(programs, recipe)
     compiled = GpuPipeline(
         pipeline=pipeline,
         schedule=schedule,
@@ -421,16 +434,17 @@ def _gpu(function: str, arch: str) -> GpuDevice:
 
 
 def _printed(
-    programs: tuple[GpuProgram, ...], access_mode: AccessMode
+    programs: tuple[GpuProgram, ...], recipe: GpuRecipe
 ) -> tuple[PrintedProgram, dict[str, HostFunction]]:
     """The text of all kernels, and the parts that the host computes, by name."""
     types = {buffer.name: buffer.type for buffer in programs[0].buffers}
     nodes = tuple(node for program in programs for node in walk_nodes(program.body))
     types |= {node.buffer: node.type for node in nodes if isinstance(node, GlobalArray)}
     parts = {
-        node.name: compile_host_part(node, types, default_pool(), access_mode)
+        node.name: compile_host_part(node, types, default_pool(), recipe.access_mode)
         for node in nodes
         if isinstance(node, HostPart)
     }
     kernels = (kernel for program in programs for kernel in program.kernels)
-    return print_kernels(kernels, types, access_mode), parts
+    printed = print_kernels(kernels, types, recipe.access_mode)
+    return evolve(printed, module=evolve(printed.module, float_mode=recipe.float_mode)), parts

@@ -161,7 +161,7 @@ class _GpuDevice:
 
 def compiled_module(module: CudaModule, arch: str) -> bytes:
     """The CUBIN of a text for a GPU."""
-    return compile_cuda(module.source, arch).cubin
+    return compile_cuda(module.source, arch, float_mode=module.float_mode).cubin
 
 
 @contextmanager

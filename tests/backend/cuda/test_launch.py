@@ -11,6 +11,7 @@ from backend.cuda.errors import CudaLaunchError, CudaUnavailable
 from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep, ScalarParam
 from backend.cuda.launch import GpuExecutor, gpu_available
 from backend.cuda.plan import plan
+from backend.llvm.operators import FloatMode
 from tests.backend.cuda.texts import SAXPY, blur, blur_steps, saxpy_steps
 
 AVAILABLE, REASON = gpu_available()
@@ -128,7 +129,9 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     monkeypatch.setitem(sys.modules, "pycuda", ModuleType("pycuda"))
     monkeypatch.setitem(sys.modules, "pycuda.driver", fake)
     monkeypatch.setattr(
-        launch, "compile_cuda", lambda source, arch: SimpleNamespace(cubin=f"{arch}: {source}")
+        launch,
+        "compile_cuda",
+        lambda source, arch, float_mode: SimpleNamespace(cubin=f"{arch} {float_mode}: {source}"),
     )
     return fake
 
@@ -141,7 +144,8 @@ PARAMS = (
 
 
 def test_the_arguments_of_pycuda(driver: FakeDriver) -> None:
-    module = CudaModule("text", (CudaKernel("k", PARAMS, (32, 2, 1), dynamic_shared_bytes=60000),))
+    kernel = CudaKernel("k", PARAMS, (32, 2, 1), dynamic_shared_bytes=60000)
+    module = CudaModule("text", (kernel,), float_mode=FloatMode.CONTRACT)
     steps = (LaunchStep("k", (5, 6, 7), ("x", True, -1)),) * 2
     x = np.arange(6, dtype=np.int16)[::2]
     executor = GpuExecutor()
@@ -150,7 +154,7 @@ def test_the_arguments_of_pycuda(driver: FakeDriver) -> None:
     executor.release()
     assert executor.arch == "sm_86"
     assert driver.contexts == 0
-    assert driver.calls[0] == "sm_86: text"  # compiled and loaded once
+    assert driver.calls[0] == "sm_86 contract: text"  # compiled and loaded once
     assert driver.calls[1] == ("dynamic shared", 60000)  # and found once
     for call in driver.calls[2:4]:
         name, (memory, flag, n), sizes = call
