@@ -22,6 +22,7 @@ from backend.arguments import (
 )
 from backend.buffers import Outputs, image_arrays, poison, sizes_of
 from backend.cuda.emulator import Emulator
+from backend.cuda.executors import present_executor
 from backend.cuda.host import FARTHEST, MOST_ELEMENTS, HostProgram, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
 from backend.cuda.kernel import CudaKernel
@@ -169,7 +170,8 @@ class GpuPipeline:
     ) -> dict[str, Array]:
         """Computes every output. Takes the arguments of
         :meth:`backend.compile.CompiledPipeline.run`. ``executor`` runs the kernels; the default is
-        the emulator on the CPU.
+        the GPU of this machine, or the emulator on the CPU where there is none and for hardened
+        code.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
@@ -195,7 +197,7 @@ class GpuPipeline:
         values = _values(arguments)
         program, host = self._for_values(values, arguments)
         images = image_arrays(self.pipeline, arguments, outputs.written)
-        runner = Emulator() if executor is None else executor
+        runner = self._executor() if executor is None else executor
         if self.access_mode is AccessMode.HARDENED and not isinstance(runner, _TESTING):
             raise ValueError(
                 f"{type(runner).__name__} does not test accesses of memory; run hardened code on "
@@ -212,6 +214,10 @@ class GpuPipeline:
             sides = error.outside.sides or self._sides(program, error.func, values)
             raise AccessError(evolve(error.outside, sides=sides)) from None
         return outputs.results()
+
+    def _executor(self) -> CudaExecutor:
+        """What runs the kernels where a call does not say; only emulators test accesses."""
+        return Emulator() if self.access_mode is AccessMode.HARDENED else present_executor()
 
     def _for_values(
         self, values: Mapping[str, int | float], arguments: Arguments

@@ -140,3 +140,30 @@ def test_a_driver_without_a_device(program: Program) -> None:
 def test_a_machine_without_a_driver(program: Program) -> None:
     ran = program("-c", SAXPY, LD_LIBRARY_PATH="")
     assert ran.printed[0].startswith("(False, 'there is no CUDA driver")
+
+
+WITHOUT_EXECUTOR = """
+import numpy as np
+from backend.access import AccessMode
+from backend.compile_gpu import compile_gpu_unchecked
+from spaces import *
+from tests.backend.cuda.stub.modules import use_stub_modules
+
+use_stub_modules()
+x, image, f = Var("x"), ImageParam(Int32, 1, "image"), Func("f")
+f[x] = image[x] * 3
+algorithm = pipeline(f)
+tiles = parse_schedule("f.gpu_tile(x, xi, 64);", algorithm)
+for mode in (AccessMode.HARDENED, AccessMode.PLAIN, AccessMode.PLAIN):
+    compiled = compile_gpu_unchecked(algorithm, tiles, access_mode=mode)
+    given = {"image": np.arange(100, dtype=np.int32)}
+    print(np.array_equal(compiled.run(given, sizes={"f": [100]})["f"], 3 * given["image"]))
+"""
+
+
+def test_the_gpu_runs_what_names_no_executor(program: Program) -> None:
+    """But for hardened code, which only emulators run; equal texts are loaded once."""
+    ran = program("-c", WITHOUT_EXECUTOR)
+    assert ran.printed == ["True"] * 3
+    assert len(ran.all("launch")) == 2
+    assert len(ran.all("load")) == len(ran.all("retain")) == 1
