@@ -185,15 +185,13 @@ class GpuPipeline:
         if outputs.are_empty():
             return outputs.results()
         if not outputs.have_elements():
-            other = self._beside_empty_outputs()
-            return other._run(arguments, outputs, executor)
-        check_sizes(self.preconditions, arguments)
+            return self._beside_empty_outputs()._run(arguments, outputs, executor)
         return self._run(arguments, outputs, executor)
 
     def _run(
         self, arguments: Arguments, outputs: Outputs, executor: CudaExecutor | None
     ) -> dict[str, Array]:
-        """Runs on checked arguments."""
+        """Runs on arguments that fit the pipeline."""
         values = _values(arguments)
         program, host = self._for_values(values, arguments)
         images = image_arrays(self.pipeline, arguments, outputs.written)
@@ -225,12 +223,13 @@ class GpuPipeline:
         """What runs for some values of sizes and parameters; recent ones are kept.
 
         Raises:
-            SizeError: the values fail a size check.
+            SizeError: the values fail a precondition or a size check.
         """
         key = tuple(values.items())
         known = self._recent.find(key)
         if known is not None:
             return known.value
+        check_sizes(self.preconditions, arguments)
         program = self.at(values)
         self._check(program, arguments)
         host = host_program(program.body, self._printed, self._parts, values)
@@ -414,7 +413,7 @@ def _compiled(
     def beside_empty_outputs() -> GpuPipeline:
         beside = lower_gpu_beside_empty_outputs(programs[0], pipeline, schedule, passes)
         printed, parts = _printed((beside,), recipe)
-        return evolve(compiled, programs=(beside,), printed=printed, parts=parts)
+        return evolve(compiled, programs=(beside,), preconditions=(), printed=printed, parts=parts)
 
     printed, parts = _printed(programs, recipe)
     compiled = GpuPipeline(
