@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from attrs import define, field
 from numpy.typing import NDArray
 
-from backend.cuda.drivers.driver import Driver, DriverError, Launch
+from backend.cuda.drivers.driver import Driver, DriverError, PreparedLaunch
 from backend.cuda.drivers.present import present_driver
 from backend.cuda.errors import CudaLaunchError, CudaUnavailable
 from backend.cuda.kernel import CudaKernel, CudaModule
@@ -90,7 +90,7 @@ class _GpuDevice:
     arch: str
     _modules: dict[CudaModule, Any] = field(factory=dict)
     _functions: dict[tuple[CudaModule, str], Any] = field(factory=dict)
-    _launches: WeakKeyDictionary[PlannedLaunch, Launch] = field(factory=WeakKeyDictionary)
+    _launches: WeakKeyDictionary[PlannedLaunch, PreparedLaunch] = field(factory=WeakKeyDictionary)
     _guard: threading.Lock = field(factory=threading.Lock)
     _pool: MemoryPool = field(init=False)
 

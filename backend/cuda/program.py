@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol
 
 import attrs
 import numpy as np
@@ -34,9 +34,7 @@ from backend.cuda.kernel import (
     HostStep,
     ProgramStep,
 )
-from backend.cuda.plan import Plan, PlannedLaunch, ScalarArgument, plan
-
-Handle = TypeVar("Handle")
+from backend.cuda.plan import Handle, Plan, PlannedLaunch, ScalarArgument, plan
 
 
 class CudaDevice(Protocol[Handle]):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.cuda.drivers.driver import DriverError, Launch
+from backend.cuda.drivers.driver import DriverError, PreparedLaunch
 from backend.cuda.errors import CudaUnavailable
 from backend.cuda.kernel import Dim3
 
@@ -101,7 +101,7 @@ class CudaBindings:
         block: Dim3,
         dynamic_shared_bytes: int,
         arguments: Sequence[np.generic | None],
-    ) -> Launch:
+    ) -> PreparedLaunch:
         # The driver reads each value at an address; one array holds them, eight bytes for each.
         values = np.zeros(max(len(arguments), 1), np.uint64)
         slots = values.view(np.uint8).reshape(-1, 8)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from backend.cuda.kernel import Dim3
 
-Launch: TypeAlias = Callable[[Sequence[int]], None]
+PreparedLaunch: TypeAlias = Callable[[Sequence[int]], None]
 """Launches a kernel with these addresses for its pointers, in order; may return before it ends."""
 
 
@@ -71,7 +71,7 @@ class Driver(Protocol):
         block: Dim3,
         dynamic_shared_bytes: int,
         arguments: Sequence[np.generic | None],
-    ) -> Launch:
+    ) -> PreparedLaunch:
         """A launch of a kernel, to be made as often as wanted. ``arguments`` has the value of each
         parameter, None for a pointer.
         """

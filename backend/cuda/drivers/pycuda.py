@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.cuda.drivers.driver import DriverError, Launch
+from backend.cuda.drivers.driver import DriverError, PreparedLaunch
 from backend.cuda.errors import CudaUnavailable
 from backend.cuda.kernel import Dim3
 
@@ -97,7 +97,7 @@ class Pycuda:
         block: Dim3,
         dynamic_shared_bytes: int,
         arguments: Sequence[np.generic | None],
-    ) -> Launch:
+    ) -> PreparedLaunch:
         # pycuda packs NumPy's numbers, but not NumPy's bool.
         values = [np.uint8(one) if isinstance(one, np.bool_) else one for one in arguments]
         pointers = [number for number, value in enumerate(values) if value is None]
