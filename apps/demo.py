@@ -25,7 +25,7 @@ from backend.compile import CompiledPipeline, compile_cpu
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaUnavailable
-from backend.cuda.launch import PycudaExecutor, gpu_available
+from backend.cuda.launch import GpuExecutor, gpu_available
 from backend.reference import evaluate
 from spaces.constraints.devices.device import CpuDevice, Device, device
 from spaces.constraints.legality.verdict import CheckedSchedule
@@ -182,7 +182,7 @@ def _gpu(pipeline: Pipeline, image: Array) -> None:
         )
     available, reason = gpu_available()
     if available:
-        actual = compiled.run({"input": crop}, sizes=sizes, executor=PycudaExecutor())["output"]
+        actual = compiled.run({"input": crop}, sizes=sizes, executor=GpuExecutor())["output"]
         line(f"Executed on {reason}: {_agreement(actual, expected)}.")
     else:
         line(f"Not launched on a GPU: {reason}.")

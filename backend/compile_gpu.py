@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from backend.access import AccessError, AccessMode, Side
 from backend.arguments import (
@@ -22,7 +22,8 @@ from backend.arguments import (
 )
 from backend.buffers import Outputs, image_arrays, poison, sizes_of
 from backend.cuda.emulator import Emulator
-from backend.cuda.host import FARTHEST, MOST_ELEMENTS, host_program
+from backend.cuda.executors import present_executor
+from backend.cuda.host import FARTHEST, MOST_ELEMENTS, HostProgram, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
 from backend.cuda.kernel import CudaKernel
 from backend.cuda.nvrtc import KernelResources, compile_cuda
@@ -32,6 +33,7 @@ from backend.cuda.sanitizers import SanitizedEmulator
 from backend.ir.host import GlobalArray, GpuProgram, HostPart
 from backend.ir.node import walk_nodes
 from backend.ir.text import program_text
+from backend.llvm.operators import FloatMode
 from backend.llvm.runtime.pools import default_pool
 from backend.lowering.gpu.passes import (
     GPU_PASSES,
@@ -51,9 +53,11 @@ from spaces.constraints.legality.preconditions import Precondition, size_precond
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.undefined import may_keep
 from spaces.model.amounts import amount
 from spaces.model.expressions.definitions import expanded
 from spaces.model.formulas.algebra import evaluate
+from spaces.model.memo import Memo
 from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import cases, is_specialized
@@ -62,6 +66,10 @@ from spaces.model.showing import few_lines
 
 _TESTING = (Emulator, SanitizedEmulator)
 """The executors that test the accesses of hardened code."""
+
+
+CALLS = 16
+"""For so many different sizes and parameters a pipeline keeps what it runs."""
 
 
 @frozen(eq=False, repr=False)
@@ -90,6 +98,15 @@ class GpuPipeline:
     _parts: Mapping[str, HostFunction]
     _beside_empty_outputs: Once[GpuPipeline]
     """The pipeline for calls in which some outputs are empty and others are not."""
+    _unset: frozenset[str] = field(init=False)
+    """The arrays of outputs that a call writes wholly: their values before do not count."""
+    _recent: Memo[tuple[GpuProgram, HostProgram]] = field(init=False, factory=lambda: Memo(CALLS))
+    """What runs for the last values of sizes and parameters."""
+
+    @_unset.default
+    def _found_unset(self) -> frozenset[str]:
+        outputs = map(self.pipeline.function, self.pipeline.outputs)
+        return frozenset(b for f in outputs if not may_keep(f) for b in f.buffers)
 
     def __str__(self) -> str:
         needed = [f"needs {one.condition}" for one in self.preconditions]
@@ -98,6 +115,11 @@ class GpuPipeline:
     def __repr__(self) -> str:
         kernels = amount(len(self.kernels), "kernel")
         return f"<GpuPipeline {self.pipeline.name} for {self.arch}, {kernels}>"
+
+    @property
+    def float_mode(self) -> FloatMode:
+        """How far results of float arithmetic may differ on a GPU."""
+        return self._printed.module.float_mode
 
     @property
     def source(self) -> str:
@@ -135,7 +157,7 @@ class GpuPipeline:
         Raises:
             CudaUnavailable: the compiler's library is not here.
         """
-        return compile_cuda(self.source, self.arch).kernels
+        return compile_cuda(self.source, self.arch, float_mode=self.float_mode).kernels
 
     def run(
         self,
@@ -148,7 +170,8 @@ class GpuPipeline:
     ) -> dict[str, Array]:
         """Computes every output. Takes the arguments of
         :meth:`backend.compile.CompiledPipeline.run`. ``executor`` runs the kernels; the default is
-        the emulator on the CPU.
+        the GPU of this machine, or the emulator on the CPU where there is none and for hardened
+        code.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
@@ -162,36 +185,55 @@ class GpuPipeline:
         if outputs.are_empty():
             return outputs.results()
         if not outputs.have_elements():
-            other = self._beside_empty_outputs()
-            return other._run(arguments, outputs, executor)
-        check_sizes(self.preconditions, arguments)
+            return self._beside_empty_outputs()._run(arguments, outputs, executor)
         return self._run(arguments, outputs, executor)
 
     def _run(
         self, arguments: Arguments, outputs: Outputs, executor: CudaExecutor | None
     ) -> dict[str, Array]:
-        """Runs on checked arguments."""
+        """Runs on arguments that fit the pipeline."""
         values = _values(arguments)
-        program = self.at(values)
-        self._check(program, arguments)
+        program, host = self._for_values(values, arguments)
         images = image_arrays(self.pipeline, arguments, outputs.written)
-        runner = Emulator() if executor is None else executor
+        runner = self._executor() if executor is None else executor
         if self.access_mode is AccessMode.HARDENED and not isinstance(runner, _TESTING):
             raise ValueError(
                 f"{type(runner).__name__} does not test accesses of memory; run hardened code on "
                 f"{' or '.join(kind.__name__ for kind in _TESTING)}, or compile it plain."
             )
-        host = host_program(program.body, self._printed, self._parts, values)
+        shared = host.arrays()
         if self.access_mode is AccessMode.HARDENED:
-            for array in host.arrays.values():
+            for array in shared.values():
                 poison(array)
-        buffers = {**images, **outputs.written, **host.arrays}
+        buffers = {**images, **outputs.written, **shared}
         try:
-            runner.run(self._printed.module, host.steps, buffers, {})
+            runner.follow(self._printed.module, host.planned, buffers, self._unset)
         except AccessError as error:
             sides = error.outside.sides or self._sides(program, error.func, values)
             raise AccessError(evolve(error.outside, sides=sides)) from None
         return outputs.results()
+
+    def _executor(self) -> CudaExecutor:
+        """What runs the kernels where a call does not say; only emulators test accesses."""
+        return Emulator() if self.access_mode is AccessMode.HARDENED else present_executor()
+
+    def _for_values(
+        self, values: Mapping[str, int | float], arguments: Arguments
+    ) -> tuple[GpuProgram, HostProgram]:
+        """What runs for some values of sizes and parameters; recent ones are kept.
+
+        Raises:
+            SizeError: the values fail a precondition or a size check.
+        """
+        key = tuple(values.items())
+        known = self._recent.find(key)
+        if known is not None:
+            return known.value
+        check_sizes(self.preconditions, arguments)
+        program = self.at(values)
+        self._check(program, arguments)
+        host = host_program(program.body, self._printed, self._parts, values)
+        return self._recent.keep(key, (program, host)).value
 
     def __call__(
         self,
@@ -276,6 +318,7 @@ def compile_gpu(
     checked: Verdict,
     *,
     arch: str | None = None,
+    float_mode: FloatMode = FloatMode.STRICT,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> GpuPipeline:
     """Compiles a pipeline under a verified schedule for a GPU. This needs no GPU.
@@ -284,6 +327,8 @@ def compile_gpu(
         checked: what :func:`spaces.verify` returns for a schedule that is legal for a GPU.
         arch: the architecture to read resources for. The default is the device that the schedule
             was verified for. The text is the same for all architectures.
+        float_mode: how far float results of a GPU may differ from the expressions as written.
+            Emulators and the parts that the CPU computes follow the expressions.
         access_mode: whether the code tests its accesses of memory where the text is emulated. If it
             does, a run raises :class:`~backend.access.AccessError` before it touches memory that is
             not its own.
@@ -295,7 +340,9 @@ def compile_gpu(
     """
     legal = verified_for("compile_gpu", checked, GpuDevice)
     target = _gpu("compile_gpu", arch or legal.device.name)
-    recipe = GpuRecipe(legal.pipeline, legal.schedule, legal.device, target.name, access_mode)
+    recipe = GpuRecipe(
+        legal.pipeline, legal.schedule, legal.device, target.name, float_mode, access_mode
+    )
     return _compiled(recipe, lambda: legal.nest, size_preconditions(legal))
 
 
@@ -305,6 +352,7 @@ def compile_gpu_unchecked(
     schedule: Schedule,
     *,
     arch: str = "sm_80",
+    float_mode: FloatMode = FloatMode.STRICT,
     access_mode: AccessMode = AccessMode.PLAIN,
 ) -> GpuPipeline:
     """Compiles the loop nest of ``schedule`` as it is written, legal or not.
@@ -319,7 +367,7 @@ def compile_gpu_unchecked(
     """
     check_given("compile_gpu_unchecked", pipeline=pipeline, schedule=schedule)
     target = _gpu("compile_gpu_unchecked", arch)
-    recipe = GpuRecipe(pipeline, schedule, None, target.name, access_mode)
+    recipe = GpuRecipe(pipeline, schedule, None, target.name, float_mode, access_mode)
     return _compiled(recipe, lambda: loop_nest(pipeline, schedule), ())
 
 
@@ -331,6 +379,7 @@ class GpuRecipe:
     schedule: Schedule
     device: Device | None
     arch: str
+    float_mode: FloatMode
     access_mode: AccessMode
 
     def compiled(self) -> GpuPipeline:
@@ -343,7 +392,7 @@ class GpuRecipe:
             plain = partial(compile_gpu_unchecked, self.pipeline, self.schedule)
         else:
             plain = partial(compile_gpu, verify(self.pipeline, self.schedule, self.device))
-        return plain(arch=self.arch, access_mode=self.access_mode)
+        return plain(arch=self.arch, float_mode=self.float_mode, access_mode=self.access_mode)
 
 
 def _compiled(
@@ -363,10 +412,10 @@ def _compiled(
     @in_one_chunk
     def beside_empty_outputs() -> GpuPipeline:
         beside = lower_gpu_beside_empty_outputs(programs[0], pipeline, schedule, passes)
-        printed, parts = _printed((beside,), recipe.access_mode)
-        return evolve(compiled, programs=(beside,), printed=printed, parts=parts)
+        printed, parts = _printed((beside,), recipe)
+        return evolve(compiled, programs=(beside,), preconditions=(), printed=printed, parts=parts)
 
-    printed, parts = _printed(programs, recipe.access_mode)
+    printed, parts = _printed(programs, recipe)
     compiled = GpuPipeline(
         pipeline=pipeline,
         schedule=schedule,
@@ -390,16 +439,17 @@ def _gpu(function: str, arch: str) -> GpuDevice:
 
 
 def _printed(
-    programs: tuple[GpuProgram, ...], access_mode: AccessMode
+    programs: tuple[GpuProgram, ...], recipe: GpuRecipe
 ) -> tuple[PrintedProgram, dict[str, HostFunction]]:
     """The text of all kernels, and the parts that the host computes, by name."""
     types = {buffer.name: buffer.type for buffer in programs[0].buffers}
     nodes = tuple(node for program in programs for node in walk_nodes(program.body))
     types |= {node.buffer: node.type for node in nodes if isinstance(node, GlobalArray)}
     parts = {
-        node.name: compile_host_part(node, types, default_pool(), access_mode)
+        node.name: compile_host_part(node, types, default_pool(), recipe.access_mode)
         for node in nodes
         if isinstance(node, HostPart)
     }
     kernels = (kernel for program in programs for kernel in program.kernels)
-    return print_kernels(kernels, types, access_mode), parts
+    printed = print_kernels(kernels, types, recipe.access_mode)
+    return evolve(printed, module=evolve(printed.module, float_mode=recipe.float_mode)), parts

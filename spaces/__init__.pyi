@@ -310,7 +310,7 @@ from backend.compile_gpu import (
 from backend.cuda.nvrtc import KernelResources as KernelResources
 from backend.cuda.emulator import Emulator as Emulator
 from backend.cuda.launch import (
-    PycudaExecutor as PycudaExecutor,
+    GpuExecutor as GpuExecutor,
     gpu_available as gpu_available,
 )
 from backend.cuda.errors import CudaUnavailable as CudaUnavailable

@@ -11,7 +11,8 @@
 `host_build`              text -> a library or a program for the CPU, over the headers `shim*.h`
 `emulator`                an executor on the CPU, thread orders chosen by the caller
 `sanitizers`              the same in a process of its own, under a sanitizer of g++
-`launch`                  an executor on a GPU, through pycuda
+`launch`                  an executor on a GPU
+`drivers`                 the calls of the CUDA driver, by one of two packages
 `errors`                  what they raise, all under `CudaError`
 ========================  =======================================================================
 
@@ -22,7 +23,7 @@ All executors run the same text, so a test on a CPU runs exactly the text that a
     Emulator(order="reverse").run(module, steps, {"x": x, "y": y}, {"n": n})     # y is filled
     SanitizedEmulator("address,undefined").run(module, steps, buffers, scalars)  # or raises
     compile_cuda(text, "sm_80").kernels["scale_kernel"].registers
-    PycudaExecutor().run(module, steps, buffers, scalars)
+    GpuExecutor().run(module, steps, buffers, scalars)
 
 **How a printer writes the text**
 

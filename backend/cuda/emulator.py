@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from backend.access import AccessError, AccessKind, Outside
 from backend.cuda.errors import CudaUnavailable, DivergentBarrierError
 from backend.cuda.host_build import build, library_text
-from backend.cuda.kernel import CudaKernel, CudaModule, Dim3
+from backend.cuda.kernel import CudaModule
+from backend.cuda.plan import PlannedLaunch
 from backend.cuda.program import CudaExecutor, Session
 
 ThreadOrder = Literal["forward", "reverse", "shuffled"]
@@ -85,9 +86,12 @@ class Emulator(CudaExecutor):
     seed: int = attrs.field(default=0, validator=valid_seed)
 
     def session(
-        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+        self,
+        module: CudaModule,
+        buffers: Mapping[str, NDArray[Any]],
+        unset: Collection[str] = (),
     ) -> Session[NDArray[np.uint8]]:
-        return Session(_InProcess(self.order, self.seed), module, buffers)
+        return Session(_InProcess(self.order, self.seed), module, buffers, unset)
 
 
 class HostMemory:
@@ -118,13 +122,9 @@ class _InProcess(HostMemory):
         self._seed = seed
 
     def launch(
-        self,
-        module: CudaModule,
-        kernel: CudaKernel,
-        grid: Dim3,
-        arguments: tuple[NDArray[np.uint8] | np.generic, ...],
+        self, module: CudaModule, launch: PlannedLaunch, memory: Sequence[NDArray[np.uint8]]
     ) -> None:
-        library = _load(module)
+        library, kernel, arguments = _load(module), launch.kernel, launch.arguments(memory)
         # Each argument is the address of its value: of a buffer's address, or of a scalar.
         values = [
             np.array(each.ctypes.data if isinstance(each, np.ndarray) else each)
@@ -136,7 +136,7 @@ class _InProcess(HostMemory):
         with library.lock:
             ended = library.run(
                 module.kernels.index(kernel),
-                (ctypes.c_uint * 6)(*grid, *kernel.block),
+                (ctypes.c_uint * 6)(*launch.grid, *kernel.block),
                 kernel.dynamic_shared_bytes,
                 ORDERS.index(self._order),
                 self._seed,

@@ -41,12 +41,22 @@ template <class T, class U> static __device__ inline U magnitude(T a) {
 }
 """,
     "lesser": """\
+#ifdef FAST_FLOATS
+static __device__ inline float lesser(float a, float b) { return fminf(a, b); }
+static __device__ inline double lesser(double a, double b) { return fmin(a, b); }
+#else
 // The second operand where either is NaN, unlike fmin.
 template <class T> static __device__ inline T lesser(T a, T b) { return a < b ? a : b; }
+#endif
 """,
     "greater": """\
+#ifdef FAST_FLOATS
+static __device__ inline float greater(float a, float b) { return fmaxf(a, b); }
+static __device__ inline double greater(double a, double b) { return fmax(a, b); }
+#else
 // The second operand where either is NaN, unlike fmax.
 template <class T> static __device__ inline T greater(T a, T b) { return a > b ? a : b; }
+#endif
 """,
     "float_mod": """\
 static __device__ inline float float_mod(float a, float b) { return a - b * floorf(a / b); }

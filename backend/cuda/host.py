@@ -1,4 +1,4 @@
-"""The host program of a GPU program for one call, as steps for an executor."""
+"""The host program of a GPU program for calls of the same sizes, as a plan for an executor."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from backend.arguments import ArgumentError, whole_numbers
 from backend.cuda.c_text import ctype
 from backend.cuda.host_part import HostFunction
 from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, ProgramStep
+from backend.cuda.plan import Plan, plan
 from backend.cuda.printer import PrintedProgram
 from backend.ir.host import GlobalArray, HostBlock, HostIf, HostLoop, HostNode, HostPart, Launch
 from backend.ir.node import walk_nodes
 from backend.ir.sizes import elements
-from spaces.model.expressions.expr import Expr
+from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.formulas.algebra import evaluate
 
 MOST_ELEMENTS = 2**31 - 1
@@ -29,17 +30,22 @@ regions in 32 bits, and regions may reach beyond the computed elements.
 """
 
 
-@frozen
+@frozen(eq=False)
 class HostProgram:
-    """The steps of one call.
+    """What calls of the same sizes and numbers do.
 
     Attributes:
-        steps: the steps that an executor runs.
-        arrays: the buffers, besides those of the caller, that the CPU and the GPU share.
+        planned: what an executor does.
+        shared: the elements and the type of the buffers, besides those of the caller, that the CPU
+            and the GPU share.
     """
 
-    steps: tuple[ProgramStep, ...]
-    arrays: Mapping[str, NDArray[Any]]
+    planned: Plan
+    shared: Mapping[str, tuple[int, np.dtype[Any]]]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The shared buffers of one call."""
+        return {name: np.empty(count, dtype) for name, (count, dtype) in self.shared.items()}
 
 
 def host_program(
@@ -48,7 +54,7 @@ def host_program(
     parts: Mapping[str, HostFunction],
     values: Mapping[str, int | float],
 ) -> HostProgram:
-    """The steps of one call.
+    """What calls with these values do.
 
     Args:
         body: the host's part of the program.
@@ -61,14 +67,14 @@ def host_program(
     """
     host = _Host(printed, parts)
     steps = tuple(host.steps(body, values, {}))
-    return HostProgram(steps, host.arrays)
+    return HostProgram(plan(printed.module, steps, {}), host.shared)
 
 
 @define
 class _Host:
     printed: PrintedProgram
     parts: Mapping[str, HostFunction]
-    arrays: dict[str, NDArray[Any]] = field(factory=dict)
+    shared: dict[str, tuple[int, np.dtype[Any]]] = field(factory=dict)
 
     def steps(
         self, node: HostNode, values: Mapping[str, int | float], names: Mapping[str, str]
@@ -103,8 +109,8 @@ class _Host:
             yield FreeStep(node.buffer)
             return
         # The CPU's arrays belong to the call; each iteration of a loop has its own array.
-        name = f"{node.buffer}@{len(self.arrays)}"
-        self.arrays[name] = np.empty(total, node.type.dtype)
+        name = f"{node.buffer}@{len(self.shared)}"
+        self.shared[name] = total, node.type.dtype
         yield from self.steps(node.body, values, {**names, node.buffer: name})
 
     def _launch(
@@ -114,7 +120,7 @@ class _Host:
         x, y, z = (max(_number(size, values), 0) for size in launch.kernel.grid)
         grid: Dim3 = (x, y, z)
         buffers = (names.get(buffer, buffer) for buffer in kernel.buffers)
-        scalars = (values[scalar.name] for scalar in kernel.scalars)
+        scalars = (_passed(scalar, kernel.numbers, values) for scalar in kernel.scalars)
         return LaunchStep(kernel.record.name, grid, (*buffers, *scalars))
 
     def _compute(
@@ -128,6 +134,17 @@ class _Host:
 
         reads = tuple(actual[buffer] for buffer in part.reads)
         return HostStep(part.name, run, reads, tuple(actual[buffer] for buffer in part.writes))
+
+
+def _passed(
+    scalar: Variable, numbers: Mapping[str, Expr], values: Mapping[str, int | float]
+) -> int | float:
+    """What a launch passes for a variable. A number beyond its type is one that no thread uses:
+    those that are used are coordinates, or parts of them.
+    """
+    if scalar.name not in numbers:
+        return values[scalar.name]
+    return scalar.type.wrap(_number(numbers[scalar.name], values))
 
 
 def _number(formula: Expr, values: Mapping[str, int | float]) -> int:

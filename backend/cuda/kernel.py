@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.cuda.c_text import CTYPE_OF
+from backend.llvm.operators import FloatMode
 
 Dim3: TypeAlias = tuple[int, int, int]
 """Sizes along x, y and z."""
@@ -109,11 +110,13 @@ class CudaKernel:
         return f'extern "C" __global__ void __launch_bounds__({threads}) {self.name}({params})'
 
 
-@attrs.frozen(slots=True)
+@attrs.frozen(slots=True, cache_hash=True)
 class CudaModule:
     """CUDA C text and the kernels in it.
 
     Attributes:
+        float_mode: how far results of float arithmetic may differ where a GPU runs the text;
+            emulators compute as it is written.
         granule: executors allocate memory outside of kernels in multiples of this many bytes,
             because an access of one byte may touch all bytes of its multiple.
     """
@@ -121,6 +124,7 @@ class CudaModule:
     source: str
     kernels: tuple[CudaKernel, ...]
     granule: int = 1
+    float_mode: FloatMode = FloatMode.STRICT
 
     def kernel(self, name: str) -> CudaKernel:
         """The kernel of that name; KeyError, with the names of all kernels, if no kernel has it."""

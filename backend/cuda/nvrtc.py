@@ -17,6 +17,7 @@ from pathlib import Path
 import attrs
 
 from backend.cuda.errors import CudaCompileError, CudaUnavailable
+from backend.llvm.operators import FloatMode
 from spaces.model.extras import how_to_install
 
 _MISSING = (
@@ -78,14 +79,27 @@ _FILE = b"module.cu"
 """The name of a text in messages."""
 
 
-def compile_cuda(source: str, arch: str = "sm_80", *, fmad: bool = False) -> CompiledCuda:
+FAST_MACRO = "FAST_FLOATS"
+"""Defined where floats may be computed fast: helpers then ignore NaN."""
+
+_FLOAT_OPTIONS: Mapping[FloatMode, tuple[str, ...]] = {
+    FloatMode.STRICT: ("--fmad=false",),
+    FloatMode.CONTRACT: ("--fmad=true",),
+    FloatMode.FAST: ("--fmad=true", "--use_fast_math", f"--define-macro={FAST_MACRO}"),
+}
+
+
+def compile_cuda(
+    source: str, arch: str = "sm_80", *, float_mode: FloatMode = FloatMode.STRICT
+) -> CompiledCuda:
     """Compiles a text for one architecture.
 
     Args:
         source: CUDA C without ``#include``.
         arch: one of `available_archs`.
-        fmad: whether the compiler may contract ``a * b + c`` into one rounding. False gives the
-            bits of a CPU without contraction.
+        float_mode: how far results of float arithmetic may differ. The default gives the bits of
+            a CPU that does not contract. ``FAST`` allows the compiler's fast functions, and flushes
+            numbers close to 0 to 0.
 
     Raises:
         CudaCompileError: the compiler refuses the text; the log says why. ptxas also refuses static
@@ -101,7 +115,7 @@ def compile_cuda(source: str, arch: str = "sm_80", *, fmad: bool = False) -> Com
         )
     options = [
         f"--gpu-architecture={arch}",
-        f"--fmad={'true' if fmad else 'false'}",
+        *_FLOAT_OPTIONS[float_mode],
         "--ptxas-options=-v",
         "--std=c++17",
     ]

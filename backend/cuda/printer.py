@@ -21,6 +21,7 @@ from backend.cuda.kernel import (
     ScalarParam,
 )
 from backend.cuda.names import Names
+from backend.cuda.uniform import with_block_numbers, with_host_numbers
 from backend.ir.host import BLOCK, THREAD, DeviceFunction
 from backend.ir.identities import coordinate
 from backend.ir.node import walk_nodes
@@ -65,12 +66,14 @@ class PrintedKernel:
         record: name, parameters and sizes in the text.
         buffers: the buffers that a launch passes, in order.
         scalars: the variables that a launch passes after the buffers, in order.
+        numbers: the formulas of those that the host computes, by name.
     """
 
     function: DeviceFunction
     record: CudaKernel
     buffers: tuple[str, ...]
     scalars: tuple[Variable, ...]
+    numbers: Mapping[str, Expr]
 
 
 @frozen
@@ -99,8 +102,9 @@ def print_kernels(
     printed: dict[str, PrintedKernel] = {}
     texts = []
     for function in {kernel.name: kernel for kernel in kernels}.values():
+        function, numbers = with_host_numbers(function)
         printer = _KernelPrinter(function, types, helpers, access_mode)
-        kernel = printer.kernel(names.fresh(function.name))
+        kernel = printer.kernel(names.fresh(function.name), numbers)
         printed[function.name] = kernel
         texts.append(printer.text(kernel))
     parts = [text for name, text in HELPERS.items() if name in helpers]
@@ -133,8 +137,8 @@ class _KernelPrinter:
             self._variable, self._counts.__contains__, self._memory.name, self._names.fresh, helpers
         )
 
-    def kernel(self, name: str) -> PrintedKernel:
-        """The record of the kernel under the name ``name``."""
+    def kernel(self, name: str, numbers: Mapping[str, Expr]) -> PrintedKernel:
+        """The record of the kernel under the name ``name``; the host computes ``numbers``."""
         function, types = self._function, self._types
         body = tuple(walk_nodes(function.body))
         written = {buffer for s in body for buffer in buffers_written(s)}
@@ -153,17 +157,19 @@ class _KernelPrinter:
             static_shared_bytes=0 if is_dynamic else function.shared_bytes,
             dynamic_shared_bytes=self._dynamic_bytes() if is_dynamic else 0,
         )
-        return PrintedKernel(function, record, buffers, scalars)
+        return PrintedKernel(function, record, buffers, scalars, numbers)
 
     def text(self, kernel: PrintedKernel) -> str:
         """The function as text."""
         record = kernel.record
         given = [param for param in record.params if isinstance(param, BufferParam)]
+        function, numbers = with_block_numbers(self._function)
         lines = [
             *self._memory.given(kernel.buffers, given),
             *self._shared(record),
             *self._places(),
-            *self._statement(self._function.body),
+            *self._of_block(numbers),
+            *self._statement(function.body),
         ]
         return f"{record.declaration()} {{\n{_text(lines)}}}\n"
 
@@ -198,6 +204,13 @@ class _KernelPrinter:
         for place in (*BLOCK, *THREAD):
             if place.name in used:
                 yield f"const int {self._variable(place.name)} = (int){place.name};"
+
+    def _of_block(self, numbers: Mapping[str, Expr]) -> Iterator[str]:
+        """The numbers that all threads of a block share."""
+        printed = self._expressions.print([Root(formula, True) for formula in numbers.values()])
+        yield from printed.definitions
+        for (name, formula), text in zip(numbers.items(), printed.texts, strict=True):
+            yield f"const {ctype(formula.type)} {self._variable(name)} = {text};"
 
     def _statement(self, statement: Statement) -> Iterator[str]:
         match statement:

@@ -14,39 +14,27 @@ values back to the caller's array, and to no other place.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.cuda.errors import CudaLaunchError, CudaProgramError
+from backend.cuda.errors import CudaProgramError
 from backend.cuda.kernel import (
     CTYPES,
     AllocStep,
     BufferParam,
     CudaKernel,
     CudaModule,
-    Dim3,
     FreeStep,
     HostStep,
-    LaunchStep,
     ProgramStep,
-    ScalarParam,
 )
-
-ScalarArgument = int | float | np.number[Any] | np.bool_
-
-# Limits of a launch that all compute capabilities of 7.0 and above share: CUDA C++ Programming
-# Guide, table "Technical Specifications per Compute Capability".
-MAX_BLOCK: Dim3 = (1024, 1024, 64)
-MAX_THREADS_PER_BLOCK = 1024
-MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
-
-Handle = TypeVar("Handle")
+from backend.cuda.plan import Handle, Plan, PlannedLaunch, ScalarArgument, plan
 
 
 class CudaDevice(Protocol[Handle]):
@@ -61,14 +49,8 @@ class CudaDevice(Protocol[Handle]):
     def download(self, memory: Handle, host: NDArray[Any]) -> None:
         """Waits for all launches, then fills a C-contiguous array from `memory`."""
 
-    def launch(
-        self,
-        module: CudaModule,
-        kernel: CudaKernel,
-        grid: Dim3,
-        arguments: tuple[Handle | np.generic, ...],
-    ) -> None:
-        """Runs a kernel; may return before it ends. No size in `grid` is 0."""
+    def launch(self, module: CudaModule, launch: PlannedLaunch, memory: Sequence[Handle]) -> None:
+        """Runs a kernel with the memory of its pointers, in order; may return before it ends."""
 
     def free(self, memory: Handle) -> None:
         """Gives `memory` back."""
@@ -101,17 +83,18 @@ class _Buffer(Generic[Handle]):
     written: bool = False
 
     @staticmethod
-    def of(array: NDArray[Any]) -> _Buffer[Handle]:
-        """The buffer of an array of the caller."""
+    def of(array: NDArray[Any], *, is_set: bool) -> _Buffer[Handle]:
+        """The buffer of an array of the caller, whose values count if it is set."""
         dense = array if array.flags.c_contiguous else np.ascontiguousarray(array)
-        return _Buffer(array.dtype, array.nbytes, array, dense)
+        return _Buffer(array.dtype, array.nbytes, array, dense, device_current=not is_set)
 
 
 class Session(Generic[Handle]):
     """The buffers of one program on one device; a context manager that frees them.
 
     `run` may be called many times: buffers that are already on the device are not copied again.
-    `fetch` copies results back.
+    `fetch` copies results back. Steps write all elements of the ``unset`` buffers, whose values
+    before are never copied to the device.
     """
 
     def __init__(
@@ -119,6 +102,7 @@ class Session(Generic[Handle]):
         device: CudaDevice[Handle],
         module: CudaModule,
         buffers: Mapping[str, NDArray[Any]],
+        unset: Collection[str] = (),
     ) -> None:
         self._device = device
         self._module = module
@@ -129,7 +113,7 @@ class Session(Generic[Handle]):
                     f"buffer {name} holds {array.dtype}, which no CUDA type stands for; "
                     f"convert it to one of {', '.join(str(each) for each in CTYPES.values())}"
                 )
-            self._buffers[name] = _Buffer.of(array)
+            self._buffers[name] = _Buffer.of(array, is_set=name not in unset)
 
     def __enter__(self) -> Session[Handle]:
         return self
@@ -145,12 +129,16 @@ class Session(Generic[Handle]):
 
     def run(self, steps: Iterable[ProgramStep], scalars: Mapping[str, ScalarArgument]) -> None:
         """Runs the steps in order; results stay where they were computed until `fetch`."""
-        for step in steps:
+        self.follow(plan(self._module, steps, scalars))
+
+    def follow(self, planned: Plan) -> None:
+        """Runs steps that are planned, as :meth:`run` does."""
+        for step in planned.steps:
             match step:
+                case PlannedLaunch():
+                    self._launch(step)
                 case AllocStep():
                     self._alloc(step)
-                case LaunchStep():
-                    self._launch(step, scalars)
                 case HostStep():
                     self._run_on_host(step)
                 case FreeStep():
@@ -160,14 +148,14 @@ class Session(Generic[Handle]):
         """Waits for all launches; raises their errors."""
         self._device.wait()
 
-    def timed(self, steps: Iterable[ProgramStep], scalars: Mapping[str, ScalarArgument]) -> float:
-        """Runs the steps as :meth:`run` does, and returns the seconds on the device. After a first
-        run they copy no buffers but those that steps on the host need.
+    def timed(self, planned: Plan) -> float:
+        """Runs steps that are planned, and returns the seconds on the device. After a first run
+        they copy no buffers but those that steps on the host need.
 
         Raises:
             CudaUnavailable: the device is no GPU, so it has no times.
         """
-        return self._device.timed(lambda: self.run(steps, scalars))
+        return self._device.timed(lambda: self.follow(planned))
 
     def fetch(self) -> None:
         """Gives every array of the caller the values that steps wrote."""
@@ -201,32 +189,12 @@ class Session(Generic[Handle]):
         self._release(buffer)
         del self._buffers[step.buffer]
 
-    def _launch(self, step: LaunchStep, scalars: Mapping[str, ScalarArgument]) -> None:
-        try:
-            kernel = self._module.kernel(step.kernel)
-        except KeyError as error:
-            raise CudaProgramError(str(error.args[0])) from None
-        _check_sizes(kernel, step.grid)
-        if len(step.arguments) != len(kernel.params):
-            raise CudaProgramError(
-                f"kernel {kernel.name} takes {len(kernel.params)} arguments "
-                f"({', '.join(param.name for param in kernel.params)}), "
-                f"but a launch gives it {len(step.arguments)}"
-            )
-        arguments: list[Handle | np.generic] = []
-        bound: list[tuple[str, BufferParam]] = []
-        for param, argument in zip(kernel.params, step.arguments, strict=True):
-            if isinstance(param, ScalarParam):
-                arguments.append(_scalar(kernel, param, argument, scalars))
-                continue
-            name = str(argument)
-            bound.append((name, param))
-            arguments.append(self._to_device(self._fitting(kernel, param, name)))
-        _check_aliases(kernel, bound)
-        if 0 in step.grid:
-            return
-        self._device.launch(self._module, kernel, step.grid, tuple(arguments))
-        for name, param in bound:
+    def _launch(self, step: PlannedLaunch) -> None:
+        memory = [
+            self._to_device(self._fitting(step.kernel, param, name)) for name, param in step.buffers
+        ]
+        self._device.launch(self._module, step, memory)
+        for name, param in step.buffers:
             if param.written:
                 self._buffers[name].host_current = False
                 self._buffers[name].written = True
@@ -296,18 +264,35 @@ class CudaExecutor(ABC):
     """Runs host programs on one device.
 
     The executors of this package: `emulator.Emulator`, `sanitizers.SanitizedEmulator`,
-    `launch.PycudaExecutor`.
+    `launch.GpuExecutor`.
     """
 
     __slots__ = ()
 
     @abstractmethod
     def session(
-        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+        self,
+        module: CudaModule,
+        buffers: Mapping[str, NDArray[Any]],
+        unset: Collection[str] = (),
     ) -> AbstractContextManager[Session[Any]]:
         """Keeps `buffers` on the device for several runs, for example to time them without
-        copies.
+        copies. Steps write all elements of the `unset` ones.
         """
+
+    def follow(
+        self,
+        module: CudaModule,
+        planned: Plan,
+        buffers: Mapping[str, NDArray[Any]],
+        unset: Collection[str] = (),
+    ) -> None:
+        """Runs steps that are planned, as :meth:`run` does; they write all elements of the `unset`
+        buffers.
+        """
+        with self.session(module, buffers, unset) as session:
+            session.follow(planned)
+            session.fetch()
 
     def run(
         self,
@@ -332,70 +317,9 @@ class CudaExecutor(ABC):
             CudaCompileError, CudaUnavailable: the text does not build, or a compiler or device is
             missing.
         """
-        with self.session(module, buffers) as session:
-            session.run(steps, scalars)
-            session.fetch()
+        self.follow(module, plan(module, steps, scalars), buffers)
 
 
 def _check_writable(buffer: _Buffer[Handle], name: str, who: str) -> None:
     if buffer.given is not None and not buffer.given.flags.writeable:
         raise CudaProgramError(f"{who} writes buffer {name}, but its array is read-only")
-
-
-def _check_sizes(kernel: CudaKernel, grid: Dim3) -> None:
-    x, y, z = kernel.block
-    if x * y * z > MAX_THREADS_PER_BLOCK:
-        raise CudaLaunchError(
-            f"kernel {kernel.name} has blocks of {x} x {y} x {z} = {x * y * z} threads; "
-            f"a block holds at most {MAX_THREADS_PER_BLOCK}"
-        )
-    for what, sizes, limits in (("block", kernel.block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
-        for axis, size, limit in zip("xyz", sizes, limits, strict=True):
-            if size > limit:
-                raise CudaLaunchError(
-                    f"kernel {kernel.name} has a {what} of {size} along {axis}; "
-                    f"at most {limit} are possible"
-                )
-
-
-def _check_aliases(kernel: CudaKernel, bound: list[tuple[str, BufferParam]]) -> None:
-    for at, (name, param) in enumerate(bound):
-        for other_name, other in bound[:at]:
-            if name == other_name and (param.written or other.written):
-                raise CudaProgramError(
-                    f"kernel {kernel.name} is given buffer {name} for both {other.name} and "
-                    f"{param.name} and writes it; __restrict__ pointers must not overlap"
-                )
-
-
-def _scalar(
-    kernel: CudaKernel,
-    param: ScalarParam,
-    argument: str | int | float,
-    scalars: Mapping[str, ScalarArgument],
-) -> np.generic:
-    value: ScalarArgument
-    if isinstance(argument, str):
-        if argument not in scalars:
-            raise CudaProgramError(
-                f"kernel {kernel.name} is given scalar {argument}, which is not passed; "
-                f"there are {', '.join(scalars) or 'none'}"
-            )
-        value = scalars[argument]
-    else:
-        value = argument
-    dtype = CTYPES[param.ctype]
-    if dtype.kind == "f":
-        converted: np.generic = dtype.type(value)
-        return converted
-    if dtype.kind == "b":
-        lowest, highest = 0, 1
-    else:
-        lowest, highest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    if not (lowest <= value <= highest and value == int(value)):
-        raise CudaProgramError(
-            f"parameter {param.name} of kernel {kernel.name} is {param.ctype}, "
-            f"which does not hold {value}"
-        )
-    converted = dtype.type(int(value))
-    return converted

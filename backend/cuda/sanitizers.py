@@ -16,7 +16,7 @@ import signal
 import struct
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -41,6 +41,7 @@ from backend.cuda.errors import (
 )
 from backend.cuda.host_build import build, program_text
 from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, Dim3, KernelParam
+from backend.cuda.plan import PlannedLaunch
 from backend.cuda.program import CudaExecutor, Session
 
 Sanitizers = Literal["address,undefined", "thread"]
@@ -98,9 +99,12 @@ class SanitizedEmulator(CudaExecutor):
     timeout_s: float = attrs.field(default=60.0, validator=attrs.validators.gt(0))
 
     def session(
-        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+        self,
+        module: CudaModule,
+        buffers: Mapping[str, NDArray[Any]],
+        unset: Collection[str] = (),
     ) -> Session[NDArray[np.uint8]]:
-        return Session(_Subprocess(self), module, buffers)
+        return Session(_Subprocess(self), module, buffers, unset)
 
 
 class _Subprocess(HostMemory):
@@ -108,17 +112,14 @@ class _Subprocess(HostMemory):
         self._settings = settings
 
     def launch(
-        self,
-        module: CudaModule,
-        kernel: CudaKernel,
-        grid: Dim3,
-        arguments: tuple[NDArray[np.uint8] | np.generic, ...],
+        self, module: CudaModule, launch: PlannedLaunch, memory: Sequence[NDArray[np.uint8]]
     ) -> None:
+        kernel, arguments = launch.kernel, launch.arguments(memory)
         program = _program(module, self._settings.sanitizers)
         with tempfile.TemporaryDirectory() as folder:
             job, result = Path(folder) / "job", Path(folder) / "result"
             with job.open("wb") as file:
-                file.write(self._header(module, kernel, grid))
+                file.write(self._header(module, kernel, launch.grid))
                 for param, argument in zip(kernel.params, arguments, strict=True):
                     content = argument.tobytes()
                     file.write(struct.pack("=QQ", len(content), _kind(param)))

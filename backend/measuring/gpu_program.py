@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from backend.arguments import Array
 from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.cuda.kernel import CudaModule, ProgramStep
-from backend.cuda.launch import PycudaExecutor
-from backend.cuda.program import CudaExecutor, ScalarArgument, Session
+from backend.cuda.kernel import CudaModule
+from backend.cuda.launch import GpuExecutor
+from backend.cuda.plan import Plan
+from backend.cuda.program import CudaExecutor, Session
 from backend.measuring.task import MeasuringTask, NotLegalError
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -35,22 +36,24 @@ class TimingExecutor(CudaExecutor):
     seconds: float = field(init=False, default=0.0)
 
     def session(
-        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
-    ) -> AbstractContextManager[Session[Any]]:
-        return self.gpu.session(module, buffers)
-
-    def run(
         self,
         module: CudaModule,
-        steps: Iterable[ProgramStep],
         buffers: Mapping[str, NDArray[Any]],
-        scalars: Mapping[str, ScalarArgument],
+        unset: Collection[str] = (),
+    ) -> AbstractContextManager[Session[Any]]:
+        return self.gpu.session(module, buffers, unset)
+
+    def follow(
+        self,
+        module: CudaModule,
+        planned: Plan,
+        buffers: Mapping[str, NDArray[Any]],
+        unset: Collection[str] = (),
     ) -> None:
-        every = tuple(steps)
-        with self.session(module, buffers) as session:
-            session.run(every, scalars)
+        with self.session(module, buffers, unset) as session:
+            session.follow(planned)
             session.wait()
-            self.seconds = session.timed(every, scalars)
+            self.seconds = session.timed(planned)
             session.fetch()
 
 
@@ -92,4 +95,4 @@ def gpu_program(task: MeasuringTask, schedule: Schedule) -> TimedGpuRun:
 @cache
 def _gpu() -> CudaExecutor:
     """The GPU of this process; it keeps the kernels that it has loaded."""
-    return PycudaExecutor()
+    return GpuExecutor()

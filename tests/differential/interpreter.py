@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from backend.compile_gpu import GpuPipeline
 from backend.cuda.emulator import HostMemory
-from backend.cuda.kernel import CTYPES, CudaKernel, CudaModule, Dim3
+from backend.cuda.kernel import CTYPES, CudaModule
+from backend.cuda.plan import PlannedLaunch
 from backend.cuda.printer import PrintedKernel
 from backend.cuda.program import CudaExecutor, Session
 from backend.ir.host import GpuProgram, Launch
@@ -60,10 +61,13 @@ class Interpreter(CudaExecutor):
     compiled: GpuPipeline
 
     def session(
-        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+        self,
+        module: CudaModule,
+        buffers: Mapping[str, NDArray[Any]],
+        unset: Collection[str] = (),
     ) -> AbstractContextManager[Session[NDArray[np.uint8]]]:
         printed = self.compiled._printed.kernels.values()
-        return Session(_Device({one.record.name: one for one in printed}), module, buffers)
+        return Session(_Device({one.record.name: one for one in printed}), module, buffers, unset)
 
 
 @define
@@ -74,12 +78,9 @@ class _Device(HostMemory):
     machine: Machine = field(init=False, factory=lambda: Machine(ShadowMemory(negative=False)))
 
     def launch(
-        self,
-        module: CudaModule,
-        kernel: CudaKernel,
-        grid: Dim3,
-        arguments: tuple[NDArray[np.uint8] | np.generic, ...],
+        self, module: CudaModule, launch: PlannedLaunch, memory: Sequence[NDArray[np.uint8]]
     ) -> None:
+        kernel, arguments = launch.kernel, launch.arguments(memory)
         printed = self.kernels[kernel.name]
         memories, numbers = arguments[: len(printed.buffers)], arguments[len(printed.buffers) :]
         buffers = {
@@ -89,7 +90,7 @@ class _Device(HostMemory):
             )
         }
         values = {v.name: n.item() for v, n in zip(printed.scalars, numbers, strict=True)}
-        sizes = tuple(constant(size, Int32) for size in grid)
+        sizes = tuple(constant(size, Int32) for size in launch.grid)
         x, y, z = sizes
         launched = evolve(printed.function, grid=(x, y, z))
         program = GpuProgram(kernel.name, (), (), (), (launched,), Launch(launched))

@@ -127,8 +127,8 @@ class Crossing:
             "input.stride.1": 18,
         }
         output = np.zeros((12, 16), np.uint16)
-        steps = host_program(program.body, texts, {}, values).steps
-        executor.run(texts.module, steps, {"input": picture, "second": output}, {})
+        planned = host_program(program.body, texts, {}, values).planned
+        executor.follow(texts.module, planned, {"input": picture, "second": output})
         sizes = {"second": ((1, 16), (1, 12)), "input": ((0, 18), (1, 14))}
         expected = evaluate(self.pipeline, {"input": picture}, sizes=sizes)
         return np.array_equal(output, expected["second"])

@@ -9,7 +9,7 @@ from backend.arguments import ArgumentError
 from backend.compile_gpu import compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaUnavailable
-from backend.cuda.launch import PycudaExecutor, gpu_available
+from backend.cuda.launch import GpuExecutor, gpu_available
 from backend.cuda.nvrtc import available_archs
 from backend.lowering.gpu.errors import GpuLoweringError
 from backend.preconditions import SizeError
@@ -117,7 +117,7 @@ def test_a_gpu_gives_the_bits_of_the_reference(name: str) -> None:
     algorithm = gpu_pipelines.blur()
     inputs = {"input": image(algorithm, "input", 28, 20)}
     sizes = {"blur_y": ((3, 21), (2, 15))}
-    check(algorithm, BLUR[name](algorithm), inputs, sizes, executors=(PycudaExecutor(),))
+    check(algorithm, BLUR[name](algorithm), inputs, sizes, executors=(GpuExecutor(),))
 
 
 @needs_gpu
@@ -126,7 +126,7 @@ def test_a_gpu_gives_the_bits_of_the_reference_on_floats(name: str) -> None:
     algorithm = gpu_pipelines.unsharp()
     inputs = {"input": image(algorithm, "input", 170, 110, 3)}
     sizes = {"output": (170, 110, 3)}
-    check(algorithm, UNSHARP[name](algorithm), inputs, sizes, executors=(PycudaExecutor(),))
+    check(algorithm, UNSHARP[name](algorithm), inputs, sizes, executors=(GpuExecutor(),))
 
 
 def test_a_schedule_without_gpu_loops_runs_on_the_host() -> None:

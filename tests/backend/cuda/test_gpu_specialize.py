@@ -6,7 +6,6 @@ The values must equal the reference, which knows no schedule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from apps.command_line.proving import all_obligations, prove_schedule
 from backend.arguments import ArgumentError
 from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
-from backend.cuda.kernel import AllocStep, CudaModule, ProgramStep
+from backend.cuda.kernel import AllocStep, CudaModule
+from backend.cuda.plan import Plan
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.proofs import barrier_obligations
 from backend.proofs.launches import launches
@@ -269,11 +269,10 @@ class Recording:
     def __init__(self) -> None:
         self.allocated: list[str] = []
 
-    def run(self, module: CudaModule, steps: Iterable[ProgramStep], *rest: Any) -> None:
+    def follow(self, module: CudaModule, planned: Plan, *rest: Any) -> None:
         """Runs the program on an emulator."""
-        kept = tuple(steps)
-        self.allocated = [step.buffer for step in kept if isinstance(step, AllocStep)]
-        Emulator().run(module, kept, *rest)
+        self.allocated = [step.buffer for step in planned.steps if isinstance(step, AllocStep)]
+        Emulator().follow(module, planned, *rest)
 
 
 def test_memory_lies_on_the_host_in_the_case_in_which_it_computes() -> None:

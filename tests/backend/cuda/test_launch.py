@@ -9,7 +9,9 @@ from backend.cuda import launch
 from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaLaunchError, CudaUnavailable
 from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep, ScalarParam
-from backend.cuda.launch import PycudaExecutor, gpu_available
+from backend.cuda.launch import GpuExecutor, gpu_available
+from backend.cuda.plan import plan
+from backend.llvm.operators import FloatMode
 from tests.backend.cuda.texts import SAXPY, blur, blur_steps, saxpy_steps
 
 AVAILABLE, REASON = gpu_available()
@@ -23,7 +25,7 @@ def test_a_gpu_gives_the_bits_of_the_emulator(width: int, height: int) -> None:
     out = [np.full((height, width), np.nan, np.float32) for _ in range(2)]
     scalars = {"w": width, "h": height}
     steps = blur_steps(width, height)
-    PycudaExecutor().run(blur(), steps, {"in": image, "out": out[0]}, scalars)
+    GpuExecutor().run(blur(), steps, {"in": image, "out": out[0]}, scalars)
     Emulator().run(blur(), steps, {"in": image, "out": out[1]}, scalars)
     np.testing.assert_array_equal(out[0], out[1])
 
@@ -31,7 +33,7 @@ def test_a_gpu_gives_the_bits_of_the_emulator(width: int, height: int) -> None:
 @needs_gpu
 def test_a_session_on_a_gpu() -> None:
     x, y = np.arange(100, dtype=np.float32), np.ones(100, np.float32)
-    with PycudaExecutor().session(SAXPY, {"x": x, "y": y}) as session:
+    with GpuExecutor().session(SAXPY, {"x": x, "y": y}) as session:
         for _ in range(3):
             session.run(saxpy_steps(100), {"a": 2.0, "n": 100})
         session.wait()
@@ -43,6 +45,20 @@ class DriverError(Exception):
     """Not a RuntimeError, like pycuda's error."""
 
 
+class Memory:
+    """Is an address where a number is wanted, and freed once."""
+
+    def __init__(self, driver: Any, address: int) -> None:
+        self._driver, self._address = driver, address
+
+    def __int__(self) -> int:
+        return self._address
+
+    def free(self) -> None:
+        self._driver.calls.append("free")
+        self._address = 0
+
+
 class FakeDriver(ModuleType):
     """The part of pycuda.driver that the library uses. Its kernels do nothing."""
 
@@ -52,6 +68,7 @@ class FakeDriver(ModuleType):
     def __init__(self, devices: int) -> None:
         super().__init__("pycuda.driver")
         self.calls: list[Any] = []
+        self.memory: dict[int, bytearray] = {}
         self.contexts = 0
         context = SimpleNamespace(push=lambda: self._enter(1), pop=lambda: self._enter(-1))
         self.Device = lambda number: SimpleNamespace(
@@ -76,13 +93,15 @@ class FakeDriver(ModuleType):
     def mem_alloc(self, nbytes: int) -> Any:
         assert self.contexts == 1
         assert nbytes > 0
-        return SimpleNamespace(bytes=bytearray(nbytes), free=lambda: self.calls.append("free"))
+        memory = Memory(self, 4096 * (len(self.memory) + 1))
+        self.memory[int(memory)] = bytearray(nbytes)
+        return memory
 
-    def memcpy_htod(self, memory: Any, host: Any) -> None:
-        memory.bytes[:] = host.tobytes()
+    def memcpy_htod(self, memory: int, host: Any) -> None:
+        self.memory[memory][:] = host.tobytes()
 
-    def memcpy_dtoh(self, host: Any, memory: Any) -> None:
-        host.reshape(-1).view(np.uint8)[:] = np.frombuffer(memory.bytes, np.uint8)
+    def memcpy_dtoh(self, host: Any, memory: int) -> None:
+        host.reshape(-1).view(np.uint8)[:] = np.frombuffer(self.memory[memory], np.uint8)
 
     def module_from_buffer(self, cubin: bytes) -> Any:
         self.calls.append(cubin)
@@ -106,10 +125,13 @@ class FakeDriver(ModuleType):
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     fake = FakeDriver(devices=1)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
     monkeypatch.setitem(sys.modules, "pycuda", ModuleType("pycuda"))
     monkeypatch.setitem(sys.modules, "pycuda.driver", fake)
     monkeypatch.setattr(
-        launch, "compile_cuda", lambda source, arch: SimpleNamespace(cubin=f"{arch}: {source}")
+        launch,
+        "compile_cuda",
+        lambda source, arch, float_mode: SimpleNamespace(cubin=f"{arch} {float_mode}: {source}"),
     )
     return fake
 
@@ -122,35 +144,38 @@ PARAMS = (
 
 
 def test_the_arguments_of_pycuda(driver: FakeDriver) -> None:
-    module = CudaModule("text", (CudaKernel("k", PARAMS, (32, 2, 1), dynamic_shared_bytes=60000),))
+    kernel = CudaKernel("k", PARAMS, (32, 2, 1), dynamic_shared_bytes=60000)
+    module = CudaModule("text", (kernel,), float_mode=FloatMode.CONTRACT)
     steps = (LaunchStep("k", (5, 6, 7), ("x", True, -1)),) * 2
     x = np.arange(6, dtype=np.int16)[::2]
-    executor = PycudaExecutor()
+    executor = GpuExecutor()
     executor.run(module, steps, {"x": x}, {})
     executor.run(module, (), {"x": x}, {})
+    executor.release()
     assert executor.arch == "sm_86"
     assert driver.contexts == 0
-    assert driver.calls[0] == "sm_86: text"  # compiled and loaded once
-    for attribute, call in (driver.calls[1:3], driver.calls[3:5]):
-        assert attribute == ("dynamic shared", 60000)
+    assert driver.calls[0] == "sm_86 contract: text"  # compiled and loaded once
+    assert driver.calls[1] == ("dynamic shared", 60000)  # and found once
+    for call in driver.calls[2:4]:
         name, (memory, flag, n), sizes = call
         assert (name, sizes) == ("k", {"grid": (5, 6, 7), "block": (32, 2, 1), "shared": 60000})
-        assert bytes(memory.bytes) == b"\0\0\2\0\4\0"
+        assert (type(memory), bytes(driver.memory[memory])) == (np.uintp, b"\0\0\2\0\4\0")
         assert (type(flag), flag, type(n), n) == (np.uint8, 1, np.int64, -1)
-    assert driver.calls[5:] == ["free"]
+    assert driver.calls[4:] == ["free"]
     assert x.tolist() == [0, 2, 4]
 
 
 def test_events_stand_around_what_is_timed(driver: FakeDriver) -> None:
     module = CudaModule("text", (CudaKernel("k", PARAMS, (32, 1, 1)),))
     steps = (LaunchStep("k", (1, 1, 1), ("x", True, 3)),)
-    with PycudaExecutor().session(module, {"x": np.zeros(4, np.int16)}) as session:
-        session.run(steps, {})
+    with GpuExecutor().session(module, {"x": np.zeros(4, np.int16)}) as session:
+        planned = plan(module, steps, {})
+        session.follow(planned)
         before = len(driver.calls)
-        assert session.timed(steps, {}) == 0.0125
-        assert session.timed(steps, {}) == 0.0125
+        assert session.timed(planned) == 0.0125
+        assert session.timed(planned) == 0.0125
     what = [call if isinstance(call, str) else call[0] for call in driver.calls[before:]]
-    assert what == [*["record", "k", "record", "end"] * 2, "free"]  # nothing is copied
+    assert what == ["record", "k", "record", "end"] * 2  # nothing is copied
 
 
 def test_a_refused_launch_is_reported_in_words(driver: FakeDriver) -> None:
@@ -158,13 +183,13 @@ def test_a_refused_launch_is_reported_in_words(driver: FakeDriver) -> None:
     with pytest.raises(
         CudaLaunchError, match=r"launching kernel k, grid \(1, 1, 1\), block \(1024, .*resources"
     ):
-        PycudaExecutor().run(module, (LaunchStep("k", (1, 1, 1), ()),), {}, {})
+        GpuExecutor().run(module, (LaunchStep("k", (1, 1, 1), ()),), {}, {})
     assert driver.contexts == 0
 
 
 def test_a_device_that_is_not_here(driver: FakeDriver) -> None:
     with pytest.raises(CudaUnavailable, match="there is no GPU 1; there are 1, counted from 0"):
-        PycudaExecutor(1)
+        GpuExecutor(1)
     assert gpu_available() == (True, "Fake")
 
 
@@ -184,12 +209,15 @@ def test_a_driver_without_devices(driver: FakeDriver, monkeypatch: pytest.Monkey
     )
 
 
-def test_a_missing_pycuda_is_reported_with_the_extra_that_holds_it(
+def test_missing_packages_are_reported_with_the_extra_that_holds_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
     monkeypatch.setitem(sys.modules, "pycuda.driver", None)
     available, reason = gpu_available()
     assert not available
-    assert "pip install '.[gpu]'" in reason
-    with pytest.raises(CudaUnavailable, match="pycuda can't be imported"):
-        PycudaExecutor()
+    assert "pip install '.[cuda]'" in reason
+    assert "cuda-bindings: " in reason
+    assert "pycuda: " in reason
+    with pytest.raises(CudaUnavailable, match="none can be imported"):
+        GpuExecutor()

@@ -2,9 +2,18 @@ import re
 
 import pytest
 
+from backend.compile_gpu import compile_gpu_unchecked
 from backend.cuda import nvrtc
 from backend.cuda.errors import CudaCompileError, CudaUnavailable
 from backend.cuda.nvrtc import KernelResources, available_archs, compile_cuda, read_resources
+from backend.llvm.operators import FloatMode
+from spaces.model.algorithm.freeze import pipeline
+from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.var import Var
+from spaces.model.expressions import functions as fn
+from spaces.model.expressions.types import Float32
+from spaces.model.writing.text import parse_schedule
 from tests.backend.cuda.texts import BLUR_TEXT, SAXPY_TEXT, blur
 
 try:
@@ -34,7 +43,7 @@ def test_resources_of_each_kernel(arch: str) -> None:
 @needs_nvrtc
 def test_nothing_is_contracted_unless_asked_for() -> None:
     assert "fma" not in compile_cuda(SAXPY_TEXT).ptx
-    assert "fma.rn.f32" in compile_cuda(SAXPY_TEXT, fmad=True).ptx
+    assert "fma.rn.f32" in compile_cuda(SAXPY_TEXT, float_mode=FloatMode.CONTRACT).ptx
 
 
 @needs_nvrtc
@@ -115,3 +124,25 @@ ptxas info    : Used 8 registers, used 0 barriers, 380 bytes cmem[0]
         "first": KernelResources(70, 400, 50, 60, 40),
         "second": KernelResources(8, 0, 6, 7, 5),
     }
+
+
+@needs_nvrtc
+def test_fast_floats_take_the_instructions_of_the_gpu() -> None:
+    """Products and sums are fused, minima ignore NaN, and quotients are approximate."""
+    x, image = Var("x"), ImageParam(Float32, 1, "image")
+    f = Func("f")
+    f[x] = fn.min(image[x] * 2.5 + 1, image[x + 1]) / image[x + 2]
+    algorithm = pipeline(f)
+    schedule = parse_schedule("f.gpu_tile(x, xi, 64);", algorithm)
+    texts = {
+        mode: compile_gpu_unchecked(algorithm, schedule, float_mode=mode) for mode in FloatMode
+    }
+    assert len({one.source for one in texts.values()}) == 1
+    ptx = {m: compile_cuda(c.source, "sm_90", float_mode=m).ptx for m, c in texts.items()}
+    fused = {mode for mode, text in ptx.items() if "fma.rn" in text}
+    assert fused == {FloatMode.CONTRACT, FloatMode.FAST}
+    assert {mode for mode, text in ptx.items() if "min.f" in text or "min.ftz" in text} == {
+        FloatMode.FAST
+    }
+    assert "div.approx" in ptx[FloatMode.FAST]
+    assert "div.rn" in ptx[FloatMode.STRICT]

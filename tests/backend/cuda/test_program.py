@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from backend.cuda.kernel import (
     ProgramStep,
     ScalarParam,
 )
+from backend.cuda.plan import PlannedLaunch
 from backend.cuda.program import CudaExecutor, Session
 from tests.backend.cuda.texts import SAXPY, saxpy_steps
 
@@ -59,16 +60,10 @@ class CountingDevice:
         host.reshape(-1).view(np.uint8)[:] = memory
 
     def launch(
-        self,
-        module: CudaModule,
-        kernel: CudaKernel,
-        grid: Dim3,
-        arguments: tuple[NDArray[np.uint8] | np.generic, ...],
+        self, module: CudaModule, launch: PlannedLaunch, memory: Sequence[NDArray[np.uint8]]
     ) -> None:
         self.log.append("launch")
-        x, y = arguments
-        assert isinstance(x, np.ndarray)
-        assert isinstance(y, np.ndarray)
+        x, y = memory
         y.view(np.int32)[:] += x.view(np.int32)
 
     def free(self, memory: NDArray[np.uint8]) -> None:
@@ -85,9 +80,12 @@ class Executor(CudaExecutor):
         self.device = device
 
     def session(
-        self, module: CudaModule, buffers: Mapping[str, NDArray[Any]]
+        self,
+        module: CudaModule,
+        buffers: Mapping[str, NDArray[Any]],
+        unset: Collection[str] = (),
     ) -> Session[NDArray[np.uint8]]:
-        return Session(self.device, module, buffers)
+        return Session(self.device, module, buffers, unset)
 
 
 def add(x: str, y: str) -> LaunchStep:

@@ -75,7 +75,7 @@ def test_the_second_run_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_illegal_schedules_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu_program, "PycudaExecutor", Emulator)
+    monkeypatch.setattr(gpu_program, "GpuExecutor", Emulator)
     gpu_program._gpu.cache_clear()
     with pytest.raises(NotLegalError, match="threads"):
         gpu_program.gpu_program(task(), blocks(512))

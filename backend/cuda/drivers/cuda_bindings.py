@@ -1,0 +1,151 @@
+"""The driver through ``cuda-bindings``, NVIDIA's own package of plain calls."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.cuda.drivers.driver import DriverError, PreparedLaunch
+from backend.cuda.errors import CudaUnavailable
+from backend.cuda.kernel import Dim3
+
+_DEFAULT_STREAM = 0
+
+
+class CudaBindings:
+    """The calls of :class:`~backend.cuda.drivers.driver.Driver`.
+
+    Raises:
+        ImportError: the package is not installed.
+        CudaUnavailable: there is no driver, or it finds no device.
+    """
+
+    binding = "cuda-bindings"
+
+    def __init__(self) -> None:
+        self._driver: Any = importlib.import_module("cuda.bindings.driver")
+        self._contexts: dict[int, Any] = {}
+        try:
+            self._ask(self._driver.cuInit, 0)
+        except DriverError as error:
+            raise CudaUnavailable(f"the CUDA driver finds no device it can use ({error})") from None
+        except RuntimeError as error:  # the package finds libcuda when it is first called
+            raise CudaUnavailable(f"there is no CUDA driver ({error})") from None
+
+    def count(self) -> int:
+        return int(self._ask(self._driver.cuDeviceGetCount))
+
+    def device_name(self, number: int) -> str:
+        name: bytes = self._ask(self._driver.cuDeviceGetName, 256, self._device(number))
+        return name.split(b"\0", 1)[0].decode()
+
+    def capability(self, number: int) -> tuple[int, int]:
+        what = self._driver.CUdevice_attribute
+        device = self._device(number)
+        major, minor = (
+            int(self._ask(self._driver.cuDeviceGetAttribute, one, device))
+            for one in (
+                what.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                what.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+            )
+        )
+        return major, minor
+
+    @contextmanager
+    def context(self, number: int) -> Iterator[None]:
+        if number not in self._contexts:
+            device = self._device(number)
+            self._contexts[number] = self._ask(self._driver.cuDevicePrimaryCtxRetain, device)
+        self._ask(self._driver.cuCtxPushCurrent, self._contexts[number])
+        try:
+            yield
+        finally:
+            self._ask(self._driver.cuCtxPopCurrent)
+
+    def allocate(self, nbytes: int) -> int:
+        return int(self._ask(self._driver.cuMemAlloc, nbytes))
+
+    def free(self, address: int) -> None:
+        self._ask(self._driver.cuMemFree, address)
+
+    def upload(self, address: int, host: NDArray[Any]) -> None:
+        self._ask(self._driver.cuMemcpyHtoD, address, host.ctypes.data, host.nbytes)
+
+    def download(self, host: NDArray[Any], address: int) -> None:
+        self._ask(self._driver.cuMemcpyDtoH, host.ctypes.data, address, host.nbytes)
+
+    def load(self, cubin: bytes) -> Any:
+        return self._ask(self._driver.cuModuleLoadData, cubin)
+
+    def function(self, module: Any, name: str, dynamic_shared_bytes: int) -> Any:
+        found = self._ask(self._driver.cuModuleGetFunction, module, name.encode())
+        if dynamic_shared_bytes:
+            most = self._driver.CUfunction_attribute
+            self._ask(
+                self._driver.cuFuncSetAttribute,
+                found,
+                most.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                dynamic_shared_bytes,
+            )
+        return found
+
+    def launch(
+        self,
+        function: Any,
+        grid: Dim3,
+        block: Dim3,
+        dynamic_shared_bytes: int,
+        arguments: Sequence[np.generic | None],
+    ) -> PreparedLaunch:
+        # The driver reads each value at an address; one array holds them, eight bytes for each.
+        values = np.zeros(max(len(arguments), 1), np.uint64)
+        slots = values.view(np.uint8).reshape(-1, 8)
+        for slot, value in zip(slots, arguments, strict=False):
+            if value is not None:
+                slot[: value.nbytes] = np.frombuffer(value.tobytes(), np.uint8)
+        places = values.ctypes.data + 8 * np.arange(len(values), dtype=np.uint64)
+        pointers = [number for number, value in enumerate(arguments) if value is None]
+        call, check = self._driver.cuLaunchKernel, self._check
+        sizes, where = (*grid, *block, dynamic_shared_bytes, _DEFAULT_STREAM), places.ctypes.data
+
+        def launch(addresses: Sequence[int]) -> None:
+            values[pointers] = addresses
+            check(call(function, *sizes, where, 0)[0])
+
+        launch.__dict__["places"] = places  # alive as long as the launch
+        return launch
+
+    def wait(self) -> None:
+        self._ask(self._driver.cuCtxSynchronize)
+
+    def seconds(self, work: Callable[[], None]) -> float:
+        begin, end = (self._ask(self._driver.cuEventCreate, 0) for _ in range(2))
+        try:
+            self._ask(self._driver.cuEventRecord, begin, _DEFAULT_STREAM)
+            work()
+            self._ask(self._driver.cuEventRecord, end, _DEFAULT_STREAM)
+            self._ask(self._driver.cuEventSynchronize, end)
+            return float(self._ask(self._driver.cuEventElapsedTime, begin, end)) * 1e-3
+        finally:
+            self._ask(self._driver.cuEventDestroy, begin)
+            self._ask(self._driver.cuEventDestroy, end)
+
+    def _device(self, number: int) -> Any:
+        return self._ask(self._driver.cuDeviceGet, number)
+
+    def _ask(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """What a call gives besides its status."""
+        status, *found = call(*arguments)
+        self._check(status)
+        return found[0] if found else None
+
+    def _check(self, status: Any) -> None:
+        if status != self._driver.CUresult.CUDA_SUCCESS:
+            known, text = self._driver.cuGetErrorString(status)
+            is_known = known == self._driver.CUresult.CUDA_SUCCESS and text
+            raise DriverError(text.decode() if is_known else str(status))

@@ -1,0 +1,131 @@
+"""The driver through ``pycuda``, which is built from source where the headers of CUDA are."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.cuda.drivers.driver import DriverError, PreparedLaunch
+from backend.cuda.errors import CudaUnavailable
+from backend.cuda.kernel import Dim3
+
+
+class Pycuda:
+    """The calls of :class:`~backend.cuda.drivers.driver.Driver`.
+
+    Raises:
+        ImportError: the package is not installed, or there is no driver.
+        CudaUnavailable: the driver finds no device.
+    """
+
+    binding = "pycuda"
+
+    def __init__(self) -> None:
+        self._driver: Any = importlib.import_module("pycuda.driver")
+        self._contexts: dict[int, Any] = {}
+        self._held: dict[int, Any] = {}
+        try:
+            self._driver.init()
+        except self._driver.Error as error:  # not a RuntimeError
+            raise CudaUnavailable(f"the CUDA driver finds no device it can use ({error})") from None
+
+    def count(self) -> int:
+        with self._telling():
+            return int(self._driver.Device.count())
+
+    def device_name(self, number: int) -> str:
+        with self._telling():
+            return str(self._driver.Device(number).name())
+
+    def capability(self, number: int) -> tuple[int, int]:
+        with self._telling():
+            major, minor = self._driver.Device(number).compute_capability()
+        return major, minor
+
+    @contextmanager
+    def context(self, number: int) -> Iterator[None]:
+        with self._telling():
+            if number not in self._contexts:
+                device = self._driver.Device(number)
+                self._contexts[number] = device.retain_primary_context()
+            self._contexts[number].push()
+        try:
+            yield
+        finally:
+            self._contexts[number].pop()
+
+    def allocate(self, nbytes: int) -> int:
+        with self._telling():
+            memory = self._driver.mem_alloc(nbytes)
+        address = int(memory)
+        self._held[address] = memory  # pycuda frees memory that nothing refers to
+        return address
+
+    def free(self, address: int) -> None:
+        with self._telling():
+            self._held.pop(address).free()
+
+    def upload(self, address: int, host: NDArray[Any]) -> None:
+        with self._telling():
+            self._driver.memcpy_htod(address, host)
+
+    def download(self, host: NDArray[Any], address: int) -> None:
+        with self._telling():
+            self._driver.memcpy_dtoh(host, address)
+
+    def load(self, cubin: bytes) -> Any:
+        with self._telling():
+            return self._driver.module_from_buffer(cubin)
+
+    def function(self, module: Any, name: str, dynamic_shared_bytes: int) -> Any:
+        with self._telling():
+            found = module.get_function(name)
+            if dynamic_shared_bytes:
+                most = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+                found.set_attribute(most, dynamic_shared_bytes)
+        return found
+
+    def launch(
+        self,
+        function: Any,
+        grid: Dim3,
+        block: Dim3,
+        dynamic_shared_bytes: int,
+        arguments: Sequence[np.generic | None],
+    ) -> PreparedLaunch:
+        # pycuda packs NumPy's numbers, but not NumPy's bool.
+        values = [np.uint8(one) if isinstance(one, np.bool_) else one for one in arguments]
+        pointers = [number for number, value in enumerate(values) if value is None]
+
+        def launch(addresses: Sequence[int]) -> None:
+            for place, address in zip(pointers, addresses, strict=True):
+                values[place] = np.uintp(address)
+            with self._telling():
+                function(*values, grid=grid, block=block, shared=dynamic_shared_bytes)
+
+        return launch
+
+    def wait(self) -> None:
+        with self._telling():
+            self._driver.Context.synchronize()
+
+    def seconds(self, work: Callable[[], None]) -> float:
+        with self._telling():
+            begin, end = self._driver.Event(), self._driver.Event()
+            begin.record()
+            work()
+            end.record()
+            end.synchronize()
+            return float(end.time_since(begin)) * 1e-3
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except self._driver.Error as error:
+            raise DriverError(str(error)) from None

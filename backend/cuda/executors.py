@@ -1,0 +1,21 @@
+"""The executor of calls that name none."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from backend.cuda.emulator import Emulator
+from backend.cuda.errors import CudaUnavailable
+from backend.cuda.launch import GpuExecutor
+from backend.cuda.program import CudaExecutor
+
+
+@cache
+def present_executor() -> CudaExecutor:
+    """The first GPU of this machine, or the emulator where no GPU can run kernels. One for the
+    process: it keeps the kernels that it has loaded.
+    """
+    try:
+        return GpuExecutor()
+    except CudaUnavailable:
+        return Emulator()

@@ -1,0 +1,204 @@
+"""The steps of a host program, checked once and followed as often as wanted.
+
+A plan knows the kernel, the grid and the numbers of each launch, and frees each buffer that steps
+allocate after the last step that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from attrs import frozen
+
+from backend.cuda.errors import CudaLaunchError, CudaProgramError
+from backend.cuda.kernel import (
+    CTYPES,
+    AllocStep,
+    BufferParam,
+    CudaKernel,
+    CudaModule,
+    Dim3,
+    FreeStep,
+    HostStep,
+    LaunchStep,
+    ProgramStep,
+    ScalarParam,
+)
+
+ScalarArgument = int | float | np.number[Any] | np.bool_
+
+# Limits of a launch that all compute capabilities of 7.0 and above share: CUDA C++ Programming
+# Guide, table "Technical Specifications per Compute Capability".
+MAX_BLOCK: Dim3 = (1024, 1024, 64)
+MAX_THREADS_PER_BLOCK = 1024
+MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
+
+Handle = TypeVar("Handle")
+
+
+@frozen(eq=False)
+class PlannedLaunch:
+    """A launch whose kernel exists and whose numbers fit it.
+
+    Attributes:
+        kernel: what is launched.
+        grid: blocks along x, y, z; none of them is 0.
+        buffers: the buffer of each pointer, in order, with its parameter.
+        values: the value of each parameter, in order; None for a pointer.
+    """
+
+    kernel: CudaKernel
+    grid: Dim3
+    buffers: tuple[tuple[str, BufferParam], ...]
+    values: tuple[np.generic | None, ...]
+
+    def arguments(self, memory: Sequence[Handle]) -> list[Handle | np.generic]:
+        """All arguments, with the memory of the pointers in order."""
+        rest = iter(memory)
+        return [next(rest) if value is None else value for value in self.values]
+
+
+PlannedStep: TypeAlias = AllocStep | PlannedLaunch | HostStep | FreeStep
+
+
+@frozen(eq=False)
+class Plan:
+    """What an executor does, step by step."""
+
+    steps: tuple[PlannedStep, ...]
+
+
+def plan(
+    module: CudaModule, steps: Iterable[ProgramStep], scalars: Mapping[str, ScalarArgument]
+) -> Plan:
+    """The plan of some steps.
+
+    Args:
+        module: the text, and its kernels that the steps launch.
+        steps: the steps, in order.
+        scalars: numbers by name, for launch arguments that name one.
+
+    Raises:
+        CudaProgramError: a launch fits no kernel, or its numbers do not fit the parameters.
+        CudaLaunchError: no device can launch that many threads or blocks.
+    """
+    planned = [
+        _launch(module, step, scalars) if isinstance(step, LaunchStep) else step for step in steps
+    ]
+    done = [step for step in planned if not isinstance(step, PlannedLaunch) or 0 not in step.grid]
+    return Plan(tuple(_freed_after_last_use(done)))
+
+
+def _freed_after_last_use(steps: Sequence[PlannedStep]) -> Iterable[PlannedStep]:
+    """The steps, in which each buffer that they allocate is freed sooner."""
+    last: dict[int, list[FreeStep]] = {}
+    used: dict[str, int] = {}
+    for place, step in enumerate(steps):
+        if isinstance(step, FreeStep) and step.buffer in used:
+            last.setdefault(used.pop(step.buffer), []).append(step)
+        elif isinstance(step, AllocStep):
+            used[step.buffer] = place
+        else:
+            used.update((name, place) for name in _names(step) if name in used)
+    moved = {id(free) for frees in last.values() for free in frees}
+    for place, step in enumerate(steps):
+        if id(step) not in moved:
+            yield step
+        yield from last.get(place, ())
+
+
+def _names(step: PlannedStep) -> Iterable[str]:
+    """The buffers that a step uses."""
+    match step:
+        case PlannedLaunch(buffers=buffers):
+            return [name for name, _ in buffers]
+        case HostStep(reads=reads, writes=writes):
+            return (*reads, *writes)
+    return ()
+
+
+def _launch(
+    module: CudaModule, step: LaunchStep, scalars: Mapping[str, ScalarArgument]
+) -> PlannedLaunch:
+    try:
+        kernel = module.kernel(step.kernel)
+    except KeyError as error:
+        raise CudaProgramError(str(error.args[0])) from None
+    _check_sizes(kernel, step.grid)
+    if len(step.arguments) != len(kernel.params):
+        raise CudaProgramError(
+            f"kernel {kernel.name} takes {len(kernel.params)} arguments "
+            f"({', '.join(param.name for param in kernel.params)}), "
+            f"but a launch gives it {len(step.arguments)}"
+        )
+    values: list[np.generic | None] = []
+    bound: list[tuple[str, BufferParam]] = []
+    for param, argument in zip(kernel.params, step.arguments, strict=True):
+        if isinstance(param, ScalarParam):
+            values.append(_scalar(kernel, param, argument, scalars))
+        else:
+            values.append(None)
+            bound.append((str(argument), param))
+    _check_aliases(kernel, bound)
+    return PlannedLaunch(kernel, step.grid, tuple(bound), tuple(values))
+
+
+def _check_sizes(kernel: CudaKernel, grid: Dim3) -> None:
+    x, y, z = kernel.block
+    if x * y * z > MAX_THREADS_PER_BLOCK:
+        raise CudaLaunchError(
+            f"kernel {kernel.name} has blocks of {x} x {y} x {z} = {x * y * z} threads; "
+            f"a block holds at most {MAX_THREADS_PER_BLOCK}"
+        )
+    for what, sizes, limits in (("block", kernel.block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
+        for axis, size, limit in zip("xyz", sizes, limits, strict=True):
+            if size > limit:
+                raise CudaLaunchError(
+                    f"kernel {kernel.name} has a {what} of {size} along {axis}; "
+                    f"at most {limit} are possible"
+                )
+
+
+def _check_aliases(kernel: CudaKernel, bound: list[tuple[str, BufferParam]]) -> None:
+    for at, (name, param) in enumerate(bound):
+        for other_name, other in bound[:at]:
+            if name == other_name and (param.written or other.written):
+                raise CudaProgramError(
+                    f"kernel {kernel.name} is given buffer {name} for both {other.name} and "
+                    f"{param.name} and writes it; __restrict__ pointers must not overlap"
+                )
+
+
+def _scalar(
+    kernel: CudaKernel,
+    param: ScalarParam,
+    argument: str | int | float,
+    scalars: Mapping[str, ScalarArgument],
+) -> np.generic:
+    value: ScalarArgument
+    if isinstance(argument, str):
+        if argument not in scalars:
+            raise CudaProgramError(
+                f"kernel {kernel.name} is given scalar {argument}, which is not passed; "
+                f"there are {', '.join(scalars) or 'none'}"
+            )
+        value = scalars[argument]
+    else:
+        value = argument
+    dtype = CTYPES[param.ctype]
+    if dtype.kind == "f":
+        converted: np.generic = dtype.type(value)
+        return converted
+    if dtype.kind == "b":
+        lowest, highest = 0, 1
+    else:
+        lowest, highest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if not (lowest <= value <= highest and value == int(value)):
+        raise CudaProgramError(
+            f"parameter {param.name} of kernel {kernel.name} is {param.ctype}, "
+            f"which does not hold {value}"
+        )
+    converted = dtype.type(int(value))
+    return converted

@@ -1,0 +1,245 @@
+// A CUDA driver without a GPU: it keeps its own memory, runs the kernels of a library that the
+// emulator builds, and writes a line to the file $STUB_LOG for each call. A module is the path of
+// such a library in place of a CUBIN, then a line for each kernel: its name and its parameters.
+//
+// With $STUB_IDLE kernels do nothing, so that all time is that of the host.
+//
+// It stops the process where a program must not go on: memory that is not its own, a call without a
+// current context, a launch that no device accepts.
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201,
+       NOT_FOUND = 500, LAUNCH_FAILED = 719 };
+
+using Run = int (*)(int, const unsigned*, unsigned, int, uint64_t, void**, const uint64_t*, char*,
+                    size_t);
+
+struct Kernel { std::string name; int parameters; };
+struct Module { Run run; std::vector<Kernel> kernels; };
+struct Function { Module* module; int number; std::string name; int shared; int parameters; };
+struct Event { double at; };
+
+std::map<uintptr_t, size_t> memory;  // by address, the bytes
+int contexts = 0;
+
+void line(const char* format, ...) {
+    static FILE* log = fopen(getenv("STUB_LOG") ? getenv("STUB_LOG") : "/dev/null", "a");
+    va_list rest;
+    va_start(rest, format);
+    vfprintf(log, format, rest);
+    va_end(rest);
+    fputc('\n', log);
+    fflush(log);
+}
+
+int setting(const char* name, int otherwise) {
+    const char* given = getenv(name);
+    return given ? atoi(given) : otherwise;
+}
+
+[[noreturn]] void stop(const char* why) {
+    line("STOPPED %s", why);
+    fprintf(stderr, "stub driver: %s\n", why);
+    abort();
+}
+
+void within(uintptr_t address, size_t bytes) {
+    auto found = memory.upper_bound(address);
+    if (found == memory.begin()) stop("memory that nothing has allocated");
+    --found;
+    if (address + bytes > found->first + found->second) stop("memory beyond an allocation");
+}
+
+double now() {
+    using namespace std::chrono;
+    return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+#define IN_CONTEXT if (contexts < 1) return INVALID_CONTEXT
+
+extern "C" {
+
+int cuInit(unsigned) { return setting("STUB_DEVICES", 1) < 0 ? NO_DEVICE : SUCCESS; }
+int cuDriverGetVersion(int* version) { *version = 13000; return SUCCESS; }
+int cuDeviceGetCount(int* count) { *count = setting("STUB_DEVICES", 1); return SUCCESS; }
+int cuDeviceGet(int* device, int number) { *device = number; return SUCCESS; }
+
+int cuDeviceGetName(char* name, int length, int) {
+    snprintf(name, length, "Stub");
+    return SUCCESS;
+}
+
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+    *value = attribute == 75 ? 9 : 0;  // compute capability 9.0
+    return SUCCESS;
+}
+
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+    line("retain %d", device);
+    *context = reinterpret_cast<void*>(0x100 + device);
+    return SUCCESS;
+}
+
+int cuCtxPushCurrent_v2(void*) { line("push"); ++contexts; return SUCCESS; }
+int cuCtxPopCurrent_v2(void** context) {
+    line("pop");
+    --contexts;
+    *context = reinterpret_cast<void*>(0x100);
+    return SUCCESS;
+}
+int cuCtxSynchronize() { IN_CONTEXT; line("wait"); return SUCCESS; }
+
+int cuMemAlloc_v2(uintptr_t* address, size_t bytes) {
+    IN_CONTEXT;
+    if (!bytes) return INVALID_VALUE;
+    if (bytes > size_t(setting("STUB_MEGABYTES", 1 << 12)) << 20) return OUT_OF_MEMORY;
+    void* made = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    memset(made, 0xFF, bytes);
+    *address = reinterpret_cast<uintptr_t>(made);
+    memory[*address] = bytes;
+    line("allocate %zx %zu", size_t(*address), bytes);
+    return SUCCESS;
+}
+
+int cuMemFree_v2(uintptr_t address) {
+    IN_CONTEXT;
+    if (!memory.erase(address)) stop("freed what is no allocation");
+    line("free %zx", size_t(address));
+    free(reinterpret_cast<void*>(address));
+    return SUCCESS;
+}
+
+int cuMemcpyHtoD_v2(uintptr_t to, const void* from, size_t bytes) {
+    IN_CONTEXT;
+    within(to, bytes);
+    line("upload %zx %zu", size_t(to), bytes);
+    memcpy(reinterpret_cast<void*>(to), from, bytes);
+    return SUCCESS;
+}
+
+int cuMemcpyDtoH_v2(void* to, uintptr_t from, size_t bytes) {
+    IN_CONTEXT;
+    within(from, bytes);
+    line("download %zx %zu", size_t(from), bytes);
+    memcpy(to, reinterpret_cast<void*>(from), bytes);
+    return SUCCESS;
+}
+
+int cuModuleLoadData(void** module, const void* image) {
+    IN_CONTEXT;
+    std::istringstream text(static_cast<const char*>(image));
+    std::string path;
+    std::getline(text, path);
+    auto* made = new Module{};
+    for (Kernel one; text >> one.name >> one.parameters;) made->kernels.push_back(one);
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    made->run = library ? reinterpret_cast<Run>(dlsym(library, "shim_run")) : nullptr;
+    if (!made->run) stop("a module that is no library of the emulator");
+    line("load %zu kernels", made->kernels.size());
+    *module = made;
+    return SUCCESS;
+}
+
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+    IN_CONTEXT;
+    auto* from = static_cast<Module*>(module);
+    for (size_t number = 0; number < from->kernels.size(); ++number)
+        if (from->kernels[number].name == name) {
+            line("function %s", name);
+            int parameters = from->kernels[number].parameters;
+            *function = new Function{from, int(number), name, 48 << 10, parameters};
+            return SUCCESS;
+        }
+    return NOT_FOUND;
+}
+
+int cuFuncSetAttribute(void* function, int attribute, int value) {
+    IN_CONTEXT;
+    auto* kernel = static_cast<Function*>(function);
+    line("attribute %s %d %d", kernel->name.c_str(), attribute, value);
+    if (attribute == 8) kernel->shared = value;  // the most dynamic shared memory
+    return SUCCESS;
+}
+
+int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void* stream, void** arguments, void**) {
+    IN_CONTEXT;
+    auto* kernel = static_cast<Function*>(function);
+    line("launch %s %u %u %u %u %u %u %u %zx", kernel->name.c_str(), gx, gy, gz, bx, by, bz, shared,
+         reinterpret_cast<size_t>(stream));
+    if (!gx || !gy || !gz || bx * by * bz > 1024 || int(shared) > kernel->shared)
+        return INVALID_VALUE;
+    if (getenv("STUB_FAILS") && kernel->name == getenv("STUB_FAILS")) return LAUNCH_FAILED;
+    if (getenv("STUB_IDLE")) return SUCCESS;
+    std::vector<uint64_t> bytes;  // behind each pointer; no other argument is asked for
+    for (int number = 0; number < kernel->parameters; ++number) {
+        uint64_t value = 0;
+        memcpy(&value, arguments[number], 8);
+        auto found = memory.find(value);
+        bytes.push_back(found == memory.end() ? 0 : found->second);
+    }
+    unsigned sizes[6] = {gx, gy, gz, bx, by, bz};
+    char message[512] = "";
+    int ended = kernel->module->run(kernel->number, sizes, shared, 0, 0, arguments, bytes.data(),
+                                    message, sizeof message);
+    if (ended) line("failed %s", message);
+    return ended ? LAUNCH_FAILED : SUCCESS;
+}
+
+int cuEventCreate(void** event, unsigned) { IN_CONTEXT; *event = new Event{}; line("event"); return SUCCESS; }
+int cuEventDestroy_v2(void* event) { delete static_cast<Event*>(event); line("end of event"); return SUCCESS; }
+int cuEventRecord(void* event, void*) {
+    IN_CONTEXT;
+    line("record");
+    static_cast<Event*>(event)->at = now();
+    return SUCCESS;
+}
+int cuEventSynchronize(void*) { line("wait for event"); return SUCCESS; }
+int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+    *milliseconds = float(static_cast<Event*>(end)->at - static_cast<Event*>(begin)->at);
+    return SUCCESS;
+}
+int cuEventElapsedTime_v2(float* milliseconds, void* begin, void* end) {
+    return cuEventElapsedTime(milliseconds, begin, end);
+}
+
+int cuGetErrorString(int error, const char** text) {
+    static const std::map<int, const char*> texts = {
+        {INVALID_VALUE, "invalid argument"}, {OUT_OF_MEMORY, "out of memory"},
+        {NO_DEVICE, "no CUDA-capable device is detected"},
+        {INVALID_CONTEXT, "invalid device context"}, {NOT_FOUND, "named symbol not found"},
+        {LAUNCH_FAILED, "unspecified launch failure"}};
+    auto found = texts.find(error);
+    *text = found == texts.end() ? nullptr : found->second;
+    return *text ? SUCCESS : INVALID_VALUE;
+}
+
+int cuGetProcAddress_v2(const char* name, void** function, int, uint64_t, int* status) {
+    for (std::string full : {std::string(name) + "_v2", std::string(name)})
+        if ((*function = dlsym(RTLD_DEFAULT, full.c_str())) ||
+            (*function = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), full.c_str()))) {
+            if (status) *status = 0;
+            return SUCCESS;
+        }
+    *function = nullptr;
+    if (status) *status = 1;
+    return NOT_FOUND;
+}
+
+}
