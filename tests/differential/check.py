@@ -261,8 +261,8 @@ class Fuzzer:
     Of legal cases for a CPU those whose number ``compiled_every`` divides are compiled and run; the
     others are lowered only, and their loop nest is run value by value, as that of every case is.
     Those whose number ``proven_every`` divides are proven; others are for callers that prove on
-    their own. ``seconds`` adds up processor time by what it is spent on. ``aims`` are what cases are drawn
-    towards, ``corpus`` what some are drawn from; ``branches`` are those that are known.
+    their own. ``seconds`` adds up processor time by what it is spent on. ``aims`` are what cases
+    are drawn towards, ``corpus`` what some are drawn from; ``branches`` are those that are known.
     """
 
     seed: int
