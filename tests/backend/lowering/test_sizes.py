@@ -12,7 +12,8 @@ from backend.arguments import ArgumentError, Arguments
 from backend.compile import compile_cpu_unchecked
 from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
-from backend.cuda.kernel import AllocStep, ProgramStep
+from backend.cuda.kernel import AllocStep
+from backend.cuda.plan import PlannedStep
 from backend.ir.sizes import elements, known_elements
 from backend.llvm.runtime.helpers import runtime_symbols
 from backend.preconditions import SizeError
@@ -112,12 +113,12 @@ def test_device_memory_is_allocated_for_each_dimension(place: str) -> None:
     built = mirrored(PLACES[place])
     checked = verify(built, parse_schedule(text, built), device("sm_80"))
     assert checked.legal, checked.violations
-    steps: list[ProgramStep] = []
+    steps: list[PlannedStep] = []
 
     class Watched(Emulator):
-        def run(self, module, given, buffers, scalars):
-            steps.extend(given)
-            super().run(module, steps, buffers, scalars)
+        def follow(self, module, planned, *rest):
+            steps.extend(planned.steps)
+            super().follow(module, planned, *rest)
 
     compiled = compile_gpu(checked)
     found = compiled.run({"im": IMAGE}, sizes=SIZES, executor=Watched())["f"]
