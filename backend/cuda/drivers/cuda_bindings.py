@@ -35,7 +35,7 @@ class CudaBindings:
         except DriverError as error:
             raise CudaUnavailable(f"the CUDA driver finds no device it can use ({error})") from None
         except RuntimeError as error:  # the package finds libcuda when it is first called
-            raise CudaUnavailable(f"there is no CUDA driver ({error})") from None
+            raise CudaUnavailable("there is no CUDA driver: its library can't be loaded") from error
 
     def count(self) -> int:
         return int(self._ask(self._driver.cuDeviceGetCount))
