@@ -170,8 +170,7 @@ class GpuPipeline:
     ) -> dict[str, Array]:
         """Computes every output. Takes the arguments of
         :meth:`backend.compile.CompiledPipeline.run`. ``executor`` runs the kernels; the default is
-        the GPU of this machine, or the emulator on the CPU where there is none and for hardened
-        code.
+        the GPU of this machine. Without a GPU, and for hardened code, it is the emulator.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.

@@ -1,4 +1,4 @@
-"""After its period, a value has risen by what the period says."""
+"""A value rises by `rise` whenever its variable moves by `length`."""
 
 from __future__ import annotations
 
