@@ -89,6 +89,11 @@ _FLOAT_OPTIONS: Mapping[FloatMode, tuple[str, ...]] = {
 }
 
 
+def compiler_options(arch: str, float_mode: FloatMode) -> tuple[str, ...]:
+    """How NVRTC compiles a text for an architecture."""
+    return (f"--gpu-architecture={arch}", *_FLOAT_OPTIONS[float_mode], "--std=c++17")
+
+
 def compile_cuda(
     source: str, arch: str = "sm_80", *, float_mode: FloatMode = FloatMode.STRICT
 ) -> CompiledCuda:
@@ -113,12 +118,7 @@ def compile_cuda(
             f"{arch} is not among them",
             log="",
         )
-    options = [
-        f"--gpu-architecture={arch}",
-        *_FLOAT_OPTIONS[float_mode],
-        "--ptxas-options=-v",
-        "--std=c++17",
-    ]
+    options = [*compiler_options(arch, float_mode), "--ptxas-options=-v"]
     program = ctypes.c_void_p()
     _check(
         "nvrtcCreateProgram",

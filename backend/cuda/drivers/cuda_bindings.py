@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.cuda.dim3 import Dim3
 from backend.cuda.drivers.driver import DriverError, PreparedLaunch
 from backend.cuda.errors import CudaUnavailable
-from backend.cuda.kernel import Dim3
 
 _DEFAULT_STREAM = 0
 
 
 class CudaBindings:
     """The calls of :class:`~backend.cuda.drivers.driver.Driver`.
+
+    Attributes:
+        stream: where launches and events go.
 
     Raises:
         ImportError: the package is not installed.
@@ -30,6 +33,7 @@ class CudaBindings:
     def __init__(self) -> None:
         self._driver: Any = importlib.import_module("cuda.bindings.driver")
         self._contexts: dict[int, Any] = {}
+        self.stream: Any = _DEFAULT_STREAM
         try:
             self._ask(self._driver.cuInit, 0)
         except DriverError as error:
@@ -111,7 +115,7 @@ class CudaBindings:
         places = values.ctypes.data + 8 * np.arange(len(values), dtype=np.uint64)
         pointers = [number for number, value in enumerate(arguments) if value is None]
         call, check = self._driver.cuLaunchKernel, self._check
-        sizes, where = (*grid, *block, dynamic_shared_bytes, _DEFAULT_STREAM), places.ctypes.data
+        sizes, where = (*grid, *block, dynamic_shared_bytes, self.stream), places.ctypes.data
 
         def launch(addresses: Sequence[int]) -> None:
             values[pointers] = addresses
@@ -126,9 +130,9 @@ class CudaBindings:
     def seconds(self, work: Callable[[], None]) -> float:
         begin, end = (self._ask(self._driver.cuEventCreate, 0) for _ in range(2))
         try:
-            self._ask(self._driver.cuEventRecord, begin, _DEFAULT_STREAM)
+            self._ask(self._driver.cuEventRecord, begin, self.stream)
             work()
-            self._ask(self._driver.cuEventRecord, end, _DEFAULT_STREAM)
+            self._ask(self._driver.cuEventRecord, end, self.stream)
             self._ask(self._driver.cuEventSynchronize, end)
             return float(self._ask(self._driver.cuEventElapsedTime, begin, end)) * 1e-3
         finally:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.cuda.kernel import Dim3
+from backend.cuda.dim3 import Dim3
 
 PreparedLaunch: TypeAlias = Callable[[Sequence[int]], None]
 """Launches a kernel with these addresses for its pointers, in order; may return before it ends."""

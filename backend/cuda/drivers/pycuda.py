@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.cuda.dim3 import Dim3
 from backend.cuda.drivers.driver import DriverError, PreparedLaunch
 from backend.cuda.errors import CudaUnavailable
-from backend.cuda.kernel import Dim3
 
 
 class Pycuda:
