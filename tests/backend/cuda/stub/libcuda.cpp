@@ -32,9 +32,12 @@ struct Kernel { std::string name; int parameters; };
 struct Module { Run run; std::vector<Kernel> kernels; };
 struct Function { Module* module; int number; std::string name; int shared; int parameters; };
 struct Event { double at; };
+struct Launch { void* function; unsigned sizes[7]; std::vector<uint64_t> values; };
+struct Graph { std::vector<Launch> launches; };
 
 std::map<uintptr_t, size_t> memory;  // by address, the bytes
 int contexts = 0;
+Graph* capturing = nullptr;
 
 void line(const char* format, ...) {
     static FILE* log = fopen(getenv("STUB_LOG") ? getenv("STUB_LOG") : "/dev/null", "a");
@@ -86,7 +89,7 @@ int cuDeviceGetName(char* name, int length, int) {
 }
 
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-    *value = attribute == 75 ? 9 : 0;  // compute capability 9.0
+    *value = attribute == 75 ? 9 : attribute == 38 ? 1 << 20 : 0;  // capability 9.0, 1 MB of L2
     return SUCCESS;
 }
 
@@ -185,6 +188,14 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
          reinterpret_cast<size_t>(stream));
     if (!gx || !gy || !gz || bx * by * bz > 1024 || int(shared) > kernel->shared)
         return INVALID_VALUE;
+    if (capturing) {
+        std::vector<uint64_t> values(kernel->parameters);
+        for (int number = 0; number < kernel->parameters; ++number)
+            memcpy(&values[number], arguments[number], 8);
+        capturing->launches.push_back({function, {gx, gy, gz, bx, by, bz, shared}, values});
+        return SUCCESS;
+    }
+    if (getenv("STUB_DIES") && kernel->name == getenv("STUB_DIES")) abort();
     if (getenv("STUB_FAILS") && kernel->name == getenv("STUB_FAILS")) return LAUNCH_FAILED;
     if (getenv("STUB_IDLE")) return SUCCESS;
     std::vector<uint64_t> bytes;  // behind each pointer; no other argument is asked for
@@ -200,6 +211,75 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
                                     message, sizeof message);
     if (ended) line("failed %s", message);
     return ended ? LAUNCH_FAILED : SUCCESS;
+}
+
+int cuStreamCreate(void** stream, unsigned) {
+    IN_CONTEXT;
+    line("stream");
+    *stream = reinterpret_cast<void*>(0x200);
+    return SUCCESS;
+}
+
+int cuMemsetD8Async(uintptr_t to, unsigned char byte, size_t bytes, void*) {
+    IN_CONTEXT;
+    within(to, bytes);
+    line("fill %zx %zu", size_t(to), bytes);
+    memset(reinterpret_cast<void*>(to), byte, bytes);
+    return SUCCESS;
+}
+
+int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, void*) {
+    IN_CONTEXT;
+    within(to, bytes);
+    within(from, bytes);
+    line("copy %zx %zx %zu", size_t(to), size_t(from), bytes);
+    memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
+    return SUCCESS;
+}
+
+int cuMemGetInfo_v2(size_t* unused, size_t* all) {
+    IN_CONTEXT;
+    *unused = *all = 64 << 20;
+    return SUCCESS;
+}
+
+int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = 64 << 20; return SUCCESS; }
+
+int cuStreamBeginCapture_v2(void*, int) {
+    IN_CONTEXT;
+    if (capturing) return INVALID_VALUE;
+    capturing = new Graph{};
+    return SUCCESS;
+}
+
+int cuStreamEndCapture(void*, void** graph) {
+    IN_CONTEXT;
+    if (!capturing) return INVALID_VALUE;
+    line("graph %zu launches", capturing->launches.size());
+    *graph = capturing;
+    capturing = nullptr;
+    return SUCCESS;
+}
+
+int cuGraphInstantiateWithFlags(void** made, void* graph, unsigned long long) {
+    IN_CONTEXT;
+    *made = new Graph(*static_cast<Graph*>(graph));
+    return SUCCESS;
+}
+
+int cuGraphDestroy(void* graph) { delete static_cast<Graph*>(graph); return SUCCESS; }
+
+int cuGraphLaunch(void* graph, void* stream) {
+    IN_CONTEXT;
+    for (Launch& one : static_cast<Graph*>(graph)->launches) {
+        std::vector<void*> places;
+        for (uint64_t& value : one.values) places.push_back(&value);
+        unsigned* size = one.sizes;
+        int status = cuLaunchKernel(one.function, size[0], size[1], size[2], size[3], size[4],
+                                    size[5], size[6], stream, places.data(), nullptr);
+        if (status) return status;
+    }
+    return SUCCESS;
 }
 
 int cuEventCreate(void** event, unsigned) { IN_CONTEXT; *event = new Event{}; line("event"); return SUCCESS; }
