@@ -121,7 +121,7 @@ def recorded(
         match step:
             case HostStep():
                 if of_kernels & {*step.reads, *step.writes}:
-                    raise ValueError(f"the CPU computes {step.name} between kernels")
+                    raise ValueError(f"{step.name} is left on the CPU")
                 step.run({name: buffers[name] for name in (*step.reads, *step.writes)})
                 tables |= {name: buffers[name] for name in step.writes}
             case AllocStep():

@@ -44,13 +44,22 @@ def shown_at(app: str) -> dict[str, tuple[int, int]]:
 def arguments_at(app: str, width: int, height: int) -> tuple[dict[str, Any], Sizes]:
     """The recipes of the inputs for a photograph of this size, and the sizes of all buffers."""
     pipeline = pipeline_of(app)
-    inputs = APPS[app].inputs(pipeline, photograph(width, height))
-    recipes = {name: _recipe(seed, inputs[name]) for seed, name in enumerate(sorted(inputs))}
+    make = APPS[app].inputs
+    models = make(pipeline, photograph(*SMALLER.get(app, (WIDTH, HEIGHT))))
+    sizes: Sizes
     if (width, height) == APPS[app].paper_size:
-        return recipes, sizes_of(app)
-    if not inputs:
-        return recipes, {pipeline.outputs[0]: ((5, width), (-3, height))}
-    return recipes, APPS[app].sizes(pipeline, shapes(inputs))
+        sizes = sizes_of(app)
+        wanted = {name: tuple(extent for _, extent in reversed(sizes[name])) for name in models}
+    else:
+        inputs = make(pipeline, photograph(width, height))
+        sizes = (
+            APPS[app].sizes(pipeline, shapes(inputs))
+            if inputs
+            else {pipeline.outputs[0]: ((5, width), (-3, height))}
+        )
+        wanted = {name: array.shape for name, array in inputs.items()}
+    names = sorted(models)
+    return {n: _recipe(seed, models[n], wanted[n]) for seed, n in enumerate(names)}, sizes
 
 
 def size_record(app: str, size: str, width: int, height: int, folder: Path) -> dict[str, Any]:
@@ -112,9 +121,9 @@ def _reference(array: Array, file: str) -> tuple[dict[str, Any], Array]:
     return {**record, "seed": seed}, array.reshape(-1)[sampled(array.shape, SAMPLE, seed)]
 
 
-def _recipe(seed: int, array: Array) -> dict[str, Any]:
-    """How to make an array much like one: as smooth, and with values of the same range, or with
-    the same mean and variance where it is not smooth.
+def _recipe(seed: int, array: Array, shape: tuple[int, ...]) -> dict[str, Any]:
+    """How to make an array of a shape much like one: as smooth, and with values of the same range,
+    or with the same mean and variance where it is not smooth.
     """
     values = array.astype(np.float64)
     low, high = float(values.min()), float(values.max())
@@ -124,7 +133,7 @@ def _recipe(seed: int, array: Array) -> dict[str, Any]:
         low, high = max(low, values.mean() - reach), min(high, values.mean() + reach)
     return {
         "dtype": str(array.dtype),
-        "shape": list(array.shape),
+        "shape": list(shape),
         "seed": seed,
         "smooth": smooth,
         "low": float(np.float32(low)),

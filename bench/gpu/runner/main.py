@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.gpu.runner.processes import Died
 from bench.gpu.runner.run import WORK, Run
+from bench.gpu.runner.times import TURNS
 from bench.gpu.runner.worker import work
 
 WITHIN = {"check": 3.0, "time": 6.0}
@@ -36,6 +37,9 @@ def main() -> None:
     parser.add_argument("--bundle", type=Path, default=_own_folder(), help="the bundle's folder")
     parser.add_argument("--apps", nargs="+", metavar="APP", help="these apps alone")
     parser.add_argument("--minutes", type=float, help="the most time, instead of 3 or 6")
+    parser.add_argument(
+        "--turns", type=int, default=TURNS, help=f"of time: the most turns; else {TURNS}"
+    )
     parser.add_argument("-o", type=Path, metavar="FILE", help="the result; else in the bundle")
     given = parser.parse_args()
     minutes = WITHIN[given.command] if given.minutes is None else given.minutes
@@ -44,7 +48,7 @@ def main() -> None:
         run = Run(given.bundle, given.o or given.bundle / "results.json", given.apps, end)
     except (ValueError, Died) as error:
         parser.error(str(error))
-    right = run.check() if given.command == "check" else run.time()
+    right = run.check() if given.command == "check" else run.time(given.turns)
     print(f"written: {run.file}")
     sys.exit(0 if right else 1)
 

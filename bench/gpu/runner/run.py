@@ -93,9 +93,12 @@ class Run:
         words = (f"  {name}: {_words(one[size])}" for name, one in of_app.items())
         print(f"{app}, {size}", *words, sep="\n", flush=True)
 
-    def time(self) -> bool:
+    def time(self, turns: int) -> bool:
         """Times all apps at full size, without what is known to be wrong. True if each app has a
         time.
+
+        Args:
+            turns: the most turns of each contender.
         """
         if "ceilings" not in self.found:
             try:
@@ -105,10 +108,13 @@ class Run:
         timed = self.found.setdefault("times", {})
         for number, app in enumerate(self.apps):
             left = max(self.end - time.monotonic(), 0.0)
-            timed[app] = self._time(app, left / (len(self.apps) - number))
+            timed[app] = {}
+            self._time(app, left / (len(self.apps) - number), turns, timed[app])
         return all(any(map(best_ms, timed[app].values())) for app in self.apps)
 
-    def _time(self, app: str, seconds: float) -> dict[str, dict[str, Any]]:
+    def _time(
+        self, app: str, seconds: float, turns: int, of_app: dict[str, dict[str, Any]]
+    ) -> None:
         subject = records.subject(self.folder, app)
         checked = self.found.get("check", {}).get(app, {})
         names = [
@@ -116,14 +122,13 @@ class Run:
             for name in subject["contenders"]
             if not any(map(is_bad, checked.get(name, {}).values()))
         ]
-        of_app: dict[str, dict[str, Any]] = {name: {} for name in names}
-        for said in self._said({"what": "time", "app": app, "seconds": seconds / 2}, names):
+        task = {"what": "time", "app": app, "seconds": seconds / 2, "turns": turns}
+        for said in self._said(task, names):
             more = said.get("found") or said.get("times") or {"loaded": said.get("loaded")}
-            of_app[said["contender"]].update(more)
+            of_app.setdefault(said["contender"], {}).update(more)
         self._write(app, subject)
         words = (f"  {name}: {_words(one)}" for name, one in of_app.items())
         print(f"{app}, times", *words, sep="\n", flush=True)
-        return of_app
 
     def _said(self, task: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
         """What processes say of a task. If one dies, the contender that it was at has failed, or

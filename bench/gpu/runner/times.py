@@ -13,8 +13,8 @@ from bench.gpu.runner.card import Card
 from bench.gpu.runner.halide import HalideFailed
 from bench.gpu.runner.programs import Program
 
-ROUNDS = 30
-"""The most turns of a program."""
+TURNS = 30
+"""The most turns of a program, unless a run is told another number."""
 
 REPEATED = 10
 """Runs in a row whose time is taken with a warm cache."""
@@ -54,6 +54,7 @@ def measured(
     card: Card,
     programs: Mapping[str, Program],
     seconds: float,
+    turns: int,
     began: Callable[[str], None],
     flush: Callable[[], None],
 ) -> dict[str, dict[str, Any]]:
@@ -63,6 +64,7 @@ def measured(
         card: where they run.
         programs: the programs by name; each has run before.
         seconds: the most time for all of them; each has a few turns in any case.
+        turns: the most turns of each.
         began: is told the name of a program before each turn of it.
         flush: launches work that flushes the cache.
     """
@@ -77,7 +79,7 @@ def measured(
         except (DriverError, HalideFailed) as error:
             found[name]["no_graph"] = str(error)
     order = random.Random(0)
-    for number in range(ROUNDS):
+    for number in range(turns):
         if number >= FEWEST and time.monotonic() > end:
             break
         for way in order.sample(ways, len(ways)):

@@ -138,9 +138,8 @@ class Bench:
         return self._runtime
 
 
-def check(card: Card, folder: Path, app: str, names: Iterable[str], size: str) -> None:
+def check(bench: Bench, names: Iterable[str], size: str) -> None:
     """Tells for each contender whether its results are right."""
-    bench = Bench(card, folder, app)
     images = bench.images(size)
     for name in names:
         program = bench.checked(name, size, images)
@@ -148,15 +147,15 @@ def check(card: Card, folder: Path, app: str, names: Iterable[str], size: str) -
             program.release()
 
 
-def measure(card: Card, folder: Path, app: str, names: Iterable[str], seconds: float) -> None:
+def measure(bench: Bench, names: Iterable[str], seconds: float, turns: int) -> None:
     """Tells the times of the contenders whose results are right."""
     end = time.monotonic() + seconds
-    bench = Bench(card, folder, app)
+    card = bench.card
     images = bench.images(FULL)
     checked = {name: bench.checked(name, FULL, images) for name in names}
     programs = {name: program for name, program in checked.items() if program is not None}
     left = end - time.monotonic()
-    times = measured(card, programs, left, lambda name: tell(began=name), Flush(card))
+    times = measured(card, programs, left, turns, lambda name: tell(began=name), Flush(card))
     for name, found in times.items():
         tell(contender=name, times=found)
 
@@ -165,11 +164,12 @@ def work(folder: Path, task: Mapping[str, Any]) -> None:
     """Does one task of the runner's main process."""
     card = Card()
     with card.opened(), suppress(Broken):
-        if task["what"] == "check":
-            check(card, folder, task["app"], task["contenders"], task["size"])
-        elif task["what"] == "time":
-            measure(card, folder, task["app"], task["contenders"], task["seconds"])
-        elif task["what"] == "ceilings":
-            tell(**ceilings(card))
-        else:
-            tell(**card.about())
+        match task:
+            case {"what": "check", "app": app, "contenders": names, "size": size}:
+                check(Bench(card, folder, app), names, size)
+            case {"what": "time", "app": app, "contenders": names, **limits}:
+                measure(Bench(card, folder, app), names, limits["seconds"], limits["turns"])
+            case {"what": "ceilings"}:
+                tell(**ceilings(card))
+            case _:
+                tell(**card.about())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from backend.cuda.launch import gpu_available
+from tests.backend.cuda.stub.driver import build_driver, with_driver
 
 pytest.importorskip("cuda.bindings")
 pytestmark = [
@@ -20,7 +20,6 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("g++") is None, reason="the stub driver needs g++"),
 ]
 
-SOURCE = Path(__file__).parent / "stub" / "libcuda.cpp"
 Program = Callable[..., "Ran"]
 
 
@@ -38,10 +37,9 @@ class Ran:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("driver") / "libcuda.so.1"
-    flags = ("-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1")
-    subprocess.run(["g++", *flags, "-o", path, SOURCE, "-ldl"], check=True)
-    return path
+    folder = tmp_path_factory.mktemp("driver")
+    build_driver(folder)
+    return folder
 
 
 @pytest.fixture
@@ -49,10 +47,9 @@ def program(library: Path, tmp_path: Path) -> Program:
     def run(*arguments: str, **settings: str) -> Ran:
         log = tmp_path / "calls"
         log.touch()
-        where = {"LD_LIBRARY_PATH": str(library.parent), "STUB_LOG": str(log), **settings}
         done = subprocess.run(
             [sys.executable, *arguments],
-            env={**os.environ, **where},
+            env=with_driver(library, **{"STUB_LOG": str(log), **settings}),
             capture_output=True,
             text=True,
             timeout=120,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from backend.cuda import emulator, launch
@@ -11,6 +12,7 @@ from backend.cuda.kernel import CudaModule
 from bench.gpu.making import Built
 
 
+@cache
 def stub_module(module: CudaModule) -> bytes:
     """What the stub driver loads for a text: the path of its library, and its kernels."""
     path = build(library_text(module), Path(tempfile.mkdtemp()), emulator._FLAGS)

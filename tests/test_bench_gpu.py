@@ -1,0 +1,309 @@
+"""A bundle is made, checked and timed over the stub driver, which runs kernels on the CPU."""
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backend.cuda.kernel import AllocStep, BufferParam, CudaKernel, FreeStep, HostStep
+from backend.cuda.plan import PlannedLaunch
+from backend.llvm.operators import FloatMode
+from backend.measuring.agreement import EXACT, Tolerance
+from bench.gpu import bundle, packing
+from bench.gpu.kernels import recorded
+from bench.gpu.making import Making
+from bench.gpu.runner.checks import sampled, verdict
+from bench.gpu.runner.folder import FULL, SMALL, write_arrays
+from bench.gpu.runner.inputs import digest, made
+from bench.gpu.table import conditions, means, table
+from bench.processes import ContenderFailed
+from tests.backend.cuda.stub.driver import build_driver, with_driver
+from tests.backend.cuda.stub.modules import stub_built
+
+SIZES = {
+    "blur": {SMALL: (70, 30), FULL: (400, 230)},
+    "max_filter": {SMALL: (24, 14), FULL: (70, 24)},
+}
+HAND = {"blur": "by hand, fast", "max_filter": "by hand, strict"}
+
+over_the_stub = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the stub driver is a library of Linux"),
+    pytest.mark.skipif(shutil.which("g++") is None, reason="the stub driver needs g++"),
+]
+
+
+def planted(module, arch):
+    """Kernels of the bundle; those with strict floats divide by 4 where blur divides by 3."""
+    if module.float_mode is FloatMode.STRICT:
+        module = evolve(module, source=module.source.replace(") / 3;", ") / 4;"))
+    return stub_built(module, arch)
+
+
+def in_this_process(self, task, *given):
+    try:
+        return bundle._in_words(task, *given)
+    except ValueError as error:
+        raise ContenderFailed(str(error)) from error
+
+
+class Bundle:
+    """A bundle, and what its runner says over the stub driver."""
+
+    def __init__(self, folder, driver):
+        self.folder = folder
+        self.driver = driver
+
+    def run(self, *arguments, **settings):
+        """The result, with the exit status and what the runner printed."""
+        done = subprocess.run(
+            [sys.executable, self.folder / "run.pyz", *arguments],
+            cwd=self.driver,  # no file of the library is near
+            env={**with_driver(self.driver, **settings), "PYTHONPATH": ""},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        file = self.folder / "results.json"
+        found = json.loads(file.read_text()) if file.exists() else {}
+        return found, done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Two apps: one kernel, and several with tables that the CPU computes before them."""
+    pytest.importorskip("cuda.bindings")
+    driver = tmp_path_factory.mktemp("driver")
+    build_driver(driver)
+    folder = tmp_path_factory.mktemp("bundle")
+    patched = pytest.MonkeyPatch()
+    patched.setattr(bundle._Maker, "made", in_this_process)
+    making = Making(folder, build=planted, sizes=SIZES, schedules=folder, halide=())
+    (folder / "blur.sched").write_text("blur_y.gpu_tile(x, y, xi, yi, 16, 4);\n")
+    (folder / "max_filter.sched").write_text("output.compute_root().vectorize(x, 8);\n")
+    made = bundle.make(making, list(SIZES))
+    patched.undo()
+    assert made == list(SIZES)
+    return Bundle(folder, driver)
+
+
+@pytest.mark.usefixtures("whole")
+class TestRehearsal:
+    """All of a run, in order."""
+
+    pytestmark = over_the_stub
+
+    def test_a_check_tells_the_wrong_kernel_from_the_right_ones(self, whole):
+        found, status, printed = whole.run("check")
+        assert status == 1
+        blur, max_filter = found["check"]["blur"], found["check"]["max_filter"]
+        for size in (SMALL, FULL):
+            assert not blur["by hand, strict"][size]["right"]
+            assert "values of blur_y differ" in blur["by hand, strict"][size]["why"]
+            assert not blur["found, strict"][size]["right"]
+            for name in ("by hand, fast", "found, fast"):
+                assert blur[name][size] == {"right": True, "same_bits": True}
+        assert "at least 32 wide" in max_filter["by hand, strict"][SMALL]["refused"]
+        assert max_filter["by hand, strict"][FULL] == {"right": True, "same_bits": True}
+        assert blur["by hand, fast"]["loaded"] == "cubin"
+        assert "by hand, strict: WRONG" in printed
+        assert "left on the CPU" in found["absent"]["max_filter"]["found, strict"]
+
+    def test_times_are_those_of_what_is_right(self, whole):
+        found, status, _ = whole.run("time", "--turns", "3")
+        assert status == 0
+        for app, name in HAND.items():
+            one = found["times"][app][name]
+            for way in ("launched", "graph"):
+                for state in ("cold", "warm"):
+                    assert 0 < one[way][state]["fastest_ms"] <= one[way][state]["ms"]
+                    assert one[way][state]["turns"] == 3
+        assert "by hand, strict" not in found["times"]["blur"]
+        kernels = found["times"]["max_filter"][HAND["max_filter"]]["kernels"]
+        assert [one["launches"] for one in kernels] == [1, 1, 1]
+        assert found["ceilings"]["copy"]["gb_per_s"] > 0
+        assert found["card"]["card"] == "Stub"
+        assert "by hand, fast" in found["check"]["blur"]  # what was checked stays
+
+    def test_a_process_that_dies_costs_one_contender(self, whole):
+        found, status, _ = whole.run("check", "--apps", "blur", STUB_DIES="blur_y_kernel")
+        assert status == 1
+        for one in found["check"]["blur"].values():
+            assert "signal 6" in one[SMALL]["failed"]
+        assert found["check"]["max_filter"][HAND["max_filter"]][FULL]["right"]
+
+    def test_a_launch_that_fails_is_told(self, whole):
+        found, _, _ = whole.run("time", "--turns", "3", "--apps", "max_filter",
+                                STUB_FAILS="output_kernel")  # fmt: skip
+        failed = found["times"]["max_filter"][HAND["max_filter"]]["failed"]
+        assert "unspecified launch failure" in failed
+
+    def test_without_a_card_nothing_is_written(self, whole):
+        before = (whole.folder / "results.json").read_bytes()
+        _, status, printed = whole.run("check", STUB_DEVICES="0")
+        assert status == 2
+        assert "the CUDA driver finds no device" in printed
+        assert (whole.folder / "results.json").read_bytes() == before
+
+    def test_no_time_is_no_result(self, whole):
+        _, status, printed = whole.run("check", "--minutes", "0.04")
+        assert status == 2
+        assert "there was no time left" in printed
+
+
+def test_the_runner_needs_numpy_and_a_binding_alone():
+    files = packing.packed()
+    allowed = {"numpy", "cuda", "torch", "backend", "bench"}
+    for name, content in files.items():
+        for node in ast.walk(ast.parse(content)):
+            modules = []
+            if isinstance(node, ast.ImportFrom):
+                modules = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+            elif isinstance(node, ast.Import):
+                modules = [one.name for one in node.names]
+            for module in modules:
+                top = module.partition(".")[0]
+                assert top in allowed or top in sys.stdlib_module_names, (name, module)
+            if modules and modules[0].startswith(("backend", "bench")):
+                paths = {f"{one.replace('.', '/')}{end}" for one in modules
+                         for end in (".py", "/__init__.py")}  # fmt: skip
+                assert paths & files.keys(), (name, modules)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    dtype=st.sampled_from(["uint8", "uint16", "int16", "float32", "bool"]),
+    shape=st.lists(st.integers(1, 40), min_size=2, max_size=4),
+    smooth=st.booleans(),
+    seed=st.integers(0, 5),
+)
+def test_inputs_are_the_same_each_time_and_within_their_range(dtype, shape, smooth, seed):
+    recipe = {"dtype": dtype, "shape": shape, "seed": seed, "smooth": smooth, "low": 3.0,
+              "high": 90.0}  # fmt: skip
+    array = made(recipe)
+    assert (str(array.dtype), list(array.shape)) == (dtype, shape)
+    assert digest(array) == digest(made(recipe))
+    if dtype != "bool":
+        assert array.min() >= 3
+        assert array.max() <= 90
+    if array.size > 100:
+        assert digest(array) != digest(made({**recipe, "seed": seed + 1}))
+
+
+def test_inputs_have_known_bits():
+    """Those of PCG64 by its authors: seeds and shapes mean the same on every machine."""
+    recipe = {"dtype": "float32", "shape": [2], "seed": 7, "smooth": False, "low": 0.0, "high": 1.0}
+    words = np.random.PCG64(7).random_raw(2)
+    assert made(recipe).tolist() == [float(word >> np.uint64(40)) / 2**24 for word in words]
+
+
+def test_neighbors_of_smooth_inputs_are_close():
+    recipe = {"dtype": "float32", "shape": [200, 300], "seed": 1, "low": 0.0, "high": 1.0}
+    steps = {
+        smooth: np.abs(np.diff(made({**recipe, "smooth": smooth}))).mean()
+        for smooth in (False, True)
+    }
+    assert 3 * steps[True] < steps[False]
+
+
+def test_a_reference_is_a_whole_array_or_a_sample(tmp_path):
+    array = np.arange(1000, dtype=np.float32).reshape(10, 100)
+    places = sampled(array.shape, 400, 3)
+    write_arrays(tmp_path / "whole.npz", {"f": array})
+    write_arrays(tmp_path / "part.npz", {"f": array.reshape(-1)[places]})
+    whole = {"sha256": digest(array), "file": "whole.npz"}
+    part = {"sha256": digest(array), "file": "part.npz", "seed": 3}
+    near, other = array + np.float32(0.01), array.copy()
+    other[places[0] // 100, places[0] % 100] += 300
+    for record in (whole, part):
+
+        def judged(found, allowed=EXACT, record=record):
+            return verdict(tmp_path, {"f": record}, {"f": found}, allowed)
+
+        assert judged(array) == {"right": True, "same_bits": True}
+        assert judged(near) == {"right": True, "same_bits": False}
+        assert not judged(other)["right"]
+        assert judged(other, Tolerance(any=0.01))["right"]
+        assert "is float64" in judged(array.astype(np.float64))["why"]
+        assert not judged(np.full_like(array, np.nan))["right"]
+
+
+KERNEL = CudaKernel(
+    "k", (BufferParam("a", "int", False), BufferParam("b", "int", True)), (32, 1, 1)
+)
+
+
+def launch(a, b):
+    return PlannedLaunch(KERNEL, (2, 1, 1), ((a, KERNEL.params[0]), (b, KERNEL.params[1])),
+                         (None, None))  # fmt: skip
+
+
+def doubling(source, target):
+    def run(arrays):
+        arrays[target][...] = 2 * arrays[source]
+
+    return HostStep("doubling", run, (source,), (target,))
+
+
+def test_tables_of_the_cpu_are_computed_beforehand():
+    buffers = {name: np.full(3, 7, np.int32) for name in ("image", "table", "more", "out")}
+    steps = [doubling("table", "more"), AllocStep("t", "int", 9), launch("more", "t"),
+             launch("t", "out"), FreeStep("t")]  # fmt: skip
+    found, tables = recorded(steps, buffers, ["image"])
+    assert [next(iter(step.values())) for step in found] == ["t", "k", "k", "t"]
+    assert found[0]["bytes"] == 36
+    assert found[1] == {"launch": "k", "grid": [2, 1, 1], "block": [32, 1, 1], "shared": 0,
+                        "arguments": ["more", "t"]}  # fmt: skip
+    assert {name: array.tolist() for name, array in tables.items()} == {"more": [14, 14, 14]}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [doubling("image", "table"), launch("table", "out")],
+        [launch("image", "table"), doubling("table", "more"), launch("more", "out")],
+        [launch("table", "out"), doubling("more", "table"), launch("table", "out")],
+    ],
+)
+def test_work_of_the_cpu_between_kernels_is_refused(steps):
+    buffers = {name: np.zeros(3, np.int32) for name in ("image", "table", "more", "out")}
+    with pytest.raises(ValueError, match="doubling is left on the CPU"):
+        recorded(steps, buffers, ["image"])
+
+
+def timed(ms):
+    return {"right": True, "graph": {"cold": {"ms": ms}}, "launched": {"cold": {"ms": 9 * ms}}}
+
+
+RESULTS = {
+    "card": {"card": "A Card", "arch": "sm_90", "driver_of_cuda": 13000},
+    "machine": {"python": "3.12.3"},
+    "bundle": {"commit": "abc"},
+    "ceilings": {"copy": {"gb_per_s": 3000.0}, "matmul": {"failed": "no library"}},
+    "check": {"b": {"Halide, by hand": {"small": {"right": False, "why": "all"}}}},
+    "times": {
+        "a": {"by hand, strict": timed(3.0), "found, fast": timed(2.0),
+              "Halide, by hand": timed(4.0), "library": timed(1.0)},
+        "b": {"by hand, strict": timed(1.0), "by hand, fast": {"failed": "signal 6"}},
+    },
+}  # fmt: skip
+
+
+def test_the_table_divides_by_the_fastest_of_ours():
+    heads, rows = table(RESULTS)
+    shown = dict(zip(heads, rows[0], strict=True))
+    assert shown["found, fast"] == 2.0
+    assert shown["Halide, by hand / ours"] == "2.00"
+    assert shown["library / ours"] == "0.50"
+    of_b = dict(zip(heads, rows[1], strict=True))
+    assert of_b["by hand, fast"] == "failed"
+    assert of_b["Halide, by hand / ours"] == "wrong"
+    assert means(RESULTS) == {"Halide, by hand": (2.0, 1), "library": (0.5, 1)}
+    assert "A Card (sm_90)" in conditions(RESULTS)
+    assert "products of matrices: not measured" in conditions(RESULTS)
