@@ -1,6 +1,8 @@
 """A bundle is made, checked and timed over the stub driver, which runs kernels on the CPU."""
 
 import ast
+import importlib
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -16,6 +18,7 @@ from backend.cuda.kernel import AllocStep, BufferParam, CudaKernel, FreeStep, Ho
 from backend.cuda.plan import PlannedLaunch
 from backend.llvm.operators import FloatMode
 from backend.measuring.agreement import EXACT, Tolerance
+from bench.contenders import pipeline_of
 from bench.gpu import bundle, packing
 from bench.gpu.kernels import recorded
 from bench.gpu.making import Making
@@ -31,7 +34,7 @@ SIZES = {
     "blur": {SMALL: (70, 30), FULL: (400, 230)},
     "max_filter": {SMALL: (24, 14), FULL: (70, 24)},
 }
-HAND = {"blur": "by hand, fast", "max_filter": "by hand, strict"}
+HALIDE = "Halide, default"
 
 over_the_stub = [
     pytest.mark.skipif(sys.platform != "linux", reason="the stub driver is a library of Linux"),
@@ -51,6 +54,18 @@ def in_this_process(self, task, *given):
         return bundle._in_words(task, *given)
     except ValueError as error:
         raise ContenderFailed(str(error)) from error
+
+
+def add_halide(folder):
+    """Code for this CPU: no PTX of Halide runs over the stub driver."""
+    objects = importlib.import_module("bench.gpu.halide_objects")
+    objects.write_runtime(folder)
+    peer = importlib.import_module("backend.halide.bridge").build(pipeline_of("blur"))
+    record = objects.library_record(peer, "halide_blur", folder, "host")
+    file = folder / "apps" / "blur.json"
+    subject = json.loads(file.read_text())
+    subject["contenders"][HALIDE] = {**record, "allowed": EXACT}
+    file.write_text(json.dumps(subject))
 
 
 class Bundle:
@@ -90,6 +105,8 @@ def whole(tmp_path_factory):
     made = bundle.make(making, list(SIZES))
     patched.undo()
     assert made == list(SIZES)
+    if importlib.util.find_spec("halide") and shutil.which("gcc"):
+        add_halide(folder)
     return Bundle(folder, driver)
 
 
@@ -116,32 +133,34 @@ class TestRehearsal:
         assert "left on the CPU" in found["absent"]["max_filter"]["found, strict"]
 
     def test_times_are_those_of_what_is_right(self, whole):
-        found, status, _ = whole.run("time", "--turns", "3")
+        found, status, _ = whole.run("time", "--turns", "3", "--apps", "blur")
         assert status == 0
-        for app, name in HAND.items():
-            one = found["times"][app][name]
+        timed = found["times"]["blur"]
+        for name in ("by hand, fast", "found, fast"):
+            one = timed[name]
             for way in ("launched", "graph"):
                 for state in ("cold", "warm"):
                     assert 0 < one[way][state]["fastest_ms"] <= one[way][state]["ms"]
                     assert one[way][state]["turns"] == 3
-        assert "by hand, strict" not in found["times"]["blur"]
-        kernels = found["times"]["max_filter"][HAND["max_filter"]]["kernels"]
-        assert [one["launches"] for one in kernels] == [1, 1, 1]
+            assert [one["kernel"] for one in one["kernels"]] == ["blur_y_kernel"]
+        assert "by hand, strict" not in timed
+        if HALIDE in timed:
+            assert timed[HALIDE]["launched"]["cold"]["turns"] == 3
+            assert "the graph is not the run" in timed[HALIDE]["no_graph"]
         assert found["ceilings"]["copy"]["gb_per_s"] > 0
         assert found["card"]["card"] == "Stub"
         assert "by hand, fast" in found["check"]["blur"]  # what was checked stays
 
     def test_a_process_that_dies_costs_one_contender(self, whole):
-        found, status, _ = whole.run("check", "--apps", "blur", STUB_DIES="blur_y_kernel")
+        found, status, _ = whole.run("check", "--apps", "max_filter", STUB_DIES="output_kernel")
         assert status == 1
-        for one in found["check"]["blur"].values():
-            assert "signal 6" in one[SMALL]["failed"]
-        assert found["check"]["max_filter"][HAND["max_filter"]][FULL]["right"]
+        for name in ("by hand, strict", "by hand, fast"):  # each is tried in a process of its own
+            assert "signal 6" in found["check"]["max_filter"][name][FULL]["failed"]
+        assert found["check"]["blur"]["by hand, fast"][FULL]["right"]  # stays
 
     def test_a_launch_that_fails_is_told(self, whole):
-        found, _, _ = whole.run("time", "--turns", "3", "--apps", "max_filter",
-                                STUB_FAILS="output_kernel")  # fmt: skip
-        failed = found["times"]["max_filter"][HAND["max_filter"]]["failed"]
+        found, _, _ = whole.run("check", "--apps", "max_filter", STUB_FAILS="output_kernel")
+        failed = found["check"]["max_filter"]["by hand, strict"][FULL]["failed"]
         assert "unspecified launch failure" in failed
 
     def test_without_a_card_nothing_is_written(self, whole):

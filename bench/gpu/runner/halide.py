@@ -93,6 +93,7 @@ class HalideProgram:
             name: self._buffer(array, address, mins[name])
             for name, (array, address) in {**images, **written}.items()
         }
+        self._on_card: set[str] = set()  # the outputs whose last stage runs there
         self._scalars = {
             name: np.array(value, np.dtype(dtype)) for name, (dtype, value) in scalars.items()
         }
@@ -121,6 +122,9 @@ class HalideProgram:
 
     def run(self) -> None:
         self._runtime.check(self._entry(self._arguments))
+        for name in self._outputs:
+            if self._buffers[name].flags & _DEVICE_DIRTY:
+                self._on_card.add(name)
 
     def poison(self) -> None:
         self._memory.fill(POISON)
@@ -131,7 +135,7 @@ class HalideProgram:
     def results(self) -> dict[str, Array]:
         self._card.wait()
         for name, array in self._outputs.items():
-            if self._buffers[name].flags & _DEVICE_DIRTY:  # the last stage ran on the card
+            if name in self._on_card:
                 self._card.download(array, self._addresses[name])
         return {name: array.copy() for name, array in self._outputs.items()}
 

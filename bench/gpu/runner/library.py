@@ -60,7 +60,9 @@ class LibraryProgram:
             self._out = self._work(**self._arrays)
 
     def poison(self) -> None:
-        self._out = None
+        if self._out is not None:
+            with self._torch.cuda.stream(self._stream), self._torch.inference_mode():
+                self._out.fill_(float("nan"))
 
     def results(self) -> dict[str, Array]:
         self._card.wait()

@@ -56,6 +56,7 @@ def measured(
     seconds: float,
     turns: int,
     began: Callable[[str], None],
+    why_wrong: Callable[[str, Callable[[], None]], str],
     flush: Callable[[], None],
 ) -> dict[str, dict[str, Any]]:
     """For each program its times by way of launching and state of the cache.
@@ -66,6 +67,8 @@ def measured(
         seconds: the most time for all of them; each has a few turns in any case.
         turns: the most turns of each.
         began: is told the name of a program before each turn of it.
+        why_wrong: what is wrong with the results of a program by some way to run it; empty if they
+            are right. A graph lacks what the CPU does in a run.
         flush: launches work that flushes the cache.
     """
     end = time.monotonic() + seconds
@@ -75,8 +78,8 @@ def measured(
         began(name)
         ways.append(_Way(name, "launched", program.run, _repeated(program.run), [], []))
         try:
-            ways.append(_as_graph(card, name, program))
-        except (DriverError, HalideFailed) as error:
+            ways.append(_as_graph(card, name, program, why_wrong))
+        except (DriverError, HalideFailed, ValueError) as error:
             found[name]["no_graph"] = str(error)
     order = random.Random(0)
     for number in range(turns):
@@ -106,11 +109,20 @@ class _Way(NamedTuple):
     warm: list[float]
 
 
-def _as_graph(card: Card, name: str, program: Program) -> _Way:
-    once, repeated = card.graph(program.run), card.graph(_repeated(program.run))
-    once()
-    card.wait()
-    return _Way(name, "graph", once, repeated, [], [])
+def _as_graph(
+    card: Card, name: str, program: Program, why_wrong: Callable[[str, Callable[[], None]], str]
+) -> _Way:
+    """The program as a graph.
+
+    Raises:
+        DriverError, HalideFailed: a run does what a graph cannot hold.
+        ValueError: the graph computes something else.
+    """
+    once = card.graph(program.run)
+    why = why_wrong(name, once)
+    if why:
+        raise ValueError(f"the graph is not the run: {why}")
+    return _Way(name, "graph", once, card.graph(_repeated(program.run)), [], [])
 
 
 def _repeated(run: Callable[[], None]) -> Callable[[], None]:

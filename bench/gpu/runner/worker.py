@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ class Bench:
         program = None
         try:
             program = self.program(name, size, images)
-            found = self._verdict(name, size, program)
+            found = self.verdict(name, size, program, program.run)
         except HalideFailed as error:
             found = {"refused" if size == SMALL else "failed": str(error)}
         except FAILURES as error:
@@ -118,10 +118,12 @@ class Bench:
             raise Broken from error
         return program if found.get("right") else None
 
-    def _verdict(self, name: str, size: str, program: Program) -> dict[str, Any]:
-        """Whether a contender gives the results of the reference, from poisoned memory."""
+    def verdict(
+        self, name: str, size: str, program: Program, run: Callable[[], None]
+    ) -> dict[str, Any]:
+        """Whether a run of a contender gives the results of the reference, from poisoned memory."""
         program.poison()
-        program.run()
+        run()
         at, record = self.subject["sizes"][size], self.subject["contenders"][name]
         allowed = Tolerance(*record["allowed"]) if record["allowed"] else EXACT
         return verdict(self.folder, at["outputs"], program.results(), allowed)
@@ -155,7 +157,13 @@ def measure(bench: Bench, names: Iterable[str], seconds: float, turns: int) -> N
     checked = {name: bench.checked(name, FULL, images) for name in names}
     programs = {name: program for name, program in checked.items() if program is not None}
     left = end - time.monotonic()
-    times = measured(card, programs, left, turns, lambda name: tell(began=name), Flush(card))
+
+    def why_wrong(name: str, run: Callable[[], None]) -> str:
+        return str(bench.verdict(name, FULL, programs[name], run).get("why", ""))
+
+    times = measured(
+        card, programs, left, turns, lambda name: tell(began=name), why_wrong, Flush(card)
+    )
     for name, found in times.items():
         tell(contender=name, times=found)
 
