@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from types import TracebackType
 from typing import Any, Generic, Protocol
 
@@ -138,7 +139,7 @@ class Session(Generic[Handle]):
                 case PlannedLaunch():
                     self._launch(step)
                 case AllocStep():
-                    self._alloc(step)
+                    self._alloc(step, [])
                 case HostStep():
                     self._run_on_host(step)
                 case FreeStep():
@@ -149,13 +150,32 @@ class Session(Generic[Handle]):
         self._device.wait()
 
     def timed(self, planned: Plan) -> float:
-        """Runs steps that are planned, and returns the seconds on the device. After a first run
-        they copy no buffers but those that steps on the host need.
+        """Runs steps that are planned, and returns the seconds on the device. All memory is
+        allocated before, and all buffers are found; it is freed after. After a first run the steps
+        copy no buffers but those that steps on the host need.
 
         Raises:
             CudaUnavailable: the device is no GPU, so it has no times.
         """
-        return self._device.timed(lambda: self.follow(planned))
+        work: list[Callable[[], None]] = []
+        unused: dict[int, list[Handle]] = {}
+        try:
+            for step in planned.steps:
+                match step:
+                    case PlannedLaunch():
+                        work.append(partial(self._launch_on, step, self._bound(step)))
+                    case HostStep():
+                        work.append(partial(self._run_on_host, step))
+                    case AllocStep():
+                        self._alloc(step, unused.get(step.nbytes, []))
+                    case FreeStep():
+                        buffer = self._taken(step)
+                        if buffer.memory is not None:
+                            unused.setdefault(buffer.nbytes, []).append(buffer.memory)
+            return self._device.timed(lambda: _do(work))
+        finally:
+            for memory in (one for same in unused.values() for one in same):
+                self._device.free(memory)
 
     def fetch(self) -> None:
         """Gives every array of the caller the values that steps wrote."""
@@ -167,10 +187,11 @@ class Session(Generic[Handle]):
                 buffer.given[...] = buffer.host
             buffer.written = False
 
-    def _alloc(self, step: AllocStep) -> None:
+    def _alloc(self, step: AllocStep, unused: list[Handle]) -> None:
+        """Makes a buffer, in unused memory of its size if there is any."""
         if step.buffer in self._buffers:
             raise CudaProgramError(f"buffer {step.buffer} is allocated, but it exists already")
-        memory = self._allocated(step.nbytes)
+        memory = unused.pop() if unused else self._allocated(step.nbytes)
         self._buffers[step.buffer] = _Buffer(
             CTYPES[step.ctype],
             step.nbytes,
@@ -180,24 +201,32 @@ class Session(Generic[Handle]):
         )
 
     def _free(self, step: FreeStep) -> None:
+        self._release(self._taken(step))
+
+    def _taken(self, step: FreeStep) -> _Buffer[Handle]:
+        """The buffer that a step frees; later steps do not find it."""
         buffer = self._find(step.buffer, "a step frees")
         if buffer.host is not None:
             raise CudaProgramError(
                 f"buffer {step.buffer} is freed, but it belongs to the caller; "
                 "steps can free only what steps allocate"
             )
-        self._release(buffer)
         del self._buffers[step.buffer]
+        return buffer
 
     def _launch(self, step: PlannedLaunch) -> None:
-        memory = [
-            self._to_device(self._fitting(step.kernel, param, name)) for name, param in step.buffers
-        ]
-        self._device.launch(self._module, step, memory)
-        for name, param in step.buffers:
+        self._launch_on(step, self._bound(step))
+
+    def _bound(self, step: PlannedLaunch) -> list[_Buffer[Handle]]:
+        """The buffers of a launch."""
+        return [self._fitting(step.kernel, param, name) for name, param in step.buffers]
+
+    def _launch_on(self, step: PlannedLaunch, buffers: Sequence[_Buffer[Handle]]) -> None:
+        self._device.launch(self._module, step, [self._to_device(one) for one in buffers])
+        for buffer, (_, param) in zip(buffers, step.buffers, strict=True):
             if param.written:
-                self._buffers[name].host_current = False
-                self._buffers[name].written = True
+                buffer.host_current = False
+                buffer.written = True
 
     def _fitting(self, kernel: CudaKernel, param: BufferParam, name: str) -> _Buffer[Handle]:
         buffer = self._find(name, f"kernel {kernel.name} is given")
@@ -318,6 +347,11 @@ class CudaExecutor(ABC):
             missing.
         """
         self.follow(module, plan(module, steps, scalars), buffers)
+
+
+def _do(work: Iterable[Callable[[], None]]) -> None:
+    for one in work:
+        one()
 
 
 def _check_writable(buffer: _Buffer[Handle], name: str, who: str) -> None:
