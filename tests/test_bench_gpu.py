@@ -20,7 +20,7 @@ from backend.llvm.operators import FloatMode
 from backend.measuring.agreement import EXACT, Tolerance
 from bench.contenders import pipeline_of
 from bench.gpu import bundle, packing
-from bench.gpu.kernels import recorded
+from bench.gpu.kernels import MOST_READ, recorded
 from bench.gpu.making import Making
 from bench.gpu.runner.checks import sampled, verdict
 from bench.gpu.runner.folder import FULL, SMALL, write_arrays
@@ -272,28 +272,31 @@ def doubling(source, target):
 
 def test_tables_of_the_cpu_are_computed_beforehand():
     buffers = {name: np.full(3, 7, np.int32) for name in ("image", "table", "more", "out")}
-    steps = [doubling("table", "more"), AllocStep("t", "int", 9), launch("more", "t"),
+    steps = [doubling("image", "more"), AllocStep("t", "int", 9), launch("more", "t"),
              launch("t", "out"), FreeStep("t")]  # fmt: skip
-    found, tables = recorded(steps, buffers, ["image"])
-    assert [next(iter(step.values())) for step in found] == ["t", "k", "k", "t"]
-    assert found[0]["bytes"] == 36
-    assert found[1] == {"launch": "k", "grid": [2, 1, 1], "block": [32, 1, 1], "shared": 0,
+    found = recorded(steps, buffers, {"image": buffers["image"]})
+    assert [next(iter(step.values())) for step in found.steps] == ["t", "k", "k", "t"]
+    assert found.steps[0]["bytes"] == 36
+    assert found.beforehand == ["doubling"]
+    assert found.steps[1] == {"launch": "k", "grid": [2, 1, 1], "block": [32, 1, 1], "shared": 0,
                         "arguments": ["more", "t"]}  # fmt: skip
-    assert {name: array.tolist() for name, array in tables.items()} == {"more": [14, 14, 14]}
+    assert {name: array.tolist() for name, array in found.tables.items()} == {"more": [14, 14, 14]}
 
 
 @pytest.mark.parametrize(
     "steps",
     [
-        [doubling("image", "table"), launch("table", "out")],
+        [doubling("large", "more"), launch("more", "out")],
         [launch("image", "table"), doubling("table", "more"), launch("more", "out")],
         [launch("table", "out"), doubling("more", "table"), launch("table", "out")],
     ],
 )
 def test_work_of_the_cpu_between_kernels_is_refused(steps):
     buffers = {name: np.zeros(3, np.int32) for name in ("image", "table", "more", "out")}
+    large = np.zeros(MOST_READ, np.int32)
+    buffers["large"] = large
     with pytest.raises(ValueError, match="doubling is left on the CPU"):
-        recorded(steps, buffers, ["image"])
+        recorded(steps, buffers, {"image": buffers["image"], "large": large})
 
 
 def timed(ms):

@@ -21,7 +21,7 @@ from backend.llvm.operators import FloatMode
 from backend.measuring.agreement import EXACT
 from backend.measuring.tolerances import tolerance
 from bench.contenders import pipeline_of, written
-from bench.gpu.kernels import kernels_record
+from bench.gpu.kernels import kernels_record, on_card_alone
 from bench.gpu.making import Making
 from bench.gpu.packing import write_runner
 from bench.gpu.runner.folder import FORMAT, write
@@ -36,6 +36,9 @@ from spaces.model.writing.text import format_schedule, parse_schedule
 
 SEARCHING = 20.0
 """Seconds of a search for a schedule."""
+
+FINALISTS = 6
+"""So many schedules of a search are looked at for one that leaves nothing on the CPU."""
 
 LONGEST = 180.0
 """Seconds in which a contender must be made."""
@@ -194,8 +197,10 @@ def _schedule(making: Making, app: str, which: str) -> str:
     if file is not None and file.exists():
         return file.read_text("utf-8")
     space = ScheduleSpace(pipeline, device(making.arch))
-    found = best(search(space, limits=Limits(seconds=SEARCHING))).best
-    return format_schedule(found[0].schedule, pipeline)
+    found = best(search(space, limits=Limits(top=FINALISTS, seconds=SEARCHING))).best
+    legal = (one.schedule for one in found)
+    alone = (schedule for schedule in legal if on_card_alone(pipeline, schedule, making.arch))
+    return format_schedule(next(alone, found[0].schedule), pipeline)
 
 
 def _kernels(making: Making, app: str, text: str, mode: FloatMode) -> dict[str, Any]:

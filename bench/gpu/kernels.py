@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
 from backend.arguments import Array, Sizes
-from backend.compile_gpu import compile_gpu
+from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.kernel import AllocStep, CudaModule, FreeStep, HostStep
 from backend.cuda.nvrtc import compiler_options
 from backend.cuda.plan import Plan, PlannedLaunch, PlannedStep
 from backend.cuda.program import CudaExecutor, Session
+from backend.ir.host import HostPart
+from backend.ir.node import walk_nodes
 from backend.llvm.operators import FloatMode
 from backend.preconditions import SizeError
 from bench.contenders import pipeline_of
@@ -30,7 +32,12 @@ from bench.gpu.runner.inputs import made
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
+
+MOST_READ = 1 << 16
+"""The most bytes of images that the CPU reads for tables; work on more would be missing in times.
+"""
 
 
 @define(slots=False)
@@ -59,6 +66,16 @@ class Recorder(CudaExecutor):
         self.module, self.planned, self.buffers = module, planned, dict(buffers)
 
 
+def on_card_alone(pipeline: Pipeline, schedule: Schedule, arch: str) -> bool:
+    """Whether the CPU computes nothing of a schedule."""
+    verdict = verify(pipeline, schedule, device(arch))
+    if not isinstance(verdict, CheckedSchedule):
+        return False
+    programs = compile_gpu(verdict).programs
+    nodes = (node for program in programs for node in walk_nodes(program.body))
+    return not any(isinstance(node, HostPart) for node in nodes)
+
+
 def kernels_record(
     app: str,
     schedule: Schedule,
@@ -76,14 +93,13 @@ def kernels_record(
         making: how the bundle is made.
 
     Raises:
-        ValueError: the schedule is illegal or serves no size, or the CPU works between kernels on
-            their results.
+        ValueError: the schedule is illegal or serves no size, or leaves work on the CPU.
     """
     verdict = verify(pipeline_of(app), schedule, device(making.arch))
     if not isinstance(verdict, CheckedSchedule):
         raise ValueError(f"not legal for {making.arch}: {verdict}")
     compiled = compile_gpu(verdict, arch=making.arch, float_mode=mode)
-    steps, constants, refused = {}, {}, {}
+    steps, constants, beforehand, refused = {}, {}, {}, {}
     recorder = Recorder()
     for size, (recipes, ranges) in sizes.items():
         images = {name: made(recipe) for name, recipe in recipes.items()}
@@ -92,8 +108,10 @@ def kernels_record(
         except SizeError as error:
             refused[size] = str(error)
             continue
-        steps[size], tables = recorded(recorder.planned.steps, recorder.buffers, images)
-        constants[size] = _kept(tables, making.folder) if tables else None
+        found = recorded(recorder.planned.steps, recorder.buffers, images)
+        _check_outputs(compiled, found)
+        steps[size], beforehand[size] = found.steps, found.beforehand
+        constants[size] = _kept(found.tables, making.folder) if found.tables else None
     if not steps:
         raise ValueError("; ".join(refused.values()))
     return {
@@ -101,37 +119,69 @@ def kernels_record(
         "module": _module_record(recorder.module, making),
         "steps": steps,
         "constants": constants,
+        "beforehand": beforehand,
         "refused": refused,
     }
 
 
+@frozen
+class Recorded:
+    """What kernels need at one size.
+
+    Attributes:
+        steps: the steps on the card, as JSON's types.
+        tables: the arrays that the CPU computes before the first kernel.
+        beforehand: the parts of the schedule that do so.
+    """
+
+    steps: list[dict[str, Any]]
+    tables: dict[str, Array]
+    beforehand: list[str]
+
+
 def recorded(
-    steps: Collection[PlannedStep], buffers: Mapping[str, Array], images: Collection[str]
-) -> tuple[list[dict[str, Any]], dict[str, Array]]:
-    """The steps of kernels as JSON's types, and the tables that the CPU computes before them.
+    steps: Collection[PlannedStep], buffers: Mapping[str, Array], images: Mapping[str, Array]
+) -> Recorded:
+    """The steps of a schedule that runs on the card alone, but for tables that depend on sizes and
+    small images.
+
+    Args:
+        steps: what the host does.
+        buffers: the arrays that the CPU and the card share, and the outputs.
+        images: the arrays that nothing writes.
 
     Raises:
-        ValueError: a step of the CPU reads images or results of kernels, or its results change
-            after a kernel read them.
+        ValueError: a step of the CPU reads a large image or results of kernels, or changes what a
+            kernel has used; or no kernel is launched.
     """
-    result: list[dict[str, Any]] = []
-    tables: dict[str, Array] = {}
-    of_kernels: set[str] = set(images)
+    found = Recorded([], {}, [])
+    used: set[str] = set()
     for step in steps:
         match step:
             case HostStep():
-                if of_kernels & {*step.reads, *step.writes}:
+                read = sum(images[name].nbytes for name in step.reads if name in images)
+                if used & {*step.reads, *step.writes} or read > MOST_READ:
                     raise ValueError(f"{step.name} is left on the CPU")
                 step.run({name: buffers[name] for name in (*step.reads, *step.writes)})
-                tables |= {name: buffers[name] for name in step.writes}
+                found.beforehand.append(step.name)
+                found.tables.update({name: buffers[name] for name in step.writes})
             case AllocStep():
-                result.append({"allocate": step.buffer, "bytes": step.nbytes})
+                found.steps.append({"allocate": step.buffer, "bytes": step.nbytes})
             case FreeStep():
-                result.append({"free": step.buffer})
+                found.steps.append({"free": step.buffer})
             case PlannedLaunch():
-                result.append(_launch(step))
-                of_kernels |= {name for name, _ in step.buffers}
-    return result, {name: array for name, array in tables.items() if name in of_kernels}
+                found.steps.append(_launch(step))
+                used |= {name for name, _ in step.buffers} - set(images)
+    if not used:
+        raise ValueError("it launches no kernel")
+    return evolve(found, tables={n: table for n, table in found.tables.items() if n in used})
+
+
+def _check_outputs(compiled: GpuPipeline, found: Recorded) -> None:
+    pipeline = compiled.pipeline
+    outputs = {b for name in pipeline.outputs for b in pipeline.function(name).buffers}
+    if outputs & found.tables.keys():
+        raise ValueError("a part of its output is left on the CPU")
 
 
 def _launch(step: PlannedLaunch) -> dict[str, Any]:

@@ -126,6 +126,8 @@ class Run:
         for said in self._said(task, names):
             more = said.get("found") or said.get("times") or {"loaded": said.get("loaded")}
             of_app.setdefault(said["contender"], {}).update(more)
+        for name, one in of_app.items():
+            one["beforehand"] = subject["contenders"][name].get("beforehand", {}).get(FULL, [])
         self._write(app, subject)
         words = (f"  {name}: {_words(one)}" for name, one in of_app.items())
         print(f"{app}, times", *words, sep="\n", flush=True)

@@ -33,7 +33,8 @@ PROTOCOL = (
     "turn. warm: a tenth of ten runs in a row. graph: the launches are one CUDA graph. "
     "launched: the host launches one by one; Python launches ours and Halide's C++ its own. "
     "Programs take turns in random order; numbers are medians, with the fastest turn. Kernels are "
-    "timed one by one, each after a flush."
+    "timed one by one, each after a flush. beforehand: tables that depend on sizes and small "
+    "inputs alone, which the CPU computed before; their time is in no number of ours."
 )
 """How times come about, for the readers of a result."""
 
