@@ -19,7 +19,7 @@ MADE = Path("build/gpu_bundle")
 """Where ``gpu`` makes a bundle."""
 
 MINUTES = 30.0
-"""The most time of ``gpu``, unless it is told another."""
+"""The most time of ``gpu`` unless `--minutes` says another."""
 
 _CORES_OF_APP = 4
 """One app is made at a time for so many cores."""

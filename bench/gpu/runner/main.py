@@ -14,7 +14,7 @@ from bench.gpu.runner.times import TURNS
 from bench.gpu.runner.worker import work
 
 WITHIN = {"check": 3.0, "time": 6.0}
-"""The minutes that a command takes at most, unless it is told others."""
+"""The minutes that a command takes at most unless `--minutes` says others."""
 
 _RESERVE = 3.0
 """Seconds that a command keeps to end."""

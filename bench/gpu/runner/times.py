@@ -14,7 +14,7 @@ from bench.gpu.runner.halide import HalideFailed
 from bench.gpu.runner.programs import Program
 
 TURNS = 30
-"""The most turns of a program, unless a run is told another number."""
+"""The most turns of a program unless `--turns` says others."""
 
 REPEATED = 10
 """Runs in a row whose time is taken with a warm cache."""
@@ -67,7 +67,7 @@ def measured(
         programs: the programs by name; each has run before.
         seconds: the most time for all of them; each has a few turns in any case.
         turns: the most turns of each.
-        began: is told the name of a program before each turn of it.
+        began: hears the name of a program before each turn of it.
         why_wrong: what is wrong with the results of a program by some way to run it; empty if they
             are right. A graph lacks what the CPU does in a run.
         flush: launches work that flushes the cache.
