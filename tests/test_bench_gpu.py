@@ -130,7 +130,7 @@ class TestRehearsal:
         assert max_filter["by hand, strict"][FULL] == {"right": True, "same_bits": True}
         assert blur["by hand, fast"]["loaded"] == "cubin"
         assert "by hand, strict: WRONG" in printed
-        assert "left on the CPU" in found["absent"]["max_filter"]["found, strict"]
+        assert "launches no kernel" in found["absent"]["max_filter"]["found, strict"]
 
     def test_times_are_those_of_what_is_right(self, whole):
         found, status, _ = whole.run("time", "--turns", "3", "--apps", "blur")

@@ -24,7 +24,7 @@ from bench.contenders import pipeline_of, written
 from bench.gpu.kernels import kernels_record, on_card_alone
 from bench.gpu.making import Making
 from bench.gpu.packing import write_runner
-from bench.gpu.runner.folder import FORMAT, write
+from bench.gpu.runner.folder import FORMAT, SMALL, write
 from bench.gpu.runner.library import is_known
 from bench.gpu.sizes import arguments_at, size_record
 from bench.processes import Contender, ContenderFailed
@@ -130,7 +130,8 @@ def app_record(making: Making, app: str, without_halide: str) -> dict[str, Any]:
         else:
             add(f"Halide, {which}", loose, _halide, making, app, which)
     if is_known(app):
-        contenders["library"] = {"kind": "library", "allowed": loose}
+        only_full = {SMALL: "libraries are checked at full size alone"}
+        contenders["library"] = {"kind": "library", "allowed": loose, "refused": only_full}
     maker.end()
     scalars = {s.name: [str(s.type.dtype), s.default] for s in pipeline.scalars}
     return {

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from apps.catalog import APPS
+from backend.cuda.errors import CudaUnavailable
 from bench.gpu.bundle import RUNNER, make
 from bench.gpu.making import ARCH, HALIDE, Making
 from bench.gpu.runner.card import Card
@@ -85,9 +86,11 @@ def _gpu(arguments: Sequence[str]) -> int:
     folder, apps = given.bundle, given.apps
     if folder is None:
         folder = MADE
-        making = Making(
-            folder, arch=Card().arch, schedules=given.schedules, halide=tuple(given.halide)
-        )
+        try:
+            arch = Card().arch
+        except (ImportError, CudaUnavailable) as error:
+            parser.error(f"There is no GPU that can run kernels: {error}.")
+        making = Making(folder, arch=arch, schedules=given.schedules, halide=tuple(given.halide))
         cores = os.cpu_count() or 1
         half = start + 30 * given.minutes
         apps = make(making, apps or list(APPS), half, max(cores // _CORES_OF_APP, 1))

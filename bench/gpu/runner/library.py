@@ -54,6 +54,7 @@ class LibraryProgram:
                 name: self._torch.from_numpy(array.copy()).cuda() for name, array in images.items()
             }
         self._out: Any = None
+        card.wait()
 
     def run(self) -> None:
         with self._torch.cuda.stream(self._stream), self._torch.inference_mode():

@@ -22,7 +22,7 @@ from bench.gpu.runner.times import PROTOCOL
 WORK = "_work"
 """The command of the runner that does one task."""
 
-_SILENT = 40.0
+_SILENT = 60.0
 """Seconds without a word after which a process is stopped: a kernel may never end."""
 
 _CLOCKS = (
@@ -34,7 +34,7 @@ _CLOCKS = (
 
 class Run:
     """A bundle and the file of its results, which is written after each app. Results of earlier
-    commands stay.
+    commands stay if they are of the same bundle and the same card.
 
     Attributes:
         found: the results.
@@ -51,13 +51,14 @@ class Run:
         self.end = end
         about = records.about(folder)
         self.apps = _chosen(apps, about["apps"])
-        self.found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
-        self.found |= {
+        same = {
             "bundle": {name: one for name, one in about.items() if name != "apps"},
             "card": next(self._lines({"what": "about"})),
-            "machine": _machine(),
-            "protocol": PROTOCOL,
         }
+        earlier = json.loads(file.read_text("utf-8")) if file.exists() else {}
+        is_same = all(earlier.get(name) == one for name, one in same.items())
+        self.found: dict[str, Any] = earlier if is_same else same
+        self.found |= {"machine": _machine(), "protocol": PROTOCOL}
 
     def check(self) -> bool:
         """Checks small sizes of all apps, then full sizes. True if all is right."""
@@ -172,8 +173,8 @@ class Run:
 
 
 def is_good(found: Mapping[str, Any]) -> bool:
-    """Whether results are right, or the code says that it does not serve the size."""
-    return bool(found.get("right", "refused" in found))
+    """Whether results are right, or it is said why there are none to be had here."""
+    return bool(found.get("right", "refused" in found or "absent" in found))
 
 
 def is_bad(found: object) -> bool:
@@ -190,15 +191,15 @@ def best_ms(found: Mapping[str, Any]) -> float | None:
 
 
 def _words(found: Mapping[str, Any]) -> str:
-    for what in ("failed", "refused", "not_reached"):
+    for what in ("failed", "refused", "absent", "not_reached"):
         if what in found:
             return f"{what.replace('_', ' ')}: {found[what]}"
     ms = best_ms(found)
     if ms is not None:
         return f"{ms} ms"
-    if found["right"]:
+    if found.get("right"):
         return "right" if found["same_bits"] else "right, but for rounding"
-    return f"WRONG: {found['why']}"
+    return f"WRONG: {found['why']}" if "why" in found else "no result"
 
 
 def _chosen(apps: Iterable[str] | None, known: Iterable[str]) -> list[str]:
@@ -217,5 +218,8 @@ def _machine() -> dict[str, Any]:
     if command is None:
         return {**found, "clocks": "nvidia-smi is not here"}
     asked = [command, f"--query-gpu={_CLOCKS}", "--format=csv"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=20)
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=20)
+    except subprocess.TimeoutExpired:
+        return {**found, "clocks": "nvidia-smi does not answer"}
     return {**found, "clocks": (done.stdout or done.stderr).strip().splitlines()}

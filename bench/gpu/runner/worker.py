@@ -35,7 +35,7 @@ class Broken(Exception):
     """The card works no longer for this process."""
 
 
-FAILURES = (DriverError, NotLoaded, ImportError, OSError, RuntimeError, ValueError)
+FAILURES = (DriverError, NotLoaded, OSError, RuntimeError, ValueError)
 """What a contender may raise; it alone is out then, unless the process is broken."""
 
 
@@ -109,6 +109,8 @@ class Bench:
             found = self.verdict(name, size, program, program.run)
         except HalideFailed as error:
             found = {"refused" if size == SMALL else "failed": str(error)}
+        except ImportError as error:
+            found = {"absent": str(error)}
         except FAILURES as error:
             found = {"failed": f"{type(error).__name__}: {error}"}
         tell(contender=name, found=found)
