@@ -96,4 +96,12 @@ GPU_PASSES = (
         "What is written to an output with gaps does not reach the caller's array.",
         _STRIDES,
     ),
+    Mutant(
+        "timed-steps-share-no-memory",
+        "Session.timed",
+        "unused.get(step.nbytes, [])",
+        "[]",
+        "A timed run holds the memory of all its buffers at once.",
+        ("test_launch.py",),
+    ),
 )
