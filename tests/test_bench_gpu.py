@@ -49,6 +49,19 @@ def planted(module, arch):
     return stub_built(module, arch)
 
 
+COPYING = """
+from backend.cuda.drivers.driver import DriverError
+from bench.gpu.runner.card import Card
+card = Card()
+with card.opened():
+    a, b = card.allocate(100), card.allocate(100)
+    try:
+        card.graph(lambda: card.copy(a, b, 100))
+    except DriverError as error:
+        print(error)
+"""
+
+
 def in_this_process(self, task, *given):
     try:
         return bundle._in_words(task, *given)
@@ -169,6 +182,17 @@ class TestRehearsal:
         assert status == 2
         assert "the CUDA driver finds no device" in printed
         assert (whole.folder / "results.json").read_bytes() == before
+
+    def test_a_graph_holds_no_copies(self, whole):
+        """They may read memory of the host that is another one when the graph runs."""
+        done = subprocess.run(
+            [sys.executable, "-c", COPYING],
+            env=with_driver(whole.driver),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.stdout == "a run has a step of the kind memcpy\n", done.stderr
 
     def test_no_time_is_no_result(self, whole):
         _, status, printed = whole.run("check", "--minutes", "0.04")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from backend.cuda.drivers.cuda_bindings import CudaBindings
+from backend.cuda.drivers.driver import DriverError
 from backend.cuda.errors import CudaUnavailable
 
 _NUMBERS = {
@@ -111,7 +112,8 @@ class Card(CudaBindings):
         """What ``work`` launches, as one launch of a CUDA graph.
 
         Raises:
-            DriverError: ``work`` asks for something that a graph cannot hold.
+            DriverError: ``work`` asks for something that a graph cannot hold, or copies memory: that
+                of the host may be another one when the graph runs.
         """
         relaxed = self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         self._ask(self._driver.cuStreamBeginCapture, self.stream, relaxed)
@@ -119,11 +121,27 @@ class Card(CudaBindings):
             work()
         finally:
             captured = self._ask(self._driver.cuStreamEndCapture, self.stream)
-        made = self._ask(self._driver.cuGraphInstantiate, captured, 0)
-        self._ask(self._driver.cuGraphDestroy, captured)
+        try:
+            self._check_nodes(captured)
+            made = self._ask(self._driver.cuGraphInstantiate, captured, 0)
+        finally:
+            self._ask(self._driver.cuGraphDestroy, captured)
         call, check, stream = self._driver.cuGraphLaunch, self._check, self.stream
 
         def launch() -> None:
             check(call(made, stream)[0])
 
         return launch
+
+    def _check_nodes(self, graph: Any) -> None:
+        kinds = self._driver.CUgraphNodeType
+        plain = (kinds.CU_GRAPH_NODE_TYPE_KERNEL, kinds.CU_GRAPH_NODE_TYPE_MEMSET)
+        status, _, count = self._driver.cuGraphGetNodes(graph)
+        self._check(status)
+        status, nodes, _ = self._driver.cuGraphGetNodes(graph, count)
+        self._check(status)
+        for node in nodes or ():
+            kind = self._ask(self._driver.cuGraphNodeGetType, node)
+            if kind not in plain:
+                name = str(kind.name).removeprefix("CU_GRAPH_NODE_TYPE_").lower()
+                raise DriverError(f"a run has a step of the kind {name}")

@@ -27,6 +27,8 @@ def torch() -> Any:
         ImportError: it is not installed.
     """
     found: Any = importlib.import_module("torch")
+    if not found.cuda.is_available():
+        raise ImportError("PyTorch is not built for CUDA")
     found.backends.cuda.matmul.allow_tf32 = False
     found.backends.cudnn.allow_tf32 = False
     found.backends.cudnn.benchmark = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -27,7 +28,8 @@ def main() -> None:
     if sys.argv[1:2] == [WORK]:
         task, folder = json.loads(sys.argv[2]), Path(sys.argv[3])
         work(folder, task)
-        return
+        sys.stdout.flush()
+        os._exit(0)  # Halide's runtime and the driver may not agree on who ends first
     parser = argparse.ArgumentParser(
         prog="run.pyz",
         description="Checks all apps of a bundle on the GPU of this machine, or times them. The "

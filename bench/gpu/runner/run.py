@@ -150,6 +150,8 @@ class Run:
                     if "began" not in said:
                         yield said
             except Died as died:
+                if is_done:
+                    return
                 if time.monotonic() >= self.end:
                     why = {"not_reached": str(died)}
                     yield from ({"contender": name, "found": why} for name in rest)

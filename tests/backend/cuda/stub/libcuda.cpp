@@ -33,7 +33,7 @@ struct Module { Run run; std::vector<Kernel> kernels; };
 struct Function { Module* module; int number; std::string name; int shared; int parameters; };
 struct Event { double at; };
 struct Launch { void* function; unsigned sizes[7]; std::vector<uint64_t> values; };
-struct Graph { std::vector<Launch> launches; };
+struct Graph { std::vector<Launch> launches; size_t copies = 0; };
 
 std::map<uintptr_t, size_t> memory;  // by address, the bytes
 int contexts = 0;
@@ -232,6 +232,7 @@ int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, void*) {
     IN_CONTEXT;
     within(to, bytes);
     within(from, bytes);
+    if (capturing) return ++capturing->copies, SUCCESS;
     line("copy %zx %zx %zu", size_t(to), size_t(from), bytes);
     memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
     return SUCCESS;
@@ -266,6 +267,17 @@ int cuGraphInstantiateWithFlags(void** made, void* graph, unsigned long long) {
     *made = new Graph(*static_cast<Graph*>(graph));
     return SUCCESS;
 }
+
+int cuGraphGetNodes(void* graph, void** nodes, size_t* count) {
+    auto* of = static_cast<Graph*>(graph);
+    size_t kernels = of->launches.size();
+    *count = kernels + of->copies;
+    for (size_t number = 0; nodes && number < *count; ++number)
+        nodes[number] = reinterpret_cast<void*>(number < kernels ? 1 : 2);
+    return SUCCESS;
+}
+
+int cuGraphNodeGetType(void* node, int* type) { *type = node == (void*)2; return SUCCESS; }
 
 int cuGraphDestroy(void* graph) { delete static_cast<Graph*>(graph); return SUCCESS; }
 
