@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
+from apps.pipelines.sgemm import SIZE
 from bench.gpu.runner.run import best_ms, is_bad
 
 OURS = ("by hand, strict", "by hand, fast", "found, strict", "found, fast")
@@ -19,18 +20,26 @@ def conditions(results: Mapping[str, Any]) -> str:
     """The card and the way of measuring, printed above the table."""
     card, machine, ceilings = results["card"], results["machine"], results["ceilings"]
     copy = ceilings.get("copy", {}).get("gb_per_s", "not measured")
-    matmul = ceilings.get("matmul", {})
-    product = (
-        f"{matmul['tflop_per_s']} TFLOP/s ({matmul['by']})" if "by" in matmul else "not measured"
-    )
     return (
         f"Measured on {card['card']} ({card['arch']}), CUDA driver {card['driver_of_cuda']}, "
         f"Python {machine['python']}; kernels of {results['bundle']['commit']}. The card copies "
-        f"{copy} GB/s (bytes read and written); products of matrices: {product}. Times are "
-        "milliseconds with the L2 cache flushed before each run, of a CUDA graph where the "
+        f"{copy} GB/s (bytes read and written); products of matrices: {_product(results)}. Times "
+        "are milliseconds with the L2 cache flushed before each run, of a CUDA graph where the "
         "launches fit one. Columns *X / ours* divide by the fastest of ours; above 1 it is "
         "the faster one."
     )
+
+
+def _product(results: Mapping[str, Any]) -> str:
+    """How fast the card multiplies matrices: by a library, else by our fastest kernel."""
+    found = results["ceilings"].get("matmul", {})
+    if "by" in found:
+        return f"{found['tflop_per_s']} TFLOP/s ({found['by']})"
+    timed = results["times"].get("sgemm", {})
+    own = [ms for name in OURS if (ms := _ms(timed, name)) is not None]
+    if not own:
+        return "not measured"
+    return f"{2 * SIZE**3 / min(own) * 1e-9:.2f} TFLOP/s (ours of {SIZE} x {SIZE})"
 
 
 def means(results: Mapping[str, Any]) -> dict[str, tuple[float, int]]:

@@ -112,8 +112,8 @@ class Card(CudaBindings):
         """What ``work`` launches, as one launch of a CUDA graph.
 
         Raises:
-            DriverError: ``work`` asks for something that a graph cannot hold, or copies memory: that
-                of the host may be another one when the graph runs.
+            DriverError: ``work`` asks for something that a graph cannot hold, or copies memory;
+                that of the host may hold something else when the graph runs.
         """
         relaxed = self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         self._ask(self._driver.cuStreamBeginCapture, self.stream, relaxed)
