@@ -8,9 +8,10 @@ import importlib.metadata
 import importlib.util
 import shutil
 import subprocess
+import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ from spaces.constraints.devices.device import device
 from spaces.enumerate.board import Limits
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import best, search
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Op, walk
+from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.writing.text import format_schedule, parse_schedule
 
 SEARCHING = 20.0
@@ -54,7 +58,8 @@ RUNNER = "run.pyz"
 def make(
     making: Making, apps: Sequence[str], end: float | None = None, processes: int = 1
 ) -> list[str]:
-    """Makes a bundle of some apps and returns those that are in it.
+    """Makes a bundle of some apps and returns those that are in it. After each app the bundle is
+    whole.
 
     Args:
         making: how.
@@ -65,7 +70,8 @@ def make(
     (making.folder / "apps").mkdir(parents=True, exist_ok=True)
     write_runner(making.folder / RUNNER)
     without_halide = _without_halide(making)
-    done: dict[str, str] = {}
+    done: set[str] = set()
+    guard = threading.Lock()
 
     def one(app: str) -> None:
         if end is not None and time.monotonic() > end:
@@ -75,25 +81,31 @@ def make(
         except ContenderFailed as failed:
             print(f"  {app}: {failed}", flush=True)
             return
-        write(making.folder / "apps" / f"{app}.json", record)
-        done[app] = ""
         absent = "".join(f"\n    without {name}: {why}" for name, why in record["absent"].items())
         print(f"  {app}: {'; '.join(record['contenders'])}{absent}", flush=True)
+        with guard:
+            done.add(app)
+            write(making.folder / "apps" / f"{app}.json", record)
+            _write_about(making, apps, done, without_halide)
 
     with ThreadPoolExecutor(processes) as pool:
         list(pool.map(one, apps))
-    there = [app for app in apps if app in done]
+    return [app for app in apps if app in done]
+
+
+def _write_about(
+    making: Making, apps: Sequence[str], done: Collection[str], without_halide: str
+) -> None:
     about = {
         "format": FORMAT,
         "arch": making.arch,
         "date": datetime.date.today().isoformat(),
         "commit": _commit(),
         "halide": without_halide or importlib.metadata.version("halide"),
-        "apps": there,
+        "apps": [app for app in apps if app in done],
         "not_made": [app for app in apps if app not in done],
     }
     write(making.folder / "bundle.json", about)
-    return there
 
 
 def app_record(making: Making, app: str, without_halide: str) -> dict[str, Any]:
@@ -104,6 +116,7 @@ def app_record(making: Making, app: str, without_halide: str) -> dict[str, Any]:
     """
     pipeline = pipeline_of(app)
     loose = list(tolerance(pipeline))
+    strict = list(EXACT) if _is_exact(pipeline) else loose
     contenders: dict[str, Any] = {}
     absent: dict[str, str] = {}
 
@@ -122,7 +135,7 @@ def app_record(making: Making, app: str, without_halide: str) -> dict[str, Any]:
             absent[which] = str(failed)
             continue
         for mode in MODES:
-            allowed = list(EXACT) if mode is FloatMode.STRICT else loose
+            allowed = strict if mode is FloatMode.STRICT else loose
             add(f"{which}, {mode.value}", allowed, _kernels, making, app, text, mode)
     for which in making.halide:
         if without_halide:
@@ -141,6 +154,15 @@ def app_record(making: Making, app: str, without_halide: str) -> dict[str, Any]:
         "contenders": contenders,
         "absent": absent,
     }
+
+
+def _is_exact(pipeline: Pipeline) -> bool:
+    """Whether all its operations round alike everywhere. Two libraries may round an exponential in
+    two ways.
+    """
+    roots = (e for f in pipeline.functions for stage in f.stages for e in stage.expressions)
+    called = {node.name for node in walk(*roots) if isinstance(node, Op)}
+    return all(FLOAT_FUNCTIONS[name].llvm for name in called if name in FLOAT_FUNCTIONS)
 
 
 class _Maker:
