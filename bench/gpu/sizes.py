@@ -23,7 +23,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 WIDTH, HEIGHT = 137, 43
 """Of the photograph of small sizes; no tile divides them."""
 
-SMALLER = {"conv_layer": (13, 7), "vdsr": (41, 23), "learned_demosaic": (40, 24)}
+SMALLER = {"conv_layer": (13, 7), "vdsr": (17, 9), "learned_demosaic": (18, 12)}
 """The same, for apps with much work for a pixel."""
 
 WHOLE = 1 << 16
