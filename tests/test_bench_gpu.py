@@ -25,6 +25,8 @@ from bench.gpu.making import Making
 from bench.gpu.runner.checks import sampled, verdict
 from bench.gpu.runner.folder import FULL, SMALL, write_arrays
 from bench.gpu.runner.inputs import digest, made
+from bench.gpu.runner.processes import Died
+from bench.gpu.runner.run import Run, is_bad, is_good
 from bench.gpu.table import conditions, means, table
 from bench.processes import ContenderFailed
 from tests.backend.cuda.stub.driver import build_driver, with_driver
@@ -217,6 +219,89 @@ def test_the_runner_needs_numpy_and_a_binding_alone():
                 paths = {f"{one.replace('.', '/')}{end}" for one in modules
                          for end in (".py", "/__init__.py")}  # fmt: skip
                 assert paths & files.keys(), (name, modules)
+
+
+RIGHT, FAULT = {"right": True, "same_bits": True}, {"failed": "unspecified launch failure"}
+
+
+def began(name):
+    return {"began": name}
+
+
+def told(name, found):
+    return {"contender": name, "found": found}
+
+
+@pytest.mark.parametrize(
+    ("what", "scripts", "wanted"),
+    [
+        (  # a fault breaks the card for its process, which ends; another one goes on
+            "check",
+            [
+                ("abc", [began("a"), told("a", RIGHT), began("b"), told("b", FAULT)]),
+                ("c", [began("c"), told("c", RIGHT)]),
+            ],
+            {"a": RIGHT, "b": FAULT, "c": RIGHT},
+        ),
+        (  # it dies at b
+            "check",
+            [
+                ("abc", [began("a"), told("a", RIGHT), began("b"), Died("signal 11")]),
+                ("c", [began("c"), told("c", RIGHT)]),
+            ],
+            {"a": RIGHT, "b": {"failed": "signal 11"}, "c": RIGHT},
+        ),
+        (  # it dies before it begins
+            "check",
+            [("abc", [Died("no memory")])],
+            {name: {"failed": "no memory"} for name in "abc"},
+        ),
+        (  # it dies in a turn of c: the others are timed again
+            "time",
+            [
+                ("abc", [*(told(name, RIGHT) for name in "abc"), began("c"), Died("silent")]),
+                ("ab", [*(told(name, RIGHT) for name in "ab"), {"contender": "a", "times": {}},
+                        {"contender": "b", "times": {}}]),
+            ],
+            {"a": RIGHT, "b": RIGHT, "c": {"failed": "silent"}},
+        ),
+        (  # it dies when all is said
+            "time",
+            [("a", [told("a", RIGHT), {"contender": "a", "times": {}}, Died("exit")])],
+            {"a": RIGHT},
+        ),
+        (  # it says nothing at all
+            "check",
+            [("ab", [told("a", RIGHT)]), ("b", [])],
+            {"a": RIGHT, "b": {"failed": "its process said nothing of it"}},
+        ),
+    ],
+)  # fmt: skip
+def test_another_process_goes_on_where_one_ends(what, scripts, wanted, monkeypatch):
+    rest = iter(scripts)
+
+    def lines(self, task):
+        names, script = next(rest)
+        assert task["contenders"] == list(names)
+        for said in script:
+            if isinstance(said, Died):
+                raise said
+            yield said
+
+    monkeypatch.setattr(Run, "_lines", lines)
+    run = Run.__new__(Run)
+    run.end = float("inf")
+    said = list(run._said({"what": what}, scripts[0][0]))
+    assert {one["contender"]: one["found"] for one in said if "found" in one} == wanted
+    assert next(rest, None) is None
+
+
+def test_what_there_was_no_time_for_is_neither_right_nor_wrong(monkeypatch):
+    run = Run.__new__(Run)
+    run.end = 0.0
+    found = [one["found"] for one in run._said({"what": "check"}, "ab")]
+    assert found == [{"not_reached": "there was no time left"}] * 2
+    assert not any(is_good(one) or is_bad(one) for one in found)
 
 
 @settings(max_examples=30, deadline=None)

@@ -161,6 +161,9 @@ class Run:
                     rest.remove(name)
                     yield {"contender": name, "found": {"failed": str(died)}}
             is_done = is_done or rest == before
+        if task["what"] == "check":
+            why = {"failed": "its process said nothing of it"}
+            yield from ({"contender": name, "found": why} for name in rest)
 
     def _lines(self, task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         if self.end <= time.monotonic():
