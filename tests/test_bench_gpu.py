@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backend.cuda.drivers.driver import DriverError
 from backend.cuda.kernel import AllocStep, BufferParam, CudaKernel, FreeStep, HostStep
 from backend.cuda.plan import PlannedLaunch
 from backend.llvm.operators import FloatMode
@@ -25,6 +27,7 @@ from bench.gpu.making import Making
 from bench.gpu.runner.checks import sampled, verdict
 from bench.gpu.runner.folder import FULL, SMALL, write_arrays
 from bench.gpu.runner.inputs import digest, made
+from bench.gpu.runner.modules import NotLoaded, load
 from bench.gpu.runner.processes import Died
 from bench.gpu.runner.run import Run, is_bad, is_good
 from bench.gpu.table import conditions, means, table
@@ -440,3 +443,47 @@ def test_the_table_divides_by_the_fastest_of_ours():
     assert "products of matrices: not measured" in conditions(RESULTS)
     ours = {**RESULTS, "times": {"sgemm": {"by hand, fast": timed(2.0)}}}
     assert "3.62 TFLOP/s (ours of 1536 x 1536)" in conditions(ours)  # 2 * 1536**3 in 2 ms
+
+
+SCALE = 'extern "C" __global__ void scale(float* x) { x[threadIdx.x] *= 2.0f; }'
+
+
+class OneCard:
+    """Loads what begins as it likes."""
+
+    def __init__(self, arch, likes):
+        self.arch = arch
+        self.likes = likes
+
+    def load(self, content):
+        if not content.startswith(self.likes):
+            raise DriverError("no kernel image")
+        return content
+
+
+@pytest.fixture
+def module(tmp_path):
+    (tmp_path / "k.cubin").write_bytes(b"machine code")
+    (tmp_path / "k.ptx.z").write_bytes(zlib.compress(b".version 9"))
+    (tmp_path / "k.cu.z").write_bytes(zlib.compress(SCALE.encode()))
+    names = {"cubin": "k.cubin", "ptx": "k.ptx.z", "text": "k.cu.z"}
+    return tmp_path, {"arch": "sm_90", "options": ["--fmad=false", "--std=c++17"], **names}
+
+
+def test_machine_code_serves_its_own_architecture(module):
+    assert load(OneCard("sm_90", b""), *module) == (b"machine code", "cubin")
+
+
+def test_other_cards_compile_the_text(module):
+    pytest.importorskip("cuda.bindings")
+    pytest.importorskip("nvidia")
+    code, form = load(OneCard("sm_86", b"\x7fELF"), *module)
+    assert form == "text"
+    assert b"scale" in code
+    assert load(OneCard("sm_90", b"\x7fELF"), *module)[1] == "text"  # an older driver
+
+
+def test_a_card_that_loads_nothing_says_why(module):
+    assert load(OneCard("sm_86", b".version"), *module) == (b".version 9\0", "ptx")
+    with pytest.raises(NotLoaded, match=r"cubin: no kernel image; text: .*; ptx: no kernel image"):
+        load(OneCard("sm_90", b"nothing"), *module)
