@@ -1,20 +1,25 @@
-"""``python -m bench [NAME ...]`` measures, writes ``bench/results`` and renews all tables;
-``python -m bench gpu`` and ``gpu_bundle`` are commands of their own.
+"""``python -m bench [NAME ...]`` measures, writes ``bench/results`` and renews all tables.
+
+``python -m bench tables`` renews them from the results that are there. ``python -m bench gpu`` and
+``gpu_bundle`` are commands of their own.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 
-COMMANDS = ("gpu", "gpu_bundle")
-"""They need no Halide, which all other measurements import."""
+ON_GPUS = ("gpu", "gpu_bundle")
+"""They need no Halide, which all others import."""
 
 
 def main(arguments: list[str]) -> None:
     """Runs a command, or the named measurements."""
-    if arguments[:1] and arguments[0] in COMMANDS:
+    if arguments[:1] and arguments[0] in ON_GPUS:
         importlib.import_module("bench.gpu.command").main(arguments)
+    elif arguments == ["tables"]:
+        importlib.import_module("bench.report").renew_pages(Path())
     else:
         importlib.import_module("bench.measurements").main(arguments)
 

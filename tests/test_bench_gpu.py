@@ -445,6 +445,18 @@ def test_the_table_divides_by_the_fastest_of_ours():
     assert "3.62 TFLOP/s (ours of 1536 x 1536)" in conditions(ours)  # 2 * 1536**3 in 2 ms
 
 
+def test_pages_tell_of_a_gpu_once_its_results_are_there(tmp_path, monkeypatch):
+    report = pytest.importorskip("bench.report", reason="the tables need the extra `halide`")
+    few = shutil.ignore_patterns("*.jsonl")
+    shutil.copytree(report.RESULTS, tmp_path, ignore=few, dirs_exist_ok=True)
+    (tmp_path / "gpu.json").unlink(missing_ok=True)
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    assert "A Card" not in report.summary() + report.tables()
+    (tmp_path / "gpu.json").write_text(json.dumps(RESULTS))
+    assert "| time on A Card, beside Halide, by hand | 2.00 | 1 |" in report.summary()
+    assert "| a | 3.0 |  |  | 2.0 | 2.00 |  |  | 0.50 |" in report.tables()
+
+
 SCALE = 'extern "C" __global__ void scale(float* x) { x[threadIdx.x] *= 2.0f; }'
 
 
