@@ -7,7 +7,9 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,12 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.cuda.drivers.driver import DriverError
+from backend.cuda.errors import CudaUnavailable
 from backend.cuda.kernel import AllocStep, BufferParam, CudaKernel, FreeStep, HostStep
 from backend.cuda.plan import PlannedLaunch
 from backend.llvm.operators import FloatMode
 from backend.measuring.agreement import EXACT, Tolerance
 from bench.contenders import pipeline_of
-from bench.gpu import bundle, packing
+from bench.gpu import bundle, command, packing
 from bench.gpu.kernels import MOST_READ, recorded
 from bench.gpu.making import Making
 from bench.gpu.runner.checks import sampled, verdict
@@ -443,6 +446,44 @@ def test_the_table_divides_by_the_fastest_of_ours():
     assert "products of matrices: not measured" in conditions(RESULTS)
     ours = {**RESULTS, "times": {"sgemm": {"by hand, fast": timed(2.0)}}}
     assert "3.62 TFLOP/s (ours of 1536 x 1536)" in conditions(ours)  # 2 * 1536**3 in 2 ms
+
+
+def test_one_command_makes_checks_and_times_within_its_minutes(monkeypatch):
+    asked = []
+
+    def run(arguments, check):
+        asked.append(arguments)
+        return SimpleNamespace(returncode=int("check" in arguments))
+
+    def made(making, apps, end, processes):
+        asked.append((making.arch, apps, end - time.monotonic()))
+        return ["blur"]
+
+    monkeypatch.setattr(command, "Card", lambda: SimpleNamespace(arch="sm_86"))
+    monkeypatch.setattr(command, "make", made)
+    monkeypatch.setattr(command.subprocess, "run", run)
+    given = ["gpu", "--apps", "blur", "hist", "--minutes", "30", "-o", "found.json"]
+    with pytest.raises(SystemExit, match="1"):  # something is wrong
+        command.main(given)
+    (arch, apps, making), checking, timing = asked
+    assert (arch, apps) == ("sm_86", ["blur", "hist"])
+    assert 800 < making <= 900  # half of the minutes
+    for what, arguments, minutes in ("check", checking, 10), ("time", timing, 30):
+        _, runner, *rest = arguments
+        assert runner.endswith("run.pyz")
+        assert rest[:4] == [what, "--apps", "blur", "--minutes"]
+        assert minutes - 1 < float(rest[4]) <= minutes
+        assert rest[5:] == ["-o", "found.json"]
+
+
+def test_the_command_says_that_there_is_no_gpu(monkeypatch, capsys):
+    def missing():
+        raise CudaUnavailable("there is no CUDA driver")
+
+    monkeypatch.setattr(command, "Card", missing)
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["gpu", "-o", "found.json"])
+    assert "no GPU that can run kernels: there is no CUDA driver." in capsys.readouterr().err
 
 
 def test_pages_tell_of_a_gpu_once_its_results_are_there(tmp_path, monkeypatch):
