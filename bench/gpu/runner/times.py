@@ -29,8 +29,8 @@ L2 cache, and keep the card busy until the host has launched the next one.
 
 PROTOCOL = (
     "Milliseconds between two events around the launches alone; all memory is allocated, all "
-    "arguments are prepared and inputs are on the card before. cold: the L2 cache is flushed before "
-    "each turn. warm: a tenth of ten runs in a row. graph: the launches are one CUDA graph. "
+    "arguments are prepared and inputs are on the card before. cold: the L2 cache is flushed "
+    "before each turn. warm: a tenth of ten runs in a row. graph: the launches are one CUDA graph. "
     "launched: the host launches one by one; Python launches ours and Halide's C++ its own. "
     "Programs take turns in random order; numbers are medians, with the fastest turn. Kernels are "
     "timed one by one, each after a flush. beforehand: tables that depend on sizes and small "

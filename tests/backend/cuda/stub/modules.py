@@ -9,7 +9,6 @@ from pathlib import Path
 from backend.cuda import emulator, launch
 from backend.cuda.host_build import build, library_text
 from backend.cuda.kernel import CudaModule
-from bench.gpu.making import Built
 
 
 @cache
@@ -24,8 +23,3 @@ def use_stub_modules() -> None:
     """From now on executors load these in place of what NVRTC compiles."""
 
     launch.compiled_module = lambda module, arch: stub_module(module)
-
-
-def stub_built(module: CudaModule, arch: str) -> Built:
-    """The same as a part of a bundle."""
-    return Built(stub_module(module), b"")

@@ -1,0 +1,12 @@
+"""Modules of the stub driver as a bundle holds them."""
+
+from __future__ import annotations
+
+from backend.cuda.kernel import CudaModule
+from bench.gpu.making import Built
+from tests.backend.cuda.stub.modules import stub_module
+
+
+def stub_built(module: CudaModule, arch: str) -> Built:
+    """A text as a module of the stub driver, which has no assembly."""
+    return Built(stub_module(module), b"")
