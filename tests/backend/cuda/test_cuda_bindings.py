@@ -57,7 +57,7 @@ def program(library: Path, tmp_path: Path) -> Program:
             text=True,
             timeout=120,
         )
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr
         return Ran(done.stdout, log)
 
     return run
@@ -171,3 +171,12 @@ def test_the_gpu_runs_what_names_no_executor(program: Program) -> None:
     assert ran.printed == ["True"] * 3
     assert len(ran.all("launch")) == 2
     assert len(ran.all("load")) == len(ran.all("retain")) == 1
+
+
+def test_arrays_of_the_gpu(program: Program) -> None:
+    """All tests of a file, in a process that has the stub driver."""
+    ran = program(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/backend/cuda/stub/arrays.py"
+    )
+    assert not ran.all("STOPPED")
+    assert ran.all("launch")

@@ -82,7 +82,7 @@ class FakeDriver(ModuleType):
             synchronize=lambda: self.calls.append("end"),
             time_since=lambda begin: 12.5,
         )
-        self.Context = SimpleNamespace(synchronize=lambda: self.calls.append("wait"))
+        self.Context = SimpleNamespace(synchronize=lambda: None)
 
     def _enter(self, change: int) -> None:
         self.contexts += change
@@ -97,10 +97,10 @@ class FakeDriver(ModuleType):
         self.memory[int(memory)] = bytearray(nbytes)
         return memory
 
-    def memcpy_htod(self, memory: int, host: Any) -> None:
+    def memcpy_htod_async(self, memory: int, host: Any, stream: Any) -> None:
         self.memory[memory][:] = host.tobytes()
 
-    def memcpy_dtoh(self, host: Any, memory: int) -> None:
+    def memcpy_dtoh_async(self, host: Any, memory: int, stream: Any) -> None:
         host.reshape(-1).view(np.uint8)[:] = np.frombuffer(self.memory[memory], np.uint8)
 
     def module_from_buffer(self, cubin: bytes) -> Any:
@@ -158,7 +158,8 @@ def test_the_arguments_of_pycuda(driver: FakeDriver) -> None:
     assert driver.calls[1] == ("dynamic shared", 60000)  # and found once
     for call in driver.calls[2:4]:
         name, (memory, flag, n), sizes = call
-        assert (name, sizes) == ("k", {"grid": (5, 6, 7), "block": (32, 2, 1), "shared": 60000})
+        assert name == "k"
+        assert sizes == {"grid": (5, 6, 7), "block": (32, 2, 1), "shared": 60000, "stream": None}
         assert (type(memory), bytes(driver.memory[memory])) == (np.uintp, b"\0\0\2\0\4\0")
         assert (type(flag), flag, type(n), n) == (np.uint8, 1, np.int64, -1)
     assert driver.calls[4:] == ["free"]
