@@ -314,6 +314,7 @@ from backend.cuda.launch import (
     GpuExecutor as GpuExecutor,
     gpu_available as gpu_available,
 )
+from backend.cuda.kernel_cache import KernelCache as KernelCache
 from backend.cuda.errors import CudaUnavailable as CudaUnavailable
 from backend.arrays.device_array import DeviceArray as DeviceArray
 from backend.access import (

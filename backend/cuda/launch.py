@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,7 +22,8 @@ from backend.cuda.errors import CudaUnavailable
 from backend.cuda.foreign_arrays import gpu_reader
 from backend.cuda.gpu import Gpu, GpuQueue
 from backend.cuda.kernel import CudaModule
-from backend.cuda.nvrtc import compile_cuda
+from backend.cuda.kernel_cache import KernelCache, user_cache
+from backend.cuda.nvrtc import compile_cuda, compile_options, nvrtc_version
 from backend.cuda.program import CudaExecutor, Session
 
 
@@ -47,20 +48,30 @@ class GpuExecutor(CudaExecutor):
         synchronous: whether each launch waits until its kernel ends. This is slow. It is for
             finding faults: an error names the one kernel that failed. Otherwise an error names all
             kernels that may have failed.
+        cache: the folder that keeps compiled kernels from one process to the next: "user" is
+            ``$XDG_CACHE_HOME/spaces/kernels`` (or ``~/.cache/spaces/kernels``), at most 256 MiB;
+            None keeps none.
 
     Raises:
         CudaUnavailable: there is no binding, no driver, or no device of that number.
     """
 
-    def __init__(self, device: int = 0, *, synchronous: bool = False) -> None:
+    def __init__(
+        self,
+        device: int = 0,
+        *,
+        synchronous: bool = False,
+        cache: KernelCache | Literal["user"] | None = "user",
+    ) -> None:
         driver = present_driver()
         count = driver.count()
         if not 0 <= device < count:
             raise CudaUnavailable(f"there is no GPU {device}; there are {count}, counted from 0")
         arch = "sm_{}{}".format(*driver.capability(device))
+        kept = user_cache() if cache == "user" else cache
 
         def compiled(module: CudaModule) -> bytes:
-            return compiled_module(module, arch)
+            return compiled_module(module, arch, kept)
 
         self._gpu = Gpu(driver, device, arch, compiled, synchronous)
         self._stream = DEFAULT_STREAM
@@ -129,6 +140,13 @@ class GpuExecutor(CudaExecutor):
         self._gpu.release()
 
 
-def compiled_module(module: CudaModule, arch: str) -> bytes:
+def compiled_module(module: CudaModule, arch: str, cache: KernelCache | None) -> bytes:
     """The CUBIN of a text for a GPU."""
-    return compile_cuda(module.source, arch, float_mode=module.float_mode).cubin
+
+    def compiled() -> bytes:
+        return compile_cuda(module.source, arch, float_mode=module.float_mode).cubin
+
+    if cache is None:
+        return compiled()
+    options = compile_options(arch, module.float_mode)
+    return cache.cubin(nvrtc_version(), options, module.source, compile=compiled)

@@ -128,10 +128,13 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
     monkeypatch.setitem(sys.modules, "pycuda", ModuleType("pycuda"))
     monkeypatch.setitem(sys.modules, "pycuda.driver", fake)
+    monkeypatch.setattr(launch, "nvrtc_version", lambda: "13.0")
     monkeypatch.setattr(
         launch,
         "compile_cuda",
-        lambda source, arch, float_mode: SimpleNamespace(cubin=f"{arch} {float_mode}: {source}"),
+        lambda source, arch, float_mode: SimpleNamespace(
+            cubin=f"{arch} {float_mode}: {source}".encode()
+        ),
     )
     return fake
 
@@ -154,7 +157,7 @@ def test_the_arguments_of_pycuda(driver: FakeDriver) -> None:
     executor.release()
     assert executor.arch == "sm_86"
     assert driver.contexts == 0
-    assert driver.calls[0] == "sm_86 contract: text"  # compiled and loaded once
+    assert driver.calls[0] == b"sm_86 contract: text"  # compiled and loaded once
     assert driver.calls[1] == ("dynamic shared", 60000)  # and found once
     for call in driver.calls[2:4]:
         name, (memory, flag, n), sizes = call
