@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from pathlib import PurePosixPath
 from typing import Any
 
 from attrs import frozen
@@ -39,8 +40,8 @@ class Bug:
 
     @property
     def package(self) -> str:
-        """The package, two names deep, to count by."""
-        return ".".join(self.definition.module.split(".")[:2])
+        """The folder, at most two names deep, to count by."""
+        return "/".join(PurePosixPath(self.definition.path).parent.parts[:2])
 
     @property
     def key(self) -> str:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -67,10 +68,14 @@ class Collected:
         self._requests.flush()
         answer = _line(self._answers)
         ran = [line.split(" ", 1) for line in answer["ran"]]
-        starts = [float(start) for start, _ in ran] + [answer["at"]]
-        taken = {name: after - start for (_, name), start, after in zip(ran, starts, starts[1:])}
+        starts = [*(float(start) for start, _ in ran), answer["at"]]
+        taken = {
+            name: after - start
+            for (_, name), (start, after) in zip(ran, pairwise(starts), strict=True)
+        }
         end = answer["end"]
-        return Run(end, ran[-1][1] if ran and end != "passed" else "", answer["seconds"], ""), taken
+        last = ran[-1][1] if ran and end != "passed" else ""
+        return Run(end, last, answer["seconds"], ""), taken
 
 
 @contextmanager

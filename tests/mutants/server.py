@@ -78,7 +78,7 @@ def _child(items: Sequence[pytest.Item], request: dict[str, Any], record: Path) 
     """
     code = 4
     try:
-        os.setsid()
+        os.setpgid(0, 0)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, 1)

@@ -104,7 +104,7 @@ class Workshop:
                 env=self.environment,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                process_group=0,
             )
             end = _watched(process, started + seconds)
         output = log.read_text("utf-8", "replace")
