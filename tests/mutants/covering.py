@@ -97,17 +97,19 @@ def definition_at(commit: str, now: Definition) -> Definition | None:
     return next(iter([*same, *found]), None)
 
 
-def note(servers: Sequence[Collected], advance: Callable[[int], None]) -> Covering:
+def note(
+    servers: Sequence[Collected], advance: Callable[[int], None], folder: Path = FOLDER
+) -> Covering:
     """Note the lines of all tests that no run before has noted, with several processes at a time.
 
     What is noted is written after each part; the next call goes on there. ``advance`` is told how
     many tests there are more.
     """
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     commit = servers[0].workshop.commit
-    known = Covering.kept()
+    known = Covering.kept(folder)
     seconds = dict(known.seconds) if known else {}
-    data = coverage.CoverageData(str(FOLDER / "lines"))
+    data = coverage.CoverageData(str(folder / "lines"))
     data.read()
     left = [test for test in servers[0].tests if test not in seconds]
     advance(len(servers[0].tests) - len(left))
@@ -134,8 +136,8 @@ def note(servers: Sequence[Collected], advance: Callable[[int], None]) -> Coveri
                 lines.unlink()
             seconds |= {test: round(time, 4) for test, time in taken.items()}
             made = {"commit": known.commit if known else commit, "seconds": seconds}
-            write_text(FOLDER / "seconds.json", json.dumps(made))
+            write_text(folder / "seconds.json", json.dumps(made))
             advance(len(taken))
-    found = Covering.kept()
+    found = Covering.kept(folder)
     assert found is not None
     return found
