@@ -12,14 +12,21 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from backend.argument_error import ArgumentError as ArgumentError
 from backend.arithmetic import value_of
+from backend.arrays.given import (
+    AnyArray,
+    GivenArrays,
+    check_named,
+    given_arrays,
+    on_host,
+    reject_unknown,
+)
+from backend.arrays.given import Array as Array
 from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar, size_variable
 from spaces.model.amounts import amount
-from spaces.model.articles import shown_kind
 from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk
 from spaces.model.expressions.numbers import NumberError, number_in, shown_number
 from spaces.model.expressions.operators import COMPARISONS
@@ -27,9 +34,7 @@ from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import evaluate
 
-Array: TypeAlias = NDArray[Any]
-
-NO_IMAGES: Mapping[str, Array] = {}
+NO_IMAGES: Mapping[str, Any] = {}
 """The inputs of a pipeline without images."""
 Range: TypeAlias = tuple[int, int]
 """The (min, extent) of one dimension."""
@@ -43,17 +48,13 @@ MOST_ELEMENTS = 2**47
 Scalars: TypeAlias = Mapping[str, int | float | bool]
 
 
-class ArgumentError(ValueError):
-    """The arguments do not fit the pipeline; the message names the image, output or parameter."""
-
-
 class RequirementError(ArgumentError):
     """A condition that a pipeline requires (``require``) does not hold at some coordinates."""
 
 
 @frozen
 class Arguments:
-    """Checked arguments of one run."""
+    """Checked arguments of one run; ``images`` are those in the memory of the CPU."""
 
     images: Mapping[str, Array]
     scalars: Mapping[str, int | float | bool]
@@ -85,11 +86,11 @@ def whole_numbers(values: Mapping[str, int | float | bool]) -> dict[str, int]:
 
 def bind(
     pipeline: Pipeline,
-    inputs: Mapping[str, Array],
+    inputs: Mapping[str, Any],
     params: Scalars | None = None,
     sizes: Sizes | None = None,
 ) -> Arguments:
-    """Checks the arguments of a run.
+    """Checks the arguments of a run on the CPU that makes its outputs.
 
     Args:
         pipeline: the algorithm.
@@ -103,15 +104,27 @@ def bind(
         ArgumentError: something is missing, unknown, or of the wrong type or size, or breaks a
             promise of the pipeline.
     """
-    check_named("Images", inputs, [i.name for i in pipeline.images])
-    params, sizes = {} if params is None else params, {} if sizes is None else sizes
+    return bound(pipeline, given_arrays(pipeline, inputs, None), params, sizes)
+
+
+def bound(
+    pipeline: Pipeline, arrays: GivenArrays, params: Scalars | None, sizes: Sizes | None
+) -> Arguments:
+    """The arguments of a run, from its arrays, whose sizes are checked here; an output array gives
+    the size of its output.
+
+    Raises:
+        ArgumentError: something is missing or unknown, or of the wrong size, or breaks a promise of
+            the pipeline.
+    """
+    params = {} if params is None else params
     check_named("Parameters", params, [s.name for s in pipeline.scalars])
-    check_named("Sizes", sizes, pipeline.outputs)
-    _reject_unknown("image", inputs, [i.name for i in pipeline.images], pipeline)
-    _reject_unknown("parameter", params, [s.name for s in pipeline.scalars], pipeline)
+    check_named("Sizes", {} if sizes is None else sizes, pipeline.outputs)
+    reject_unknown("parameter", params, [s.name for s in pipeline.scalars], pipeline)
     buffers = [*pipeline.outputs, *(i.name for i in pipeline.images)]
-    _reject_unknown("output or image", sizes, buffers, pipeline)
-    images = {i.name: _image(i, inputs, pipeline) for i in pipeline.images}
+    reject_unknown("output or image", sizes or {}, buffers, pipeline)
+    sizes = _with_output_arrays(pipeline, sizes, arrays.outputs)
+    images = arrays.images
     scalars = {s.name: _scalar(s, params) for s in pipeline.scalars}
     estimated = tuple(
         output
@@ -122,7 +135,7 @@ def bind(
     ranges = {
         i.name: _image_ranges(i, images[i.name], begins[i.name], sizes) for i in pipeline.images
     }
-    known = {**Arguments(images, scalars, ranges).sizes(), **whole_numbers(scalars)}
+    known = {**Arguments({}, scalars, ranges).sizes(), **whole_numbers(scalars)}
     for output in pipeline.outputs:
         if output in sizes:
             given = sizes[output]
@@ -132,21 +145,42 @@ def bind(
             given = _promised_ranges(output, pipeline, known)
         found = _ranges(output, given, len(pipeline.function(output).args))
         ranges |= dict.fromkeys((output, *pipeline.function(output).buffers), found)
-    arguments = Arguments(images, scalars, ranges, estimated)
+    arguments = Arguments(on_host(images), scalars, ranges, estimated)
     _check_promises(pipeline, {**arguments.sizes(), **scalars})
     return arguments
 
 
-def check_named(kind: str, given: object, names: Sequence[str]) -> None:
-    """Checks that arguments of a ``kind`` are given by name.
+def _with_output_arrays(
+    pipeline: Pipeline, sizes: Sizes | None, outputs: Mapping[str, AnyArray]
+) -> dict[str, tuple[Range, ...]]:
+    """The given sizes, and the sizes of the given output arrays."""
+    result = {name: ranges_given(name, given) for name, given in (sizes or {}).items()}
+    functions = map(pipeline.function, pipeline.outputs)
+    names = {buffer: f.name for f in functions for buffer in f.buffers}
+    for buffer, array in outputs.items():
+        name = names[buffer]
+        extents = tuple(reversed(array.shape))
+        if name not in result:
+            result[name] = _beginning_as_estimated(pipeline, name, extents)
+            continue
+        given = tuple(extent for _, extent in result[name])
+        if given != extents:
+            raise ArgumentError(
+                f"Output {buffer} has the extents {list(given)}, innermost first, but the "
+                f"array to write it to has {list(extents)}."
+            )
+    return result
 
-    Raises:
-        ArgumentError: they are not a mapping, or a key is not text.
+
+def _beginning_as_estimated(
+    pipeline: Pipeline, output: str, extents: tuple[int, ...]
+) -> tuple[Range, ...]:
+    """The ranges of an output for which only the extents are given: its mins are those of its
+    estimate.
     """
-    if not isinstance(given, Mapping) or any(not isinstance(key, str) for key in given):
-        named = ", ".join(f"{name!r}: ..." for name in names)
-        call = f"run({{{named}}})" if kind == "Images" else f"{{{named}}}"
-        raise ArgumentError(f"{kind} are given by name, as in {call}.")
+    estimate = pipeline.estimate(output) or ()
+    mins = [low for low, _ in estimate] if len(estimate) == len(extents) else [0] * len(extents)
+    return tuple(zip(mins, extents, strict=True))
 
 
 def _check_promises(pipeline: Pipeline, values: Mapping[str, int | float | bool]) -> None:
@@ -179,45 +213,6 @@ def holds(condition: Expr, values: Mapping[str, int | float | bool]) -> bool:
     return bool(value_of(rewrite(condition, decided), values))
 
 
-def _reject_unknown(
-    kind: str, given: Mapping[str, Any], known: Sequence[str], pipeline: Pipeline
-) -> None:
-    for name in given:
-        if name not in known:
-            raise ArgumentError(
-                f"Pipeline {pipeline.name} has no {kind} {name!r}; "
-                f"it has {', '.join(known) or 'none'}."
-            )
-
-
-def _image(image: Image, inputs: Mapping[str, Array], pipeline: Pipeline) -> Array:
-    if image.name not in inputs:
-        raise ArgumentError(
-            f"Image {image.name} of pipeline {pipeline.name} is missing; pass an array of "
-            f"{image.type} with {amount(image.dimensions, 'dimension')}."
-        )
-    given = inputs[image.name]
-    array = np.asarray(given)
-    if array.dtype != image.type.dtype and not hasattr(given, "astype"):
-        wanted = str(image.type.dtype)
-        raise ArgumentError(
-            f"Image {image.name} is given {shown_kind(given)}, which is not an array of "
-            f"{image.type}; make one, for example with numpy.array(..., dtype={wanted!r})."
-        )
-    if array.dtype != image.type.dtype:
-        raise ArgumentError(
-            f"Image {image.name} holds {image.type}, but the array given holds {array.dtype}; "
-            f"convert it, for example with .astype({str(image.type.dtype)!r})."
-        )
-    if array.ndim != image.dimensions:
-        raise ArgumentError(
-            f"Image {image.name} has {amount(image.dimensions, 'dimension')}, but the array given "
-            "has "
-            f"{array.ndim} (its shape is {array.shape})."
-        )
-    return array
-
-
 def _beginning(image: Image, as_estimated: bool, pipeline: Pipeline) -> tuple[int, ...]:
     """Where the coordinates of an image begin if the call does not say it."""
     estimate = pipeline.estimate(image.name) if as_estimated else None
@@ -225,7 +220,7 @@ def _beginning(image: Image, as_estimated: bool, pipeline: Pipeline) -> tuple[in
 
 
 def _image_ranges(
-    image: Image, array: Array, begin: tuple[int, ...], sizes: Sizes
+    image: Image, array: AnyArray, begin: tuple[int, ...], sizes: Sizes
 ) -> tuple[Range, ...]:
     actual = tuple(reversed(array.shape))
     if image.name not in sizes:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Collection, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -20,67 +20,14 @@ from backend.arguments import (
     ArgumentError,
     Arguments,
     Array,
-    Range,
-    Sizes,
-    check_named,
-    ranges_given,
 )
+from backend.arrays.given import GivenArrays, on_host
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.undefined import may_keep
-from spaces.model.articles import shown_kind
 from spaces.model.expressions.types import Type
 
 _LINE_BYTES = 64
 """The bytes of a cache line and of the widest vector."""
-
-
-def sizes_of(
-    pipeline: Pipeline, sizes: Sizes | None, out: Mapping[str, Array] | None
-) -> dict[str, tuple[Range, ...]]:
-    """The given sizes, and the sizes of the given output arrays.
-
-    Raises:
-        ArgumentError: an output array belongs to no output or contradicts the given size, or a
-            given size is malformed.
-    """
-    for kind, one in ("Sizes", sizes), ("Output arrays", out):
-        check_named(kind, {} if one is None else one, pipeline.outputs)
-    result = {name: ranges_given(name, given) for name, given in (sizes or {}).items()}
-    functions = map(pipeline.function, pipeline.outputs)
-    outputs = {buffer: f.name for f in functions for buffer in f.buffers}
-    for buffer, array in (out or {}).items():
-        if buffer not in outputs:
-            raise ArgumentError(
-                f"Pipeline {pipeline.name} has no output {buffer!r}; it has {', '.join(outputs)}."
-            )
-        if not isinstance(array, np.ndarray):
-            raise ArgumentError(
-                f"out= gives output {buffer} {shown_kind(array)}, which is not an array; "
-                "make one with numpy.empty."
-            )
-        name = outputs[buffer]
-        extents = tuple(reversed(array.shape))
-        if name not in result:
-            result[name] = _beginning_as_estimated(pipeline, name, extents)
-            continue
-        given = tuple(extent for _, extent in result[name])
-        if given != extents:
-            raise ArgumentError(
-                f"Output {buffer} has the extents {list(given)}, innermost first, but the "
-                f"array to write it to has {list(extents)}."
-            )
-    return result
-
-
-def _beginning_as_estimated(
-    pipeline: Pipeline, output: str, extents: tuple[int, ...]
-) -> tuple[Range, ...]:
-    """The ranges of an output for which only the extents are given: its mins are those of its
-    estimate.
-    """
-    estimate = pipeline.estimate(output) or ()
-    mins = [low for low, _ in estimate] if len(estimate) == len(extents) else [0] * len(extents)
-    return tuple(zip(mins, extents, strict=True))
 
 
 KnownStrides: TypeAlias = tuple[int | None, ...]
@@ -93,35 +40,33 @@ class Outputs:
 
     returned: Mapping[str, Array]
     written: Mapping[str, Array]
+    handed: Mapping[str, Any]
+    """What the caller gave for outputs, which a run returns instead."""
 
     @staticmethod
     def make(
         pipeline: Pipeline,
         arguments: Arguments,
-        out: Mapping[str, Array],
+        given: GivenArrays,
         access_mode: AccessMode = AccessMode.PLAIN,
+        names: Collection[str] | None = None,
     ) -> Outputs:
         """The given arrays where code can write them directly, else new arrays.
 
         If an output does not store a value everywhere, its new array begins with the values of the
         given array, or with zeros if none is given. For hardened code, new arrays of all other
-        outputs begin with poison.
-
-        Raises:
-            ArgumentError: a given array has another type than its output, or cannot be written.
+        outputs begin with poison. ``names`` are the arrays to make, by default all.
         """
+        out = on_host(given.outputs)
         returned, written = {}, {}
-        kept = {
-            buffer
-            for function in map(pipeline.function, pipeline.outputs)
-            if may_keep(function)
-            for buffer in function.buffers
-        }
+        kept = kept_buffers(pipeline)
         for name, type in pipeline.output_arrays.items():
+            if names is not None and name not in names:
+                continue
             shape = arguments.shape(name)
             steps = pipeline.steps(name, len(shape))
             if name in out:
-                returned[name] = _checked(name, out[name], type)
+                returned[name] = out[name]
             else:
                 returned[name] = empty_with_steps(shape, type, steps)
                 if name in kept:
@@ -138,7 +83,8 @@ class Outputs:
                     written[name][...] = returned[name]
                 elif access_mode is AccessMode.HARDENED:
                     poison(written[name])
-        return Outputs(returned, written)
+        handed = {name: one for name, one in given.handed.items() if name in returned}
+        return Outputs(returned, written, handed)
 
     def are_empty(self) -> bool:
         """Whether all outputs are empty."""
@@ -148,31 +94,18 @@ class Outputs:
         """Whether no output is empty."""
         return all(array.size for array in self.written.values())
 
-    def results(self) -> dict[str, Array]:
+    def results(self) -> dict[str, Any]:
         """The arrays to return, with their values."""
         for name, array in self.returned.items():
             if self.written[name] is not array:
                 array[...] = self.written[name]
-        return dict(self.returned)
+        return {**self.returned, **self.handed}
 
 
-def _checked(name: str, array: Array, type: Type) -> Array:
-    if array.dtype != type.dtype:
-        raise ArgumentError(
-            f"Output {name} is {type}, but the array to write it to holds {array.dtype}; "
-            f"make one of dtype {str(type.dtype)!r}."
-        )
-    if not array.flags.writeable:
-        raise ArgumentError(
-            f"The array to write output {name} to is read-only; give one that can be written."
-        )
-    steps = zip(array.strides, array.shape, strict=True)
-    if array.size and any(stride == 0 and n > 1 for stride, n in steps):
-        raise ArgumentError(
-            f"The array to write output {name} to holds several elements in one place (its "
-            f"strides are {array.strides} bytes); give one with a place for each."
-        )
-    return array
+def kept_buffers(pipeline: Pipeline) -> frozenset[str]:
+    """The arrays of outputs that may keep values from before, where they store none."""
+    outputs = map(pipeline.function, pipeline.outputs)
+    return frozenset(b for f in outputs if may_keep(f) for b in f.buffers)
 
 
 def empty_with_steps(shape: tuple[int, ...], type: Type, steps: KnownStrides) -> Array:
@@ -240,13 +173,16 @@ def _is_injective(array: Array) -> bool:
 def image_arrays(
     pipeline: Pipeline, arguments: Arguments, outputs: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """The arrays of the images; copies where compiled code cannot read the given ones.
+    """The arrays of the images in the memory of the CPU; copies where compiled code cannot read the
+    given ones.
 
     Raises:
         ArgumentError: an image is empty.
     """
     result = {}
     for image in pipeline.images:
+        if image.name not in arguments.images:
+            continue
         array = arguments.images[image.name]
         if array.size == 0:
             raise ArgumentError(

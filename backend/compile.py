@@ -19,9 +19,10 @@ from backend.arguments import (
     RequirementError,
     Scalars,
     Sizes,
-    bind,
+    bound,
 )
-from backend.buffers import Outputs, argument_words, image_arrays, sizes_of
+from backend.arrays.given import given_arrays
+from backend.buffers import Outputs, argument_words, image_arrays
 from backend.ir.program import LoopProgram
 from backend.ir.text import program_text
 from backend.ir.walk import messages
@@ -97,24 +98,25 @@ class CompiledPipeline:
 
     def run(
         self,
-        inputs: Mapping[str, Array] = NO_IMAGES,
+        inputs: Mapping[str, Any] = NO_IMAGES,
         params: Scalars | None = None,
         sizes: Sizes | None = None,
-        out: Mapping[str, Array] | None = None,
+        out: Mapping[str, Any] | None = None,
     ) -> dict[str, Array]:
         """Computes every output.
 
         Args:
             inputs: an array for each image, with dimension 0 as its last axis; any strides are
-                fine.
+                fine. Arrays of other libraries in the memory of the CPU (``__dlpack__``) are not
+                copied either.
             params: values of scalar parameters; those left out take their default.
             sizes: for each output the extent, or the (min, extent), of each dimension, innermost
                 first. An output left out has the shape of its array in ``out``, with the mins of
                 its estimate; or else the size that the pipeline says (``set_bounds``); or else its
                 estimate. Name an image too to say where its coordinates begin; one left out begins
                 at 0, or where its estimate begins if an output has its estimate.
-            out: arrays to write outputs to; the run returns them. It makes an array for each other
-                output.
+            out: arrays to write outputs to, of NumPy or of another library; the run returns them.
+                It makes a NumPy array for each other output.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
@@ -126,10 +128,10 @@ class CompiledPipeline:
 
     def __call__(
         self,
-        inputs: Mapping[str, Array] = NO_IMAGES,
+        inputs: Mapping[str, Any] = NO_IMAGES,
         params: Scalars | None = None,
         sizes: Sizes | None = None,
-        out: Mapping[str, Array] | None = None,
+        out: Mapping[str, Any] | None = None,
     ) -> dict[str, Array]:
         """The same as :meth:`run`."""
         return self.run(inputs, params, sizes, out)
@@ -142,10 +144,10 @@ class CompiledPipeline:
 
     def prepare(
         self,
-        inputs: Mapping[str, Array] = NO_IMAGES,
+        inputs: Mapping[str, Any] = NO_IMAGES,
         params: Scalars | None = None,
         sizes: Sizes | None = None,
-        out: Mapping[str, Array] | None = None,
+        out: Mapping[str, Any] | None = None,
     ) -> PreparedRun:
         """A run with checked arguments that you can repeat many times. Takes the arguments of
         :meth:`run`.
@@ -154,8 +156,9 @@ class CompiledPipeline:
             ArgumentError: the arguments do not fit the pipeline.
             SizeError: they do not fit the schedule, as ``verify`` knows.
         """
-        arguments = bind(self.pipeline, inputs, params, sizes_of(self.pipeline, sizes, out))
-        outputs = Outputs.make(self.pipeline, arguments, out or {}, self.access_mode)
+        given = given_arrays(self.pipeline, inputs, out)
+        arguments = bound(self.pipeline, given, params, sizes)
+        outputs = Outputs.make(self.pipeline, arguments, given, self.access_mode)
         if outputs.have_elements():
             check_sizes(self.preconditions, arguments)
         elif not outputs.are_empty():

@@ -13,14 +13,15 @@ from backend.arguments import (
     NO_IMAGES,
     ArgumentError,
     Arguments,
-    Array,
     Scalars,
     Sizes,
-    bind,
+    bound,
     holds,
     whole_numbers,
 )
-from backend.buffers import Outputs, image_arrays, poison, sizes_of
+from backend.arrays.given import given_arrays
+from backend.arrays.streams import stream_of
+from backend.buffers import kept_buffers, poison
 from backend.cuda.emulator import Emulator
 from backend.cuda.executors import present_executor
 from backend.cuda.host import FARTHEST, MOST_ELEMENTS, HostProgram, host_program
@@ -30,6 +31,7 @@ from backend.cuda.nvrtc import KernelResources, compile_cuda
 from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
+from backend.gpu_arrays import GpuArrays
 from backend.ir.host import GlobalArray, GpuProgram, HostPart
 from backend.ir.node import walk_nodes
 from backend.ir.text import program_text
@@ -53,7 +55,6 @@ from spaces.constraints.legality.preconditions import Precondition, size_precond
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.algorithm.undefined import may_keep
 from spaces.model.amounts import amount
 from spaces.model.expressions.definitions import expanded
 from spaces.model.formulas.algebra import evaluate
@@ -105,8 +106,7 @@ class GpuPipeline:
 
     @_unset.default
     def _found_unset(self) -> frozenset[str]:
-        outputs = map(self.pipeline.function, self.pipeline.outputs)
-        return frozenset(b for f in outputs if not may_keep(f) for b in f.buffers)
+        return frozenset(self.pipeline.output_arrays) - kept_buffers(self.pipeline)
 
     def __str__(self) -> str:
         needed = [f"needs {one.condition}" for one in self.preconditions]
@@ -161,56 +161,108 @@ class GpuPipeline:
 
     def run(
         self,
-        inputs: Mapping[str, Array] = NO_IMAGES,
+        inputs: Mapping[str, Any] = NO_IMAGES,
         params: Scalars | None = None,
         sizes: Sizes | None = None,
-        out: Mapping[str, Array] | None = None,
+        out: Mapping[str, Any] | None = None,
         *,
         executor: CudaExecutor | None = None,
-    ) -> dict[str, Array]:
+        stream: object = None,
+    ) -> dict[str, Any]:
         """Computes every output. Takes the arguments of
-        :meth:`backend.compile.CompiledPipeline.run`. ``executor`` runs the kernels; the default is
-        the GPU of this machine. Without a GPU, and for hardened code, it is the emulator.
+        :meth:`backend.compile.CompiledPipeline.run`, and arrays in the memory of a GPU: those of
+        CuPy, PyTorch, JAX, pycuda and all others with ``__cuda_array_interface__`` or
+        ``__dlpack__``. Kernels use them in place. Their last axis has no gaps; other axes may.
+
+        Where an array of the call is on the GPU, outputs that are not in ``out`` are, too: each a
+        :class:`~backend.arrays.device_array.DeviceArray`, which those libraries take without a
+        copy. Otherwise they are NumPy arrays.
+
+        **Order.** The work of a call stands in one stream. If all arrays are on the GPU, the call
+        returns before the kernels end. Later work of that stream then sees the results, and an
+        error of a kernel is raised by a later call that waits. If an array is not on the GPU, the
+        call returns when all is done.
+
+        Args:
+            inputs: an array for each image.
+            params: values of scalar parameters.
+            sizes: the size of each output.
+            out: arrays to write outputs to.
+            executor: what runs the kernels. The default is the first GPU of this machine. Without a
+                GPU, and for hardened code, it is the emulator.
+            stream: the stream of the work: one of CuPy, PyTorch or pycuda, any object with
+                ``__cuda_stream__``, or the driver's number. The default is CUDA's default stream.
+                It waits for work that other streams were asked for before, and they wait for it,
+                except for streams made non-blocking. Give the stream in which the arrays of ``out``
+                are used.
 
         Raises:
-            ArgumentError: the arguments do not fit the pipeline.
+            ArgumentError: the arguments do not fit the pipeline; the message names all arrays that
+                do not.
             SizeError: they do not fit the schedule: tails, or what it reads of an image.
             CudaError: a launch failed.
             AccessError: hardened code meant to touch memory that is not its own.
             ValueError: the code is hardened, and ``executor`` does not test accesses.
         """
-        arguments = bind(self.pipeline, inputs, params, sizes_of(self.pipeline, sizes, out))
-        outputs = Outputs.make(self.pipeline, arguments, out or {}, self.access_mode)
-        if outputs.are_empty():
-            return outputs.results()
-        if not outputs.have_elements():
-            return self._beside_empty_outputs()._run(arguments, outputs, executor)
-        return self._run(arguments, outputs, executor)
+        return self.prepare(inputs, params, sizes, out, executor=executor, stream=stream)()
 
-    def _run(
-        self, arguments: Arguments, outputs: Outputs, executor: CudaExecutor | None
-    ) -> dict[str, Array]:
-        """Runs on arguments that fit the pipeline."""
-        values = _values(arguments)
+    def prepare(
+        self,
+        inputs: Mapping[str, Any] = NO_IMAGES,
+        params: Scalars | None = None,
+        sizes: Sizes | None = None,
+        out: Mapping[str, Any] | None = None,
+        *,
+        executor: CudaExecutor | None = None,
+        stream: object = None,
+    ) -> PreparedGpuRun:
+        """A run with checked arguments that you can repeat many times. Takes the arguments of
+        :meth:`run`. Each call reads what the images then hold, except for NumPy arrays that are
+        copied because an output shares their memory. It does not wait for streams other than its
+        own: what computes an image again, or uses an output, stands in the same stream.
+
+        Raises:
+            ArgumentError: the arguments do not fit the pipeline.
+            SizeError: they do not fit the schedule.
+            ValueError: the code is hardened, and ``executor`` does not test accesses.
+        """
+        runner = (self._executor() if executor is None else executor).on(stream_of(stream))
+        self._check_runner(runner)
+        given = given_arrays(self.pipeline, inputs, out, runner.reader)
+        arguments = bound(self.pipeline, given, params, sizes)
+        arrays = GpuArrays.make(self.pipeline, arguments, given, runner, self.access_mode)
+        if not any(arrays.has_elements):
+            return PreparedGpuRun(lambda: None, arrays)
+        compiled = self if all(arrays.has_elements) else self._beside_empty_outputs()
+        return PreparedGpuRun(compiled._prepared(arguments, arrays, runner), arrays)
+
+    def _prepared(
+        self, arguments: Arguments, arrays: GpuArrays, runner: CudaExecutor
+    ) -> Callable[[], None]:
+        """What computes the outputs of arguments that fit the pipeline."""
+        values = _values(arguments, arrays)
         program, host = self._for_values(values, arguments)
-        images = image_arrays(self.pipeline, arguments, outputs.written)
-        runner = self._executor() if executor is None else executor
+        given = arrays.buffers(self.pipeline, arguments)
+
+        def compute() -> None:
+            shared = host.arrays()
+            if self.access_mode is AccessMode.HARDENED:
+                for array in shared.values():
+                    poison(array)
+            try:
+                runner.follow(self._printed.module, host.planned, {**given, **shared}, self._unset)
+            except AccessError as error:
+                sides = error.outside.sides or self._sides(program, error.func, values)
+                raise AccessError(evolve(error.outside, sides=sides)) from None
+
+        return compute
+
+    def _check_runner(self, runner: CudaExecutor) -> None:
         if self.access_mode is AccessMode.HARDENED and not isinstance(runner, _TESTING):
             raise ValueError(
                 f"{type(runner).__name__} does not test accesses of memory; run hardened code on "
                 f"{' or '.join(kind.__name__ for kind in _TESTING)}, or compile it plain."
             )
-        shared = host.arrays()
-        if self.access_mode is AccessMode.HARDENED:
-            for array in shared.values():
-                poison(array)
-        buffers = {**images, **outputs.written, **shared}
-        try:
-            runner.follow(self._printed.module, host.planned, buffers, self._unset)
-        except AccessError as error:
-            sides = error.outside.sides or self._sides(program, error.func, values)
-            raise AccessError(evolve(error.outside, sides=sides)) from None
-        return outputs.results()
 
     def _executor(self) -> CudaExecutor:
         """What runs the kernels where a call does not say; only emulators test accesses."""
@@ -236,15 +288,16 @@ class GpuPipeline:
 
     def __call__(
         self,
-        inputs: Mapping[str, Array] = NO_IMAGES,
+        inputs: Mapping[str, Any] = NO_IMAGES,
         params: Scalars | None = None,
         sizes: Sizes | None = None,
-        out: Mapping[str, Array] | None = None,
+        out: Mapping[str, Any] | None = None,
         *,
         executor: CudaExecutor | None = None,
-    ) -> dict[str, Array]:
+        stream: object = None,
+    ) -> dict[str, Any]:
         """The same as :meth:`run`."""
-        return self.run(inputs, params, sizes, out, executor=executor)
+        return self.run(inputs, params, sizes, out, executor=executor, stream=stream)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The parts of the CPU are machine code, which serves one process, so a copy of the
@@ -291,15 +344,35 @@ class GpuPipeline:
                 raise size_error(check, arguments)
 
 
-def _values(arguments: Arguments) -> dict[str, int | float]:
+@frozen(eq=False)
+class PreparedGpuRun:
+    """A pipeline and the arrays that kernels run on. Each call computes the outputs again."""
+
+    _compute: Callable[[], None]
+    _arrays: GpuArrays
+
+    def __call__(self) -> dict[str, Any]:
+        """Runs and returns the outputs, the same arrays each time. If all arrays are on the GPU, it
+        returns before the kernels end.
+
+        Raises:
+            CudaError: a launch failed.
+            AccessError: hardened code meant to touch memory that is not its own.
+        """
+        self._compute()
+        self._arrays.outputs.results()
+        return dict(self._arrays.results)
+
+
+def _values(arguments: Arguments, arrays: GpuArrays) -> dict[str, int | float]:
     """All sizes, strides in device memory, and scalars of a call."""
-    strides: dict[str, int] = {}
+    found: dict[str, int] = {}
     for buffer, ranges in arguments.ranges.items():
-        stride, reach = 1, 0
-        for d, (low, extent) in enumerate(ranges):
-            strides[f"{buffer}.stride.{d}"] = stride
+        strides = arrays.strides(buffer, tuple(extent for _, extent in ranges))
+        reach = 0
+        for d, ((low, extent), stride) in enumerate(zip(ranges, strides, strict=True)):
+            found[f"{buffer}.stride.{d}"] = stride
             reach += max(abs(low), abs(low + extent)) * stride
-            stride *= extent
         farthest = max(
             (abs(end) for low, extent in ranges for end in (low, low + extent)), default=0
         )
@@ -309,7 +382,7 @@ def _values(arguments: Arguments) -> dict[str, int | float]:
                 f"at most {MOST_ELEMENTS} elements, and have coordinates from {-FARTHEST} to "
                 f"{FARTHEST}."
             )
-    return {**arguments.sizes(), **strides, **arguments.scalars}
+    return {**arguments.sizes(), **found, **arguments.scalars}
 
 
 @in_one_chunk

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -262,13 +263,26 @@ def _trust() -> str:
             f"{runs['compiled'] + runs['interpreted']:,}",
             "every run equals the reference",
         ),
-        (
-            "bugs planted one at a time, also in rules and prover: `python -m tests.mutants`",
-            f"{mutants['planted']}",
-            f"tests and proofs notice {mutants['killed']}",
-        ),
+        *_planted(mutants["packages"]),
     ]
     return _table(("check", "cases", "found"), rows)
+
+
+def _planted(packages: Mapping[str, Mapping[str, int]]) -> list[tuple[str, str, str]]:
+    """Rows for the bugs by hand and for the small changes of functions, as far as these ran."""
+    by_hand = packages["by hand"]
+    changes: Counter[str] = Counter()
+    for name, counts in packages.items():
+        changes.update({} if name == "by hand" else counts)
+    rows = [("mistakes by hand, planted one at a time", by_hand)]
+    if changes["planted"]:
+        drawn = f"small changes of functions, drawn from {changes['possible']:,}"
+        rows.append((drawn, changes))
+    return [
+        (f"{what}: `python -m tests.mutants`", f"{counts['planted']:,}",
+         f"tests notice {counts['killed']:,}; no test runs the lines of {counts['not run']:,}")
+        for what, counts in rows
+    ]  # fmt: skip
 
 
 def _throughput() -> str:

@@ -305,6 +305,7 @@ from backend.llvm.operators import FloatMode as FloatMode
 from backend.compile_gpu import (
     compile_gpu as compile_gpu,
     GpuPipeline as GpuPipeline,
+    PreparedGpuRun as PreparedGpuRun,
     compile_gpu_unchecked as compile_gpu_unchecked,
 )
 from backend.cuda.nvrtc import KernelResources as KernelResources
@@ -313,7 +314,9 @@ from backend.cuda.launch import (
     GpuExecutor as GpuExecutor,
     gpu_available as gpu_available,
 )
+from backend.cuda.kernel_cache import KernelCache as KernelCache
 from backend.cuda.errors import CudaUnavailable as CudaUnavailable
+from backend.arrays.device_array import DeviceArray as DeviceArray
 from backend.access import (
     AccessMode as AccessMode,
     AccessError as AccessError,

@@ -16,10 +16,11 @@ settings.load_profile("spaces")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_kept_prices(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What was measured on this machine does not change what tests see."""
+def _nothing_kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What was measured or compiled on this machine does not change what tests see."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

@@ -83,6 +83,9 @@ DEFAULT = "default"
 CPU = "cpu"
 """The name of the hand-written schedule for the CPU, and of that device."""
 
+GPU = "gpu"
+"""The name of the hand-written schedule for GPUs."""
+
 
 STANDARD_INPUT = "-"
 """The name of a schedule that the program reads from standard input."""

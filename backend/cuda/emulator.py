@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.access import AccessError, AccessKind, Outside
+from backend.arrays.given import AnyArray
 from backend.cuda.errors import CudaUnavailable, DivergentBarrierError
 from backend.cuda.host_build import build, library_text
 from backend.cuda.kernel import CudaModule
@@ -88,7 +89,7 @@ class Emulator(CudaExecutor):
     def session(
         self,
         module: CudaModule,
-        buffers: Mapping[str, NDArray[Any]],
+        buffers: Mapping[str, AnyArray],
         unset: Collection[str] = (),
     ) -> Session[NDArray[np.uint8]]:
         return Session(_InProcess(self.order, self.seed), module, buffers, unset)

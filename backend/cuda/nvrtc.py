@@ -89,11 +89,6 @@ _FLOAT_OPTIONS: Mapping[FloatMode, tuple[str, ...]] = {
 }
 
 
-def compiler_options(arch: str, float_mode: FloatMode) -> tuple[str, ...]:
-    """How NVRTC compiles a text for an architecture."""
-    return (f"--gpu-architecture={arch}", *_FLOAT_OPTIONS[float_mode], "--std=c++17")
-
-
 def compile_cuda(
     source: str, arch: str = "sm_80", *, float_mode: FloatMode = FloatMode.STRICT
 ) -> CompiledCuda:
@@ -114,11 +109,11 @@ def compile_cuda(
     library = _library()
     if arch not in available_archs():
         raise CudaCompileError(
-            f"this NVRTC ({_version()}) compiles for {', '.join(available_archs())}; "
+            f"this NVRTC ({nvrtc_version()}) compiles for {', '.join(available_archs())}; "
             f"{arch} is not among them",
             log="",
         )
-    options = [*compiler_options(arch, float_mode), "--ptxas-options=-v"]
+    options = compile_options(arch, float_mode)
     program = ctypes.c_void_p()
     _check(
         "nvrtcCreateProgram",
@@ -136,6 +131,16 @@ def compile_cuda(
         return CompiledCuda(arch, _output(program, "CUBIN"), ptx, log, read_resources(log))
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def compile_options(arch: str, float_mode: FloatMode) -> tuple[str, ...]:
+    """How NVRTC compiles a text."""
+    return (
+        f"--gpu-architecture={arch}",
+        *_FLOAT_OPTIONS[float_mode],
+        "--ptxas-options=-v",
+        "--std=c++17",
+    )
 
 
 def read_resources(log: str) -> dict[str, KernelResources]:
@@ -170,7 +175,8 @@ def available_archs() -> tuple[str, ...]:
 
 
 @cache
-def _version() -> str:
+def nvrtc_version() -> str:
+    """The version of this NVRTC, as ``13.0``; CudaUnavailable without NVRTC."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     _library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     return f"{major.value}.{minor.value}"

@@ -24,7 +24,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.cuda.errors import CudaProgramError
+from backend.arrays.device_array import DeviceArray, GpuMemory
+from backend.arrays.given import AnyArray, ArrayReader, array_beside_kernels
+from backend.arrays.stream import DEFAULT_STREAM, Stream
+from backend.cuda.errors import CudaProgramError, CudaUnavailable
 from backend.cuda.kernel import (
     CTYPES,
     AllocStep,
@@ -70,13 +73,14 @@ class CudaDevice(Protocol[Handle]):
 @attrs.define(slots=True)
 class _Buffer(Generic[Handle]):
     """A buffer of a program. ``given`` is the caller's array, and ``host`` is the dense array of
-    the same values; both are None if the buffer exists only on the device. ``written`` says that
-    ``host`` or ``memory`` has values that ``given`` may lack.
+    the same values; both are None if the buffer exists only on the device. If ``given`` is on the
+    device, ``memory`` is its memory, and ``host`` has the same strides from the first use by the
+    CPU on. ``written`` says that ``host`` or ``memory`` has values that ``given`` may lack.
     """
 
     dtype: np.dtype[Any]
     nbytes: int
-    given: NDArray[Any] | None = None
+    given: AnyArray | None = None
     host: NDArray[Any] | None = None
     memory: Handle | None = None
     host_current: bool = True
@@ -84,8 +88,11 @@ class _Buffer(Generic[Handle]):
     written: bool = False
 
     @staticmethod
-    def of(array: NDArray[Any], *, is_set: bool) -> _Buffer[Handle]:
+    def of(array: AnyArray, *, is_set: bool) -> _Buffer[Handle]:
         """The buffer of an array of the caller, whose values count if it is set."""
+        if isinstance(array, DeviceArray):
+            memory: Any = array.address
+            return _Buffer(array.dtype, array.span[1], array, None, memory, False, True)
         dense = array if array.flags.c_contiguous else np.ascontiguousarray(array)
         return _Buffer(array.dtype, array.nbytes, array, dense, device_current=not is_set)
 
@@ -102,12 +109,13 @@ class Session(Generic[Handle]):
         self,
         device: CudaDevice[Handle],
         module: CudaModule,
-        buffers: Mapping[str, NDArray[Any]],
+        buffers: Mapping[str, AnyArray],
         unset: Collection[str] = (),
     ) -> None:
         self._device = device
         self._module = module
         self._buffers: dict[str, _Buffer[Handle]] = {}
+        self._has_copied = False
         for name, array in buffers.items():
             if array.dtype not in CTYPES.values():
                 raise CudaProgramError(
@@ -178,14 +186,22 @@ class Session(Generic[Handle]):
                 self._device.free(memory)
 
     def fetch(self) -> None:
-        """Gives every array of the caller the values that steps wrote."""
+        """Gives every array of the caller the values that steps wrote. Arrays on the device may get
+        them later, if no array of the call is elsewhere.
+        """
         for buffer in self._buffers.values():
-            if buffer.host is None or buffer.given is None or not buffer.written:
+            if not buffer.written or buffer.given is None:
                 continue
-            self._to_host(buffer, buffer.host)
-            if buffer.host is not buffer.given:
-                buffer.given[...] = buffer.host
+            if isinstance(buffer.given, DeviceArray):
+                self._to_device(buffer)
+            elif buffer.host is not None:
+                self._to_host(buffer, buffer.host)
+                if buffer.host is not buffer.given:
+                    buffer.given[...] = buffer.host
             buffer.written = False
+        if self._has_copied:  # the caller may now change what was copied
+            self.wait()
+            self._has_copied = False
 
     def _alloc(self, step: AllocStep, unused: list[Handle]) -> None:
         """Makes a buffer, in unused memory of its size if there is any."""
@@ -206,7 +222,7 @@ class Session(Generic[Handle]):
     def _taken(self, step: FreeStep) -> _Buffer[Handle]:
         """The buffer that a step frees; later steps do not find it."""
         buffer = self._find(step.buffer, "a step frees")
-        if buffer.host is not None:
+        if buffer.given is not None:
             raise CudaProgramError(
                 f"buffer {step.buffer} is freed, but it belongs to the caller; "
                 "steps can free only what steps allocate"
@@ -243,6 +259,8 @@ class Session(Generic[Handle]):
         arrays: dict[str, NDArray[Any]] = {}
         for name in (*step.reads, *step.writes):
             buffer = self._find(name, f"host step {step.name} uses")
+            if isinstance(buffer.given, DeviceArray) and buffer.host is None:
+                buffer.host = np.empty(buffer.nbytes // buffer.dtype.itemsize, buffer.dtype)
             if buffer.host is None:
                 raise CudaProgramError(
                     f"host step {step.name} uses buffer {name}, which exists only on the device; "
@@ -270,13 +288,14 @@ class Session(Generic[Handle]):
             buffer.memory = self._allocated(buffer.nbytes)
         if not buffer.device_current and buffer.host is not None:
             self._device.upload(buffer.memory, buffer.host)
-            buffer.device_current = True
+            buffer.device_current = self._has_copied = True
         return buffer.memory
 
     def _to_host(self, buffer: _Buffer[Handle], host: NDArray[Any]) -> None:
         if buffer.host_current or buffer.memory is None:
             return
         self._device.download(buffer.memory, host)
+        self._has_copied = False  # it has waited
         buffer.host_current = True
 
     def _allocated(self, nbytes: int) -> Handle:
@@ -284,7 +303,7 @@ class Session(Generic[Handle]):
         return self._device.allocate(-(-nbytes // granule) * granule)
 
     def _release(self, buffer: _Buffer[Handle]) -> None:
-        if buffer.memory is not None:
+        if buffer.memory is not None and not isinstance(buffer.given, DeviceArray):
             self._device.free(buffer.memory)
             buffer.memory = None
 
@@ -298,11 +317,39 @@ class CudaExecutor(ABC):
 
     __slots__ = ()
 
+    def on(self, stream: Stream) -> CudaExecutor:
+        """The same device, with all work in one stream.
+
+        Raises:
+            CudaUnavailable: there are no streams on the CPU.
+        """
+        if stream.is_default:
+            return self
+        raise CudaUnavailable(
+            f"{type(self).__name__} runs kernels on the CPU, where there are no streams of a GPU; "
+            "leave out stream=, or run on a GPU with executor=GpuExecutor()"
+        )
+
+    @property
+    def memory(self) -> GpuMemory | None:
+        """The GPU that runs the kernels, with its memory; None on the CPU."""
+        return None
+
+    @property
+    def stream(self) -> Stream:
+        """The stream of all work."""
+        return DEFAULT_STREAM
+
+    @property
+    def reader(self) -> ArrayReader:
+        """Finds the arrays of calls, those in the memory of the GPU as `DeviceArray`."""
+        return partial(array_beside_kernels, type(self).__name__)
+
     @abstractmethod
     def session(
         self,
         module: CudaModule,
-        buffers: Mapping[str, NDArray[Any]],
+        buffers: Mapping[str, AnyArray],
         unset: Collection[str] = (),
     ) -> AbstractContextManager[Session[Any]]:
         """Keeps `buffers` on the device for several runs, for example to time them without
@@ -313,7 +360,7 @@ class CudaExecutor(ABC):
         self,
         module: CudaModule,
         planned: Plan,
-        buffers: Mapping[str, NDArray[Any]],
+        buffers: Mapping[str, AnyArray],
         unset: Collection[str] = (),
     ) -> None:
         """Runs steps that are planned, as :meth:`run` does; they write all elements of the `unset`
@@ -327,7 +374,7 @@ class CudaExecutor(ABC):
         self,
         module: CudaModule,
         steps: Iterable[ProgramStep],
-        buffers: Mapping[str, NDArray[Any]],
+        buffers: Mapping[str, AnyArray],
         scalars: Mapping[str, ScalarArgument],
     ) -> None:
         """Runs `steps` in order. When it returns, the arrays of all written buffers have their
@@ -337,7 +384,7 @@ class CudaExecutor(ABC):
             module: the text, and its kernels that the steps launch.
             steps: the steps, in order.
             buffers: arrays by buffer name, of any strides; kernels and steps on the host see them
-                dense, in C order.
+                dense, in C order, but those on the device as they are.
             scalars: numbers by name, for launch arguments that name one.
 
         Raises:
@@ -355,5 +402,8 @@ def _do(work: Iterable[Callable[[], None]]) -> None:
 
 
 def _check_writable(buffer: _Buffer[Handle], name: str, who: str) -> None:
-    if buffer.given is not None and not buffer.given.flags.writeable:
+    given = buffer.given
+    if given is None:
+        return
+    if given.is_read_only if isinstance(given, DeviceArray) else not given.flags.writeable:
         raise CudaProgramError(f"{who} writes buffer {name}, but its array is read-only")

@@ -19,12 +19,13 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.arrays.given import AnyArray
 from backend.cuda.dim3 import Dim3
 from backend.cuda.emulator import (
     ORDERS,
@@ -102,7 +103,7 @@ class SanitizedEmulator(CudaExecutor):
     def session(
         self,
         module: CudaModule,
-        buffers: Mapping[str, NDArray[Any]],
+        buffers: Mapping[str, AnyArray],
         unset: Collection[str] = (),
     ) -> Session[NDArray[np.uint8]]:
         return Session(_Subprocess(self), module, buffers, unset)

@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any
 
 from attrs import define, field, frozen
-from numpy.typing import NDArray
 
 from backend.arguments import Array
+from backend.arrays.given import AnyArray
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.kernel import CudaModule
 from backend.cuda.launch import GpuExecutor
@@ -38,7 +38,7 @@ class TimingExecutor(CudaExecutor):
     def session(
         self,
         module: CudaModule,
-        buffers: Mapping[str, NDArray[Any]],
+        buffers: Mapping[str, AnyArray],
         unset: Collection[str] = (),
     ) -> AbstractContextManager[Session[Any]]:
         return self.gpu.session(module, buffers, unset)
@@ -47,7 +47,7 @@ class TimingExecutor(CudaExecutor):
         self,
         module: CudaModule,
         planned: Plan,
-        buffers: Mapping[str, NDArray[Any]],
+        buffers: Mapping[str, AnyArray],
         unset: Collection[str] = (),
     ) -> None:
         with self.session(module, buffers, unset) as session:

@@ -9,6 +9,7 @@ from apps.catalog import APPS
 from apps.files import read_photograph
 from apps.photographs import photograph as bundled
 from apps.pictures import clipped, to_array
+from backend.cuda.launch import gpu_available
 from backend.llvm.runtime.blocks import i64
 from backend.llvm.statements import Statements
 from backend.reference import evaluate
@@ -195,3 +196,21 @@ def test_run_writes_each_array_of_a_tuple(tmp_path, picture):
     assert "out.1, 4 x 2" in out
     np.testing.assert_array_equal(np.load(whole), np.load(grey)[:2])
     np.testing.assert_array_equal(np.load(half), np.load(grey)[:2] // 2)
+
+
+@pytest.mark.skipif(gpu_available()[0], reason="this machine has a GPU")
+@pytest.mark.parametrize("hardened", [(), ("--hardened",)])
+def test_without_a_gpu_the_emulator_runs_the_kernels_and_the_command_says_so(tmp_path, hardened):
+    image = np.random.default_rng(0).integers(0, 9999, (40, 50), np.uint16)
+    np.save(tmp_path / "in.npy", image)
+    out, err = spaces("run", "blur", "--input", tmp_path / "in.npy", "--output",
+                      tmp_path / "out.npy", "--device", "sm_90", *hardened)  # fmt: skip
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), blur({"input": image}, ()))
+    assert out.endswith(" ms on the emulator\n")
+    assert err.startswith("No GPU runs the kernels (there is no CUDA driver")
+    assert err.endswith("The emulator runs them on the CPU.\n")
+
+
+def test_threads_are_for_the_cpu(tmp_path):
+    _, err = spaces("run", "blur", "--device", "sm_90", "--threads", "2", status=2)
+    assert "--threads is for the CPU" in err

@@ -1,7 +1,7 @@
-"""``python -m tests.mutants [NAME ...]``: plant bugs one at a time, and see who notices.
+"""``python -m tests.mutants [PLACE ...]``: plant bugs one at a time, and see which test notices.
 
-Goes on where it was stopped: without names it plants the bugs whose code, change or tests are new
-since they were last noticed.
+Goes on where it was stopped: what became of a bug is not asked again until its function changes.
+``python -m tests.mutants --cover`` notes first which tests run which lines.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from difflib import get_close_matches
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from tests.mutants.catalogue import MUTANTS
-from tests.mutants.mutant import Mutant
-from tests.mutants.report import RESULTS, keep, line, pending, show
-from tests.mutants.trial import Trial, attempt, overlooked, without_false_alarms
-from tests.mutants.workshop import Workshop, last_commit
+from tests.mutants import covering, report
+from tests.mutants.bug import Bug
+from tests.mutants.choosing import chosen, drawn, every_bug
+from tests.mutants.collected import Collected, collected
+from tests.mutants.covering import Covering
+from tests.mutants.trial import Trial, attempt
+from tests.mutants.workshop import Workshop, present_state
 
 _COLUMNS = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-_BATCH = 16
-"""After this many, tests that noticed something run without bugs, and results are written."""
 
 
 def arguments() -> argparse.Namespace:
@@ -35,96 +35,108 @@ def arguments() -> argparse.Namespace:
         prog="python -m tests.mutants", description=__doc__.partition("\n")[0]
     )
     parser.add_argument(
-        "names",
+        "places",
         nargs="*",
-        metavar="NAME",
-        help="mutants; none means those that have no result for this code and these tests",
+        metavar="PLACE",
+        help="files or folders of the product, names of bugs by hand, or by-hand; none means all",
     )
-    parser.add_argument("--processes", type=int, default=2, help="how many at a time")
+    parser.add_argument("--cover", action="store_true", help="note which tests run which lines")
     parser.add_argument(
-        "--all",
-        action="store_true",
-        help="run the whole suite on those that the likely tests do not notice",
+        "--since", metavar="COMMIT", help="of functions that differ from those of a commit"
     )
-    parser.add_argument("--again", action="store_true", help="plant all, whatever is known of them")
+    parser.add_argument("--sample", type=int, metavar="N", help="plant so many, drawn at random")
+    parser.add_argument("--seed", type=int, default=0, help="of the order (default: 0)")
+    parser.add_argument("--minutes", type=float, help="end after so many minutes")
+    parser.add_argument("--processes", type=int, default=2, help="how many at a time")
+    parser.add_argument("--again", action="store_true", help="plant what is known, too")
     return parser.parse_args()
 
 
 def main() -> None:
-    """Exits with 1 where a mutant survives without a reason, or is killed in spite of one, or where
-    a test fails without any bug; what only such a test noticed gets no result.
-    """
+    """Exits with 1 where a bug of this run was not noticed."""
     given = arguments()
-    by_name = {mutant.name: mutant for mutant in MUTANTS}
-    unknown = [name for name in given.names if name not in by_name]
-    if unknown:
-        near = [n for name in unknown for n in get_close_matches(name, by_name, 3)]
-        hint = f"; near are {', '.join(near)}" if near else ""
-        sys.exit(f"No mutant is called {', '.join(unknown)}{hint}. All are in tests/mutants.")
     console = Console()
-    with _workshops(given.processes) as workshops:
-        first = workshops.get()
-        problem = overlooked(first)
-        workshops.put(first)
-        if problem:
-            sys.exit(problem)
-        chosen = tuple(by_name[name] for name in given.names) or MUTANTS
-        if not given.names and not given.again:
-            chosen = pending(first.root)
-            console.print(f"{len(MUTANTS) - len(chosen)} of {len(MUTANTS)} are known.")
-            if not chosen:
-                return
-        trials: list[Trial] = []
-        with Progress(*_COLUMNS, console=console) as progress:
-            task = progress.add_task("Planting", total=len(chosen))
-            for start in range(0, len(chosen), _BATCH):
-                batch = chosen[start : start + _BATCH]
-                found = _attempts(batch, workshops, given.processes, given.all, progress, task)
-                found, alarms = without_false_alarms(first, found)
-                for alarm in alarms:
-                    console.print(alarm, markup=False, soft_wrap=True)
-                problem += "\n".join(alarms)
-                keep(found, first)
-                trials += found
-        show(trials, console)
-    console.print(f"Written to {RESULTS}.")
-    sys.exit(bool(problem) or not all(trial.is_explained for trial in trials))
+    with _servers(given.processes) as servers:
+        if given.cover:
+            _cover(servers, console)
+            return
+        root = servers[0].workshop.root
+        try:
+            bugs = chosen(root, given.places, given.since)
+        except ValueError as error:
+            sys.exit(str(error))
+        known = {} if given.again else report.known()
+        bugs = drawn([bug for bug in bugs if bug.key not in known], given.sample, given.seed)
+        map_of_lines = Covering.kept()
+        if map_of_lines is None and any(not bug.tests for bug in bugs):
+            sys.exit("Which tests run which lines is not known: give --cover first.")
+        seconds = given.minutes * 60 if given.minutes else float("inf")
+        trials = _planted(servers, bugs, map_of_lines, time.monotonic() + seconds, console)
+        report.keep(every_bug(root))
+    console.print(report.table(trials))
+    console.print(f"Written to {report.RESULTS}.")
+    sys.exit(any(trial.fate != "killed" for trial in trials))
+
+
+def _cover(servers: Sequence[Collected], console: Console) -> None:
+    with Progress(*_COLUMNS, console=console) as progress:
+        task = progress.add_task("Noting", total=len(servers[0].tests))
+        covering.note(servers, lambda number: progress.advance(task, number))
 
 
 @contextmanager
-def _workshops(count: int) -> Iterator[SimpleQueue[Workshop]]:
-    """That many copies of the last commit, which are gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="mutants") as folder:
-        queue: SimpleQueue[Workshop] = SimpleQueue()
-        commit = last_commit()
+def _servers(count: int) -> Iterator[list[Collected]]:
+    """That many copies of the code as it is now, each with its tests collected."""
+    commit = present_state()
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants"))
+        servers = []
         for number in range(count):
             root = Path(folder) / str(number)
             root.mkdir()
-            queue.put(Workshop.at(root, commit))
-        yield queue
+            workshop = Workshop.at(root, commit)
+            servers.append(
+                stack.enter_context(collected(workshop, "tests", "--ignore=tests/mutants"))
+            )
+        yield servers
 
 
-def _attempts(
-    mutants: tuple[Mutant, ...],
-    workshops: SimpleQueue[Workshop],
-    processes: int,
-    whole_suite: bool,
-    progress: Progress,
-    task: TaskID,
+def _planted(
+    servers: Sequence[Collected],
+    bugs: Sequence[Bug],
+    map_of_lines: Covering | None,
+    deadline: float,
+    console: Console,
 ) -> list[Trial]:
-    def one(mutant: Mutant) -> Trial:
-        workshop = workshops.get()
-        try:
-            trial = attempt(workshop, mutant, whole_suite)
-        finally:
-            workshops.put(workshop)
-        # Names of tests hold brackets, which are no markup.
-        progress.console.print(line(trial), markup=False, soft_wrap=True)
-        progress.advance(task)
-        return trial
+    free: SimpleQueue[Collected] = SimpleQueue()
+    for server in servers:
+        free.put(server)
 
-    with ThreadPoolExecutor(processes) as pool:
-        return list(pool.map(one, mutants))
+    def one(bug: Bug) -> Trial | None:
+        server = free.get()
+        try:
+            if time.monotonic() >= deadline:
+                return None
+            return attempt(server, bug, map_of_lines)
+        finally:
+            free.put(server)
+
+    trials: list[Trial] = []
+    with (
+        Progress(*_COLUMNS, console=console) as progress,
+        ThreadPoolExecutor(len(servers)) as pool,
+    ):
+        task = progress.add_task("Planting", total=len(bugs))
+        for future in as_completed([pool.submit(one, bug) for bug in bugs]):
+            trial = future.result()
+            if trial is None:
+                continue
+            trials.append(trial)
+            report.note(trial, servers[0].workshop.commit)
+            # Names of tests hold brackets, which are no markup.
+            progress.console.print(report.line(trial), markup=False, soft_wrap=True)
+            progress.advance(task)
+    return trials
 
 
 if __name__ == "__main__":

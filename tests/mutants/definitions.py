@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from attrs import field, frozen
 
@@ -85,19 +85,37 @@ def every(root: Path) -> tuple[Definition, ...]:
     return tuple(d for _, found in sorted(_by_name(root).items()) for d in found)
 
 
+def functions(root: Path) -> tuple[Definition, ...]:
+    """The functions and methods of the product, without those inside of functions, in order of
+    files and lines.
+    """
+    found = [d for d in every(root) if isinstance(d.node, ast.FunctionDef)]
+    found = [d for d in found if not d.path.startswith("tests/")]
+    spans: dict[str, list[range]] = defaultdict(list)
+    for one in found:
+        spans[one.path].append(range(one.node.lineno + 1, (one.node.end_lineno or 0) + 1))
+    outer = [d for d in found if not any(d.node.lineno in span for span in spans[d.path])]
+    return tuple(sorted(outer, key=lambda d: (d.path, d.node.lineno)))
+
+
 @cache
 def _by_name(root: Path) -> dict[str, list[Definition]]:
     found = defaultdict(list)
     for room in ROOMS:
         for path in sorted((root / room).rglob("*.py")):
-            inner = path.relative_to(root)
-            parts = inner.with_suffix("").parts
-            module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-            text = path.read_text("utf-8")
-            lines = text.splitlines(keepends=True)
-            for name, node in _named_in(ast.parse(text).body, ""):
-                found[name].append(Definition(name, module, inner.as_posix(), node, lines))
+            inner = path.relative_to(root).as_posix()
+            for one in in_text(inner, path.read_text("utf-8")):
+                found[one.name].append(one)
     return dict(found)
+
+
+def in_text(path: str, text: str) -> Iterator[Definition]:
+    """The definitions of a file at ``path``, from the root of the repository."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    lines = text.splitlines(keepends=True)
+    for name, node in _named_in(ast.parse(text).body, ""):
+        yield Definition(name, module, path, node, lines)
 
 
 def _named_in(body: list[ast.stmt], within: str) -> Iterator[tuple[str, ast.stmt]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,30 +10,13 @@ from typing import Any
 from attrs import field, frozen
 from attrs.validators import min_len
 
+from tests.mutants.bug import Bug
 from tests.mutants.definitions import Definition, NoDefinitionError, every, named
 from tests.mutants.patterns import WildcardError, copied, fragments, replaced, sites
 
 
 class DoesNotApplyError(ValueError):
     """The code that a mutant changes is no longer there, or is there several times."""
-
-
-@frozen
-class Planted:
-    """A bug in its place.
-
-    Attributes:
-        definition: what has the bug.
-        changed: the same with the bug.
-    """
-
-    definition: Definition
-    changed: ast.stmt
-
-    @property
-    def text(self) -> str:
-        """The whole file with the bug."""
-        return self.definition.rewritten(self.changed)
 
 
 @frozen
@@ -50,9 +32,6 @@ class Mutant:
         new: the same, with the bug.
         why: the mistake, in words.
         tests: files most likely to notice it, asked first: the ends of their paths.
-        equivalent: where no test can notice it, why the program still means the same.
-        hangs: where the bug is that something does not end, why; only then does running out of time
-            count as noticed.
     """
 
     name: str
@@ -61,22 +40,6 @@ class Mutant:
     new: str
     why: str = field(validator=min_len(1))
     tests: tuple[str, ...] = field(validator=min_len(1))
-    equivalent: str = ""
-    hangs: str = ""
-
-    @property
-    def change(self) -> str:
-        """A digest of the change itself, however its fragments are laid out."""
-        old, new = self._parsed()
-        return _digest(self.name, *map(ast.dump, old), "->", *map(ast.dump, new))
-
-    def key(self, root: Path) -> str:
-        """A digest of the change, the code that it changes, and the tests that are asked.
-
-        Docstrings do not count.
-        """
-        code = _dumped(self.planted(root).definition.node)
-        return _digest(self.change, code, *(_meaning(path) for path in self.paths(root)))
 
     def paths(self, root: Path) -> tuple[Path, ...]:
         """The files of its tests.
@@ -86,7 +49,7 @@ class Mutant:
         """
         return tuple(_test(root, end) for end in self.tests)
 
-    def planted(self, root: Path) -> Planted:
+    def planted(self, root: Path) -> Bug:
         """The bug in the code below ``root``.
 
         Raises:
@@ -121,10 +84,17 @@ class Mutant:
         except SyntaxError as error:
             raise DoesNotApplyError(f"{self.name}: a fragment is not Python: {error}.") from None
 
-    def _in(self, definition: Definition) -> list[Planted]:
+    def _in(self, definition: Definition) -> list[Bug]:
         old, new = self._parsed()
         tree = ast.Module(body=[definition.node], type_ignores=[])
-        return [Planted(definition, _only(replaced(tree, site, new))) for site in sites(tree, old)]
+        return [
+            self._bug(definition, _only(replaced(tree, site, new))) for site in sites(tree, old)
+        ]
+
+    def _bug(self, definition: Definition, changed: ast.stmt) -> Bug:
+        last = definition.node.end_lineno or definition.node.lineno
+        lines = range(definition.node.lineno, last + 1)
+        return Bug(self.name, definition, changed, lines, self.why, self.tests)
 
 
 @frozen
@@ -134,22 +104,18 @@ class TextMutant(Mutant):
     For text that is not Python: C, CUDA, PTX, help of commands.
     """
 
-    @property
-    def change(self) -> str:
-        return _digest(self.name, self.old, self.new)
-
-    def _in(self, definition: Definition) -> list[Planted]:
+    def _in(self, definition: Definition) -> list[Bug]:
         found = []
         for string in _strings(definition.node):
             found += string.value.count(self.old) * [self._with(definition, string)]
         return found
 
-    def _with(self, definition: Definition, string: ast.Constant) -> Planted:
+    def _with(self, definition: Definition, string: ast.Constant) -> Bug:
         def change(node: ast.AST, fields: dict[str, Any]) -> None:
             if node is string:
                 fields["value"] = string.value.replace(self.old, self.new)
 
-        return Planted(definition, copied(definition.node, change))
+        return self._bug(definition, copied(definition.node, change))
 
 
 def _strings(node: ast.AST) -> list[ast.Constant]:
@@ -175,32 +141,3 @@ def _test(root: Path, end: str) -> Path:
 @cache
 def _tests(root: Path) -> tuple[Path, ...]:
     return tuple(sorted((root / "tests").rglob("test_*.py")))
-
-
-@cache
-def _meaning(path: Path) -> str:
-    """The syntax tree of a file without its imports, which moving files changes."""
-    body = ast.parse(path.read_text("utf-8")).body
-    return _digest(*(_dumped(n) for n in body if not isinstance(n, ast.Import | ast.ImportFrom)))
-
-
-def _dumped(node: ast.AST) -> str:
-    """The syntax tree as text, without the docstrings in it."""
-
-    def change(inner: ast.AST, fields: dict[str, Any]) -> None:
-        if isinstance(body := fields.get("body"), list):
-            fields["body"] = [statement for statement in body if not _is_text(statement)]
-
-    return ast.dump(copied(node, change))
-
-
-def _is_text(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

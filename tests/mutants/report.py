@@ -1,114 +1,93 @@
-"""What became of the planted bugs: a table to read, and JSON to keep."""
+"""What became of the planted bugs: a journal to go on from, a table, and JSON to keep."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from apps.files import write_text
-from tests.mutants.catalogue import AREAS, MUTANTS
-from tests.mutants.mutant import Mutant
+from tests.mutants.bug import Bug
+from tests.mutants.covering import FOLDER
 from tests.mutants.trial import Trial
-from tests.mutants.workshop import Workshop
+from tests.mutants.workshop import ROOT
 
-RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results" / "mutants.json"
-_AREA = {mutant.name: area for area, mutants in AREAS.items() for mutant in mutants}
-
-
-def show(trials: Sequence[Trial], console: Console) -> None:
-    """How many mutants of each area were killed, and each that was not, with its reason."""
-    killed = Counter(_AREA[t.mutant.name] for t in trials if t.fate == "killed")
-    planted = Counter(_AREA[t.mutant.name] for t in trials)
-    table = Table("area", "planted", "killed", "not killed", title="Planted bugs")
-    for area, number in planted.items():
-        left = [
-            t.mutant.name for t in trials if t.fate != "killed" and _AREA[t.mutant.name] == area
-        ]
-        table.add_row(area, str(number), str(killed[area]), ", ".join(left))
-    console.print(table)
-    percent = 100 * killed.total() / max(planted.total(), 1)
-    console.print(f"Killed: {killed.total()} of {planted.total()}, {percent:.1f} %.")
-    for trial in trials:
-        if trial.fate != "killed":
-            console.print(_told(trial), soft_wrap=True)
+RESULTS = ROOT / "bench" / "results" / "mutants.json"
+JOURNAL = FOLDER / "trials.jsonl"
+FATES = ("killed", "survived", "out of time", "not run")
 
 
 def line(trial: Trial) -> str:
     """One trial as a line: its fate, and by which test."""
-    how = "" if trial.how in ("failed", "passed") else f", {trial.how}"
-    seconds = f"{trial.seconds:.0f} s{how}"
-    return " ".join((f"{trial.fate:11}", trial.mutant.name, trial.by, f"({seconds})"))
+    return f"{trial.fate:11} {trial.bug.name} {trial.by} ({trial.seconds:.1f} s)"
 
 
-def _told(trial: Trial) -> str:
-    reason = trial.mutant.equivalent
-    because = f"It is equivalent because {reason}" if reason else "No reason is given."
-    return f"{trial.mutant.name} ({trial.fate}, {trial.asked}): {trial.mutant.why} {because}"
-
-
-def pending(root: Path) -> tuple[Mutant, ...]:
-    """The mutants not yet killed with this code and these tests, those never tried first."""
-    killed = {entry["key"] for entry in _known() if entry["fate"] == "killed"}
-    tried = {entry["change"] for entry in _known()}
-    left = [mutant for mutant in MUTANTS if mutant.key(root) not in killed]
-    return tuple(sorted(left, key=lambda mutant: mutant.change in tried))
-
-
-def keep(trials: Sequence[Trial], workshop: Workshop) -> None:
-    """Write what became of mutants of a commit beside what is known of the others.
-
-    A result stays while the change of its mutant does. ``changed since`` names those whose code or
-    tests are others in this commit.
-    """
-    found = {entry["change"]: entry for entry in _known()}
-    for trial in trials:
-        found[trial.mutant.change] = _entry(trial, workshop)
-    known = {m.name: found[m.change] for m in MUTANTS if m.change in found}
-    entries = list(known.values())
-    killed = sum(entry["fate"] == "killed" for entry in entries)
-    results = {
-        "planted": len(entries),
-        "killed": killed,
-        "percent": round(100 * killed / max(len(entries), 1), 1),
-        "not tried": [m.name for m in MUTANTS if m.name not in known],
-        "changed since": [
-            m.name
-            for m in MUTANTS
-            if m.name in known and known[m.name]["key"] != m.key(workshop.root)
-        ],
-        "mutants": entries,
-    }
-    write_text(RESULTS, json.dumps(results, indent=2) + "\n")
-
-
-def _known() -> list[dict[str, Any]]:
-    if not RESULTS.exists():
-        return []
-    known: list[dict[str, Any]] = json.loads(RESULTS.read_text("utf-8"))["mutants"]
-    return known
-
-
-def _entry(trial: Trial, workshop: Workshop) -> dict[str, Any]:
-    mutant = trial.mutant
-    return {
-        "area": _AREA[mutant.name],
-        "name": mutant.name,
-        "where": mutant.where,
-        "file": mutant.planted(workshop.root).definition.path,
-        "why": mutant.why,
+def note(trial: Trial, commit: str, journal: Path = JOURNAL) -> None:
+    """Write what became of a bug to the end of the journal."""
+    entry = {
+        "key": trial.bug.key,
+        "name": trial.bug.name,
+        "package": group(trial.bug),
         "fate": trial.fate,
         "by": trial.by,
-        "how": trial.how,
-        "asked": trial.asked,
-        "seconds": round(trial.seconds, 1),
-        "reason": mutant.equivalent,
-        "commit": workshop.commit,
-        "change": mutant.change,
-        "key": trial.key,
+        "seconds": round(trial.seconds, 2),
+        "commit": commit,
     }
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    with journal.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(entry) + "\n")
+
+
+def group(bug: Bug) -> str:
+    """What a bug counts with: those by hand, or its package."""
+    return "by hand" if bug.tests else bug.package
+
+
+def known(journal: Path = JOURNAL) -> dict[str, dict[str, Any]]:
+    """The last entry of each bug, by its key. A line that was cut off is no entry."""
+    found = {}
+    for text in journal.read_text("utf-8").splitlines() if journal.exists() else ():
+        try:
+            entry = json.loads(text)
+        except ValueError:
+            continue
+        found[entry["key"]] = entry
+    return found
+
+
+def keep(bugs: Iterable[Bug], results: Path = RESULTS, journal: Path = JOURNAL) -> None:
+    """Write what is known of bugs, by package; what became of bugs in other code is left out."""
+    entries = known(journal)
+    of_package: dict[str, Counter[str]] = {}
+    survivors: list[str] = []
+    for bug in bugs:
+        counts = of_package.setdefault(group(bug), Counter())
+        counts["possible"] += 1
+        entry = entries.get(bug.key)
+        if entry is None:
+            continue
+        counts["planted"] += 1
+        counts[entry["fate"]] += 1
+        if entry["fate"] != "killed":
+            survivors.append(f"{entry['fate']}: {entry['name']}")
+    kept = {
+        "packages": {
+            name: {key: counts[key] for key in ("possible", "planted", *FATES)}
+            for name, counts in sorted(of_package.items())
+        },
+        "not killed": sorted(survivors),
+    }
+    write_text(results, json.dumps(kept, indent=2) + "\n")
+
+
+def table(trials: Sequence[Trial]) -> Table:
+    """How many bugs of each package were planted, and what became of them."""
+    shown = Table("package", "planted", *FATES, title="Planted bugs")
+    for name in sorted({group(trial.bug) for trial in trials}):
+        fates = Counter(trial.fate for trial in trials if group(trial.bug) == name)
+        shown.add_row(name, str(fates.total()), *(str(fates[fate]) for fate in FATES))
+    return shown

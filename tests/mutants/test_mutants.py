@@ -1,56 +1,40 @@
-"""Every planted bug still fits the code, and every area has some."""
+"""Every bug by hand still fits the code, and changes of functions are planted and noticed."""
 
 from __future__ import annotations
 
 import ast
 import json
+import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.mutants import report
-from tests.mutants.catalogue import AREAS, MUTANTS
+from tests.mutants import covering, report
+from tests.mutants.by_hand import MUTANTS
+from tests.mutants.choosing import drawn
+from tests.mutants.collected import Collected, collected
+from tests.mutants.definitions import Definition, functions, in_text
 from tests.mutants.mutant import DoesNotApplyError, Mutant, TextMutant
-from tests.mutants.trial import SANITY, Fate, Trial, without_false_alarms
-from tests.mutants.workshop import ROOT, Run, Workshop
+from tests.mutants.mutations import mutations
+from tests.mutants.trial import Trial, attempt
+from tests.mutants.workshop import ROOT, Workshop
 
 
-@pytest.mark.parametrize("mutant", [*MUTANTS, SANITY], ids=lambda m: m.name)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
 def test_applies_once_and_still_parses(mutant: Mutant) -> None:
     planted = mutant.planted(ROOT)
     changed = ast.unparse(ast.fix_missing_locations(planted.changed))
     assert changed != ast.unparse(planted.definition.node)
     assert ast.unparse(ast.parse(changed)) == changed
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
-def test_asks_tests_there_are(mutant: Mutant) -> None:
     assert len(set(mutant.paths(ROOT))) == len(mutant.tests)
-
-
-def test_there_are_enough_in_every_area() -> None:
-    assert len(MUTANTS) >= 60
-    assert set(AREAS) >= {
-        "regions",
-        "sliding window",
-        "folding",
-        "lowering",
-        "barriers",
-        "rules",
-        "prover",
-    }
-    assert all(len(mutants) >= 5 for mutants in AREAS.values())
 
 
 def test_no_two_are_the_same() -> None:
     names = Counter(m.name for m in MUTANTS)
     changes = Counter((m.where, m.old, m.new) for m in MUTANTS)
     assert [n for n, times in (names + changes).items() if times > 1] == []
-
-
-def test_at_most_two_percent_may_survive() -> None:
-    assert sum(bool(m.equivalent) for m in MUTANTS) <= 0.02 * len(MUTANTS)
 
 
 def test_what_does_not_apply_is_said(tmp_path: Path) -> None:
@@ -73,55 +57,21 @@ def test_what_does_not_apply_is_said(tmp_path: Path) -> None:
         _mutant("f", "a + g(a)", "b + ...").planted(tmp_path)
 
 
-def test_where_a_file_lies_and_how_it_is_laid_out_do_not_matter(tmp_path: Path) -> None:
+def test_where_code_lies_and_how_it_is_laid_out_do_not_matter() -> None:
     """Only what a function means is part of the key of a result."""
-    keys = set()
-    laid_out = (
+    alike = (
         "def f(a):\n    return a + 1\n",
         "x = 1\ndef f(a):\n    return (a  # Why.\n        +1)",
         'def f(a):\n    """What f gives."""\n    return a + 1\n',
     )
-    for number, text in enumerate(laid_out):
-        for room in (f"spaces/{number}", "tests"):
-            (tmp_path / str(number) / room).mkdir(parents=True)
-        (tmp_path / str(number) / "spaces" / str(number) / "f.py").write_text(text)
-        (tmp_path / str(number) / "tests" / "test_t.py").write_text(f"import m{number}\nf()")
-        keys.add(_mutant("f", "a + 1", "a").key(tmp_path / str(number)))
-    assert len(keys) == 1
-    (tmp_path / "3" / "spaces").mkdir(parents=True)
-    (tmp_path / "3" / "tests").mkdir()
-    (tmp_path / "3" / "spaces" / "f.py").write_text(laid_out[0])
-    (tmp_path / "3" / "tests" / "test_t.py").write_text("g()")
-    keys.add(_mutant("f", "a + 1", "a").key(tmp_path / "3"))
-    (tmp_path / "4" / "spaces").mkdir(parents=True)
-    (tmp_path / "4" / "tests").mkdir()
-    (tmp_path / "4" / "spaces" / "f.py").write_text("def f(a):\n    return a + 1, a\n")
-    (tmp_path / "4" / "tests" / "test_t.py").write_text("f()")
-    keys.add(_mutant("f", "a + 1", "a").key(tmp_path / "4"))
-    keys.add(_mutant("f", "a + 1", "1").key(tmp_path / "4"))
-    assert len(keys) == 4
+    other = ("def f(a):\n    return a + 1, a\n", "def g(a):\n    return a + 1\n")
+    keys = [mutations(_last(f"spaces/{n}.py", text))[0].key for n, text in enumerate(alike + other)]
+    assert len(set(keys[:3])) == 1
+    assert len(set(keys)) == 3
 
 
-def test_results_are_kept_until_code_or_tests_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(report, "RESULTS", tmp_path / "mutants.json")
-    killed, survivor, changed = (
-        Trial(mutant, fate, "", "", 1.0, key, "likely tests")
-        for mutant, fate, key in (
-            (MUTANTS[0], "killed", MUTANTS[0].key(ROOT)),
-            (MUTANTS[1], "survived", MUTANTS[1].key(ROOT)),
-            (MUTANTS[2], "killed", "another"),
-        )
-    )
-    report.keep([killed], Workshop(ROOT, "first"))
-    report.keep([survivor, changed], Workshop(ROOT, "second"))
-    kept = json.loads(report.RESULTS.read_text())
-    assert [entry["commit"] for entry in kept["mutants"]] == ["first", "second", "second"]
-    assert (kept["planted"], kept["killed"]) == (3, 2)
-    assert kept["not tried"] == [mutant.name for mutant in MUTANTS[3:]]
-    assert kept["changed since"] == [MUTANTS[2].name]
-    assert report.pending(ROOT) == (*MUTANTS[3:], *MUTANTS[1:3])
+def _last(path: str, text: str) -> Definition:
+    return list(in_text(path, text))[-1]
 
 
 def test_methods_keep_their_depth(tmp_path: Path) -> None:
@@ -144,36 +94,196 @@ def test_text_inside_of_strings(tmp_path: Path) -> None:
         TextMutant("m", "C", " y;", "", "why", ("test_t.py",)).planted(tmp_path)
 
 
+_FUNCTION = '''
+class C:
+    @decorated(1)
+    def f(self, a: int, *, b: int = 2) -> int:
+        """What f gives: 3."""
+        if a < b and not self.off:
+            raise ValueError(f"{a + 1} is below {b}.")
+        for i in range(a):
+            self.seen = i
+            a += min(i, 5)
+        return -a if self.off is None else a // 2
+
+    def __repr__(self) -> str:
+        return "C" + "()"
+'''
+
+
+def test_small_changes_of_a_function() -> None:
+    (_, f, *_, printed) = in_text("spaces/c.py", _FUNCTION)
+    assert [bug.name.partition(": ")[2] for bug in mutations(f)] == [
+        "`if a < b and (not self.off): …`: case forgotten",
+        "`a < b and (not self.off)`: `or`",
+        "`a < b`: `a <= b`",
+        "`a < b`: `a >= b`",
+        "`not self.off`: without its sign",
+        "`raise ValueError(f'{a + 1} is below {b}.')`: left out",
+        "`range(a)`: one less",
+        "`self.seen = i`: left out",
+        "`a += min(i, 5)`: left out",
+        "`min(i, 5)`: `max`",
+        "`5`: `6`",
+        "`-a if self.off is None else a // 2`: arms exchanged",
+        "`self.off is None`: `self.off is not None`",
+        "`-a`: without its sign",
+        "`a // 2`: `a * 2`",
+        "`2`: `3`",
+    ]
+    assert mutations(printed) == ()
+
+
+def test_each_change_is_one_of_its_own_line() -> None:
+    (_, f, *_) = in_text("spaces/c.py", _FUNCTION)
+    plain = ast.unparse(f.node).splitlines()
+    for bug in mutations(f):
+        changed = ast.unparse(bug.changed).splitlines()
+        differing = [n for n, (a, b) in enumerate(zip(plain, changed, strict=False)) if a != b]
+        assert changed != plain
+        assert bug.text != _FUNCTION
+        # The docstring stands on the line after the decorator and the name, here as there.
+        assert bug.lines.start - f.first_line == min(differing, default=len(changed))
+
+
+def test_every_function_of_the_product_can_be_changed_and_parsed() -> None:
+    asked = functions(ROOT)[::150]
+    assert len({f.path for f in asked}) > 30
+    for function in asked:
+        for bug in mutations(function):
+            assert ast.dump(ast.parse(bug.text)) != ast.dump(ast.parse("".join(function.lines)))
+
+
+_PRODUCT = """
+LIMIT = "10"
+
+def limit(a):
+    if a > 10:
+        return int(LIMIT)
+    return a
+
+def twice(a):
+    while a < 0:
+        a += 1
+    return 2 * a
+"""
+_TESTS = """
+from spaces.f import limit, twice
+
+def test_limit():
+    assert (limit(3), limit(30)) == (3, 10)
+
+def test_twice():
+    assert twice(-1) == 0
+
+def test_broken():
+    assert limit(3) == 3 and False
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collected]:
+    """The tests of a product of two functions, one of which fails whatever the product does."""
+    root = tmp_path_factory.mktemp("product")
+    shutil.copytree(ROOT / "tests" / "mutants", root / "tests" / "mutants")
+    for path, text in {
+        "tests/conftest.py": "from hypothesis import settings\n"
+        "settings.register_profile('spaces', derandomize=True)\n",
+        "tests/test_f.py": _TESTS,
+        "spaces/f.py": _PRODUCT,
+    }.items():
+        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).write_text(text)
+    with collected(Workshop(root, "commit"), "tests/test_f.py") as found:
+        yield found
+
+
+@pytest.fixture
+def lines(server: Collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> covering.Covering:
+    """The lines that each test of the product runs."""
+    now = {d.name: d for d in functions(server.workshop.root)}
+    monkeypatch.setattr(
+        covering, "definition_at", lambda commit, definition: now.get(definition.name)
+    )
+    numbers: list[int] = []
+    found = covering.note([server], numbers.append, tmp_path / "covering")
+    assert numbers == [0, 3]
+    assert found.seconds.keys() == set(server.tests)
+    again = covering.note([server], numbers.append, tmp_path / "covering")
+    assert numbers[2:] == [3]
+    assert again.seconds == found.seconds
+    return found
+
+
+def test_bugs_are_noticed_by_the_tests_that_run_their_lines(
+    server: Collected, lines: covering.Covering
+) -> None:
+    fates = {}
+    for function in functions(server.workshop.root):
+        for bug in mutations(function):
+            name = bug.name.partition("+")[2]
+            if "a += 1" in name and "left out" in name:
+                continue  # It never ends.
+            trial = attempt(server, bug, lines)
+            fates[name] = (trial.fate, trial.by.rpartition("::")[2])
+    noticed, unnoticed = ("killed", "test_limit"), ("survived", "")
+    assert fates == {
+        "1: `if a > 10: …`: case forgotten": noticed,
+        "1: `a > 10`: `a >= 10`": unnoticed,
+        "1: `a > 10`: `a <= 10`": noticed,
+        "1: `10`: `11`": unnoticed,
+        "1: `a < 0`: `a <= 0`": ("killed", "test_twice"),
+        "1: `a < 0`: `a >= 0`": ("killed", "test_twice"),
+        "1: `0`: `1`": ("killed", "test_twice"),
+        "2: `1`: `2`": ("killed", "test_twice"),
+        "3: `2 * a`: `2 // a`": ("killed", "test_twice"),
+        "3: `2`: `3`": unnoticed,
+    }
+    assert (server.workshop.root / "spaces/f.py").read_text() == _PRODUCT
+
+
+def test_what_is_no_function_is_changed_in_its_file(
+    server: Collected, lines: covering.Covering
+) -> None:
+    bug = TextMutant("m", "LIMIT", "10", "11", "why", ("test_f.py",))
+    planted = bug.planted(server.workshop.root)
+    assert server.run(server.tests[:1], 60.0, planted).end == "not planted"
+    trial = attempt(server, planted, lines)
+    assert (trial.fate, trial.by) == ("killed", "tests/test_f.py::test_limit")
+
+
+def test_what_never_ends_is_stopped(server: Collected) -> None:
+    endless = Mutant("m", "twice", "a += 1", "a += 0", "why", ("test_f.py",))
+    bug = endless.planted(server.workshop.root)
+    run = server.run(["tests/test_f.py::test_twice"], 0.5, bug)
+    assert (run.end, run.test) == ("out of time", "tests/test_f.py::test_twice")
+
+
+def test_results_are_kept_until_the_code_changes(tmp_path: Path) -> None:
+    bugs = [mutant.planted(ROOT) for mutant in MUTANTS[:3]]
+    journal, results = tmp_path / "journal", tmp_path / "results"
+    for bug, fate in zip(bugs, ("survived", "killed"), strict=False):
+        report.note(Trial(bug, fate, "test", 1.0), "first", journal)  # type: ignore[arg-type]
+    report.note(Trial(bugs[0], "killed", "test", 1.0), "second", journal)
+    with journal.open("a") as lines:
+        lines.write('{"key": "cut o')
+    assert [entry["fate"] for entry in report.known(journal).values()] == ["killed", "killed"]
+    report.keep(bugs, results, journal)
+    kept = json.loads(results.read_text())
+    counts = kept["packages"]["by hand"]
+    assert (counts["possible"], counts["planted"], counts["killed"]) == (3, 2, 2)
+    assert kept["not killed"] == []
+
+
+def test_a_sample_has_each_function_before_any_has_two() -> None:
+    bugs = [bug for f in functions(ROOT)[:40] for bug in mutations(f)]
+    order = drawn(bugs, None, seed=0)
+    assert sorted(bug.key for bug in order) == sorted(bug.key for bug in bugs)
+    places = [(bug.definition.path, bug.definition.name) for bug in order]
+    first = len(set(places))
+    assert len(set(places[:first])) == first
+    assert drawn(bugs, 5, seed=0) == order[:5] != drawn(bugs, 5, seed=1)
+
+
 def _mutant(where: str, old: str, new: str) -> Mutant:
     return Mutant("m", where, old, new, "why", ("test_t.py",))
-
-
-def test_what_only_broken_tests_notice_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(workshop: Workshop, tests: tuple[str, ...], seconds: float) -> Run:
-        broken = [test for test in tests if test == "broken"]
-        return Run("failed" if broken else "passed", "broken[2]" if broken else "", 1.0, "why")
-
-    monkeypatch.setattr(Workshop, "run", run)
-    by: list[tuple[Fate, str]] = [
-        ("killed", "broken[1]"),
-        ("killed", "good[1]"),
-        ("survived", ""),
-        ("killed", "broken"),
-    ]
-    trials = [
-        Trial(mutant, fate, test, "failed", 1.0, "key", "likely tests")
-        for mutant, (fate, test) in zip(MUTANTS, by, strict=False)
-    ]
-    left, problems = without_false_alarms(Workshop(ROOT, "commit"), trials)
-    assert left == trials[1:3]
-    assert problems == ["broken[2] fails without any planted bug (failed):\nwhy"]
-
-
-@pytest.mark.parametrize(
-    ("equivalent", "fate", "explained"),
-    [("", "killed", True), ("", "survived", False), ("", "out of time", False),
-     ("so", "survived", True), ("so", "killed", False)],
-)  # fmt: skip
-def test_only_equivalent_ones_may_survive(equivalent: str, fate: str, explained: bool) -> None:
-    mutant = Mutant("m", "f", "a", "b", "why", ("test_t.py",), equivalent)
-    assert Trial(mutant, fate, "", "", 1.0, "key", "likely tests").is_explained is explained

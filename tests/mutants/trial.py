@@ -3,111 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from time import monotonic
 from typing import Literal
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from tests.mutants.mutant import Mutant
-from tests.mutants.workshop import Run, Workshop
+from tests.mutants.bug import Bug
+from tests.mutants.collected import Collected
+from tests.mutants.covering import Covering
+from tests.mutants.workshop import Run
 
-Fate = Literal["killed", "survived", "out of time"]
+Fate = Literal["killed", "survived", "out of time", "not run"]
 
-LIKELY_SECONDS, SUITE_SECONDS = 300.0, 1500.0
-"""Time for the tests that are likely to notice a bug, and for the whole suite."""
-
-SANITY = Mutant(
-    name="sanity",
-    where="Interval",
-    old="@frozen\nclass Interval: ...",
-    new='raise ImportError("planted")',
-    why="Nothing can be imported; where tests pass all the same, they are not those of the copy.",
-    tests=("test_regions.py",),
-)
+BUDGET = 30.0
+"""Seconds of tests, the quickest first, that may be run for one bug."""
 
 
 @frozen
 class Trial:
-    """What became of one mutant.
+    """What became of one bug.
 
     Attributes:
-        fate: whether a test noticed it.
-        by: the test that did, or ran when the time was up.
-        how: ``failed``, or how the process ended.
+        fate: whether a test noticed it. Out of time: its tests took several times as long as
+            without it, which a loop without an end does, and a busy machine. Not run: no test runs
+            its lines.
+        by: the test that noticed it, or ran when the time was up.
         seconds: how long it took.
-        key: a digest of the change, of the code it changes and of the likely tests.
-        asked: whether the likely tests were asked only, or the whole suite.
     """
 
-    mutant: Mutant
+    bug: Bug
     fate: Fate
     by: str
-    how: str
     seconds: float
-    key: str
-    asked: Literal["likely tests", "whole suite"]
-
-    @property
-    def is_explained(self) -> bool:
-        """Whether its fate is as its mutant says: only equivalent ones may survive."""
-        return (self.fate == "killed") is not bool(self.mutant.equivalent)
 
 
-def attempt(workshop: Workshop, mutant: Mutant, whole_suite: bool) -> Trial:
-    """Plant a bug and run the tests likely to notice it; then all tests, if wanted."""
-    first = workshop.with_bug(mutant, workshop.likely(mutant), LIKELY_SECONDS)
-    key = mutant.key(workshop.root)
-    trial = Trial(
-        mutant, _fate(mutant, first), first.test, first.end, first.seconds, key, "likely tests"
-    )
-    if trial.fate != "survived" or not whole_suite:
-        return trial
-    # That each mutant applies is not asked: it says nothing about what the program computes.
-    rest = workshop.with_bug(mutant, ("tests", "--ignore=tests/mutants"), SUITE_SECONDS)
-    return evolve(
-        trial,
-        fate=_fate(mutant, rest),
-        by=rest.test,
-        how=rest.end,
-        seconds=first.seconds + rest.seconds,
-        asked="whole suite",
-    )
+def attempt(server: Collected, bug: Bug, covering: Covering | None) -> Trial:
+    """Plant a bug and run tests up to the first that notices it.
+
+    A test that fails without the bug, too, notices nothing; it is left out.
+    """
+    tests = _chosen(server, bug, covering)
+    started = monotonic()
+    while tests:
+        run = _with_bug(server, bug, tests, covering)
+        if _fate(run) != "killed" or server.passes(run.test):
+            return Trial(bug, _fate(run), run.test, monotonic() - started)
+        tests = [test for test in tests if test != run.test]
+    return Trial(bug, "not run", "", monotonic() - started)
 
 
-def _fate(mutant: Mutant, run: Run) -> Fate:
-    if run.end == "passed":
-        return "survived"
-    if run.end == "out of time" and not mutant.hangs:
-        return "out of time"
+def _with_bug(server: Collected, bug: Bug, tests: Sequence[str], covering: Covering | None) -> Run:
+    expected = sum(covering.seconds.get(test, 1.0) for test in tests) if covering else BUDGET
+    run = server.run(tests, 10.0 + 5.0 * expected, bug)
+    if run.end in ("not planted", "passed", "broken"):
+        # Some code ran when it was imported, or runs in processes that tests start.
+        run = server.workshop.with_bug(bug, tests, 30.0 + 5.0 * expected)
+    return run
+
+
+def _chosen(server: Collected, bug: Bug, covering: Covering | None) -> Sequence[str]:
+    """The tests to ask, the quickest first."""
+    if bug.tests:
+        named = [t for t in server.tests if t.partition("::")[0].endswith(bug.tests)]
+        if covering is None:
+            return named
+        running = set(covering.tests(bug))
+        return sorted(named, key=lambda t: (t not in running, covering.seconds.get(t, 1.0)))
+    if covering is None:
+        return []
+    tests = [test for test in covering.tests(bug) if test in set(server.tests)]
+    taken = accumulate(covering.seconds[test] for test in tests)
+    # The first is asked whatever it takes.
+    return [
+        t for n, (t, after) in enumerate(zip(tests, taken, strict=True)) if not n or after <= BUDGET
+    ]
+
+
+def _fate(run: Run) -> Fate:
+    match run.end:
+        case "passed":
+            return "survived"
+        case "out of time":
+            return "out of time"
     return "killed"
-
-
-def overlooked(workshop: Workshop) -> str:
-    """Why trials in this workshop would mean nothing; empty if they mean something."""
-    planted = workshop.with_bug(SANITY, workshop.likely(SANITY), LIKELY_SECONDS)
-    if planted.end == "failed" and "ImportError: planted" in planted.output:
-        return ""
-    return f"A bug that nobody can overlook was overlooked:\n{planted.output[-2000:]}"
-
-
-def without_false_alarms(
-    workshop: Workshop, trials: Sequence[Trial]
-) -> tuple[list[Trial], list[str]]:
-    """The trials without those killed by tests that fail without any bug, too; and these tests."""
-    left, problems = list(trials), []
-    while killers := sorted({_killer(trial.by) for trial in left if trial.fate == "killed"}):
-        clean = workshop.run(tuple(killers), SUITE_SECONDS)
-        if clean.end == "passed":
-            break
-        problems.append(
-            f"{clean.test} fails without any planted bug ({clean.end}):\n{clean.output[-2000:]}"
-        )
-        alarm = _killer(clean.test)
-        # If nobody knows which test it was, each is under suspicion.
-        suspects = {alarm} if alarm in killers else set(killers)
-        left = [t for t in left if t.fate != "killed" or _killer(t.by) not in suspects]
-    return left, problems
-
-
-def _killer(test: str) -> str:
-    """A test without the example that it ran with."""
-    return test.partition("[")[0]

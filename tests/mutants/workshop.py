@@ -8,15 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.bug import Bug
+from tests.mutants.server import MOST_BYTES, resident_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_BYTES = 3 << 30
-"""Memory that a run may take: a planted bug may fill any amount."""
 
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
 _RUNNING = re.compile(r"^(tests/\S+\.py::.*?) *(?:$|PASSED|SKIPPED|XFAIL|Fatal)", re.MULTILINE)
@@ -71,45 +71,40 @@ class Workshop:
         )
         return Workshop(root, commit)
 
-    def likely(self, mutant: Mutant) -> tuple[str, ...]:
-        """The tests of the copy that are most likely to notice a bug."""
-        return tuple(str(path.relative_to(self.root)) for path in mutant.paths(self.root))
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables with which the copy comes before the installed package on Python's path, in
+        processes that tests start, too.
+        """
+        return {**os.environ, "PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def with_bug(self, mutant: Mutant, tests: tuple[str, ...], seconds: float) -> Run:
-        """Run tests while the bug of ``mutant`` is in the code."""
-        planted = mutant.planted(self.root)
-        path = self.root / planted.definition.path
+    def with_bug(self, bug: Bug, tests: Sequence[str], seconds: float) -> Run:
+        """Run tests while a bug is in the code, in a process that imports it anew."""
+        path = self.root / bug.definition.path
         kept = path.read_bytes()
         try:
-            path.write_text(planted.text, "utf-8")
+            path.write_text(bug.text, "utf-8")
             return self.run(tests, seconds)
         finally:
             path.write_bytes(kept)
 
-    def run(self, tests: tuple[str, ...], seconds: float, *options: str) -> Run:
+    def run(self, tests: Sequence[str], seconds: float) -> Run:
         """Run tests of the copy up to the first that fails, for at most ``seconds``."""
         command = [
             sys.executable,
             *("-m", "pytest", "-x", "-v", "--tb=line", "-p", "no:cacheprovider"),
-            *("-p", "tests.mutants.unshrunk", *options, *tests),
+            *("-p", "tests.mutants.unshrunk", *tests),
         ]
-        # The copy comes before the installed package on Python's path, in processes that tests
-        # start, too.
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(self.root),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
         log = self.root / "pytest.log"
         started = time.monotonic()
         with log.open("wb") as sink:
             process = subprocess.Popen(
                 command,
                 cwd=self.root,
-                env=environment,
+                env=self.environment,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                process_group=0,
             )
             end = _watched(process, started + seconds)
         output = log.read_text("utf-8", "replace")
@@ -119,6 +114,11 @@ class Workshop:
 def last_commit() -> str:
     """The name of the last commit, in short."""
     return _git("rev-parse", "--short", "HEAD").decode().strip()
+
+
+def present_state() -> str:
+    """A commit of the tracked files as they are now: the last one where nothing has changed."""
+    return _git("stash", "create").decode().strip() or last_commit()
 
 
 def _git(*arguments: str) -> bytes:
@@ -132,7 +132,7 @@ def _watched(process: subprocess.Popen[bytes], deadline: float) -> str:
         try:
             code = process.wait(0.5)
         except subprocess.TimeoutExpired:
-            if time.monotonic() < deadline and _resident_bytes(process.pid) < MOST_BYTES:
+            if time.monotonic() < deadline and resident_bytes(process.pid) < MOST_BYTES:
                 continue
             end = "out of time" if time.monotonic() >= deadline else "out of memory"
             os.killpg(process.pid, signal.SIGKILL)
@@ -141,15 +141,6 @@ def _watched(process: subprocess.Popen[bytes], deadline: float) -> str:
         if code < 0:
             return f"died of {signal.Signals(-code).name}"
         return "passed" if code == 0 else "failed"
-
-
-def _resident_bytes(pid: int) -> int:
-    """The memory of a process; 0 where the system does not tell."""
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    except (OSError, IndexError, ValueError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _culprit(end: str, output: str) -> str:

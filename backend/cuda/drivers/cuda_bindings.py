@@ -10,18 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.arrays.stream import DEFAULT_STREAM, Stream
 from backend.cuda.dim3 import Dim3
 from backend.cuda.drivers.driver import DriverError, PreparedLaunch
 from backend.cuda.errors import CudaUnavailable
 
-_DEFAULT_STREAM = 0
-
 
 class CudaBindings:
     """The calls of :class:`~backend.cuda.drivers.driver.Driver`.
-
-    Attributes:
-        stream: where launches and events go.
 
     Raises:
         ImportError: the package is not installed.
@@ -33,7 +29,6 @@ class CudaBindings:
     def __init__(self) -> None:
         self._driver: Any = importlib.import_module("cuda.bindings.driver")
         self._contexts: dict[int, Any] = {}
-        self.stream: Any = _DEFAULT_STREAM
         try:
             self._ask(self._driver.cuInit, 0)
         except DriverError as error:
@@ -77,14 +72,27 @@ class CudaBindings:
     def free(self, address: int) -> None:
         self._ask(self._driver.cuMemFree, address)
 
-    def upload(self, address: int, host: NDArray[Any]) -> None:
-        self._ask(self._driver.cuMemcpyHtoD, address, host.ctypes.data, host.nbytes)
+    def device_of(self, address: int) -> int | None:
+        what = self._driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        return int(self._ask(self._driver.cuPointerGetAttribute, what, address))
 
-    def download(self, host: NDArray[Any], address: int) -> None:
-        self._ask(self._driver.cuMemcpyDtoH, host.ctypes.data, address, host.nbytes)
+    def upload(self, address: int, host: NDArray[Any], stream: Stream) -> None:
+        copy = self._driver.cuMemcpyHtoDAsync
+        self._ask(copy, address, host.ctypes.data, host.nbytes, stream.handle)
+
+    def download(self, host: NDArray[Any], address: int, stream: Stream) -> None:
+        copy = self._driver.cuMemcpyDtoHAsync
+        self._ask(copy, host.ctypes.data, address, host.nbytes, stream.handle)
+        self.wait(stream)
+
+    def copy(self, to: int, source: int, nbytes: int, stream: Stream) -> None:
+        self._ask(self._driver.cuMemcpyDtoDAsync, to, source, nbytes, stream.handle)
 
     def load(self, cubin: bytes) -> Any:
         return self._ask(self._driver.cuModuleLoadData, cubin)
+
+    def unload(self, module: Any) -> None:
+        self._ask(self._driver.cuModuleUnload, module)
 
     def function(self, module: Any, name: str, dynamic_shared_bytes: int) -> Any:
         found = self._ask(self._driver.cuModuleGetFunction, module, name.encode())
@@ -105,6 +113,7 @@ class CudaBindings:
         block: Dim3,
         dynamic_shared_bytes: int,
         arguments: Sequence[np.generic | None],
+        stream: Stream,
     ) -> PreparedLaunch:
         # The driver reads each value at an address; one array holds them, eight bytes for each.
         values = np.zeros(max(len(arguments), 1), np.uint64)
@@ -115,7 +124,7 @@ class CudaBindings:
         places = values.ctypes.data + 8 * np.arange(len(values), dtype=np.uint64)
         pointers = [number for number, value in enumerate(arguments) if value is None]
         call, check = self._driver.cuLaunchKernel, self._check
-        sizes, where = (*grid, *block, dynamic_shared_bytes, self.stream), places.ctypes.data
+        sizes, where = (*grid, *block, dynamic_shared_bytes, stream.handle), places.ctypes.data
 
         def launch(addresses: Sequence[int]) -> None:
             values[pointers] = addresses
@@ -124,15 +133,26 @@ class CudaBindings:
         launch.__dict__["places"] = places  # alive as long as the launch
         return launch
 
-    def wait(self) -> None:
-        self._ask(self._driver.cuCtxSynchronize)
+    def order(self, before: Stream, after: Stream) -> None:
+        event = self._ask(self._driver.cuEventCreate, 0)
+        try:
+            self._ask(self._driver.cuEventRecord, event, before.handle)
+            self._ask(self._driver.cuStreamWaitEvent, after.handle, event, 0)
+        finally:  # the driver keeps an event that a stream waits for
+            self._ask(self._driver.cuEventDestroy, event)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        if stream is None:
+            self._ask(self._driver.cuCtxSynchronize)
+        else:
+            self._ask(self._driver.cuStreamSynchronize, stream.handle)
 
     def seconds(self, work: Callable[[], None]) -> float:
         begin, end = (self._ask(self._driver.cuEventCreate, 0) for _ in range(2))
         try:
-            self._ask(self._driver.cuEventRecord, begin, self.stream)
+            self._ask(self._driver.cuEventRecord, begin, DEFAULT_STREAM.handle)
             work()
-            self._ask(self._driver.cuEventRecord, end, self.stream)
+            self._ask(self._driver.cuEventRecord, end, DEFAULT_STREAM.handle)
             self._ask(self._driver.cuEventSynchronize, end)
             return float(self._ask(self._driver.cuEventElapsedTime, begin, end)) * 1e-3
         finally:

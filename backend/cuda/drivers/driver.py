@@ -1,7 +1,7 @@
 """The calls of the CUDA driver that an executor needs, the same for every binding.
 
 Addresses of device memory are ints, grids and blocks are sizes along x, y and z. Every call but
-those about devices needs a current context.
+those about devices needs a current context. Work of one stream is done in the order of the calls.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.arrays.stream import Stream
 from backend.cuda.dim3 import Dim3
 
 PreparedLaunch: TypeAlias = Callable[[Sequence[int]], None]
@@ -52,14 +53,27 @@ class Driver(Protocol):
     def free(self, address: int) -> None:
         """Gives memory back."""
 
-    def upload(self, address: int, host: NDArray[Any]) -> None:
+    def device_of(self, address: int) -> int | None:
+        """The number of the device whose memory this is; None if the binding can't tell.
+
+        Raises:
+            DriverError: it is no memory of a device.
+        """
+
+    def upload(self, address: int, host: NDArray[Any], stream: Stream) -> None:
         """Copies a C-contiguous array of at least one byte to the device."""
 
-    def download(self, host: NDArray[Any], address: int) -> None:
-        """Waits for all launches, then fills a C-contiguous array of at least one byte."""
+    def download(self, host: NDArray[Any], address: int, stream: Stream) -> None:
+        """Waits for the stream, then fills a C-contiguous array of at least one byte."""
+
+    def copy(self, to: int, source: int, nbytes: int, stream: Stream) -> None:
+        """Copies at least one byte within the memory of the device."""
 
     def load(self, cubin: bytes) -> Any:
-        """A module, from the text of the compiler; the driver keeps it loaded while it lives."""
+        """A module, from the text of the compiler. It stays loaded until :meth:`unload`."""
+
+    def unload(self, module: Any) -> None:
+        """Ends a module that no launch uses."""
 
     def function(self, module: Any, name: str, dynamic_shared_bytes: int) -> Any:
         """A kernel of a module, with leave to take so much dynamic shared memory."""
@@ -71,13 +85,19 @@ class Driver(Protocol):
         block: Dim3,
         dynamic_shared_bytes: int,
         arguments: Sequence[np.generic | None],
+        stream: Stream,
     ) -> PreparedLaunch:
         """A launch of a kernel, to be made as often as wanted. ``arguments`` has the value of each
         parameter, None for a pointer.
         """
 
-    def wait(self) -> None:
-        """Waits for all launches; raises what went wrong in them."""
+    def order(self, before: Stream, after: Stream) -> None:
+        """Lets what is asked of the stream ``after`` from now on wait for what was asked of
+        ``before``.
+        """
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Waits for the work of a stream, or of all; raises what went wrong in it."""
 
     def seconds(self, work: Callable[[], None]) -> float:
         """The seconds on the device between an event before the first and one after the last of

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.arrays.stream import Stream
 from backend.cuda.dim3 import Dim3
 from backend.cuda.drivers.driver import DriverError, PreparedLaunch
 from backend.cuda.errors import CudaUnavailable
+
+
+class ForeignStream(DriverError):
+    """A stream that pycuda did not make."""
 
 
 class Pycuda:
@@ -70,17 +75,28 @@ class Pycuda:
         with self._telling():
             self._held.pop(address).free()
 
-    def upload(self, address: int, host: NDArray[Any]) -> None:
-        with self._telling():
-            self._driver.memcpy_htod(address, host)
+    def device_of(self, address: int) -> int | None:
+        return None
 
-    def download(self, host: NDArray[Any], address: int) -> None:
+    def upload(self, address: int, host: NDArray[Any], stream: Stream) -> None:
         with self._telling():
-            self._driver.memcpy_dtoh(host, address)
+            self._driver.memcpy_htod_async(address, host, self._native(stream))
+
+    def download(self, host: NDArray[Any], address: int, stream: Stream) -> None:
+        with self._telling():
+            self._driver.memcpy_dtoh_async(host, address, self._native(stream))
+        self.wait(stream)
+
+    def copy(self, to: int, source: int, nbytes: int, stream: Stream) -> None:
+        with self._telling():
+            self._driver.memcpy_dtod_async(to, source, nbytes, self._native(stream))
 
     def load(self, cubin: bytes) -> Any:
         with self._telling():
             return self._driver.module_from_buffer(cubin)
+
+    def unload(self, module: Any) -> None:
+        """Leaves it to pycuda, which unloads a module that nothing refers to."""
 
     def function(self, module: Any, name: str, dynamic_shared_bytes: int) -> Any:
         with self._telling():
@@ -97,22 +113,39 @@ class Pycuda:
         block: Dim3,
         dynamic_shared_bytes: int,
         arguments: Sequence[np.generic | None],
+        stream: Stream,
     ) -> PreparedLaunch:
         # pycuda packs NumPy's numbers, but not NumPy's bool.
         values = [np.uint8(one) if isinstance(one, np.bool_) else one for one in arguments]
         pointers = [number for number, value in enumerate(values) if value is None]
+        sizes = {"grid": grid, "block": block, "shared": dynamic_shared_bytes}
+        native = self._native(stream)
 
         def launch(addresses: Sequence[int]) -> None:
             for place, address in zip(pointers, addresses, strict=True):
                 values[place] = np.uintp(address)
             with self._telling():
-                function(*values, grid=grid, block=block, shared=dynamic_shared_bytes)
+                function(*values, **sizes, stream=native)
 
         return launch
 
-    def wait(self) -> None:
+    def order(self, before: Stream, after: Stream) -> None:
         with self._telling():
-            self._driver.Context.synchronize()
+            try:
+                event = self._driver.Event().record(self._native(before))
+            except ForeignStream:
+                self._driver.Context.synchronize()
+                return
+            native = self._native(after)
+            if native is None:
+                event.synchronize()
+            else:
+                native.wait_for_event(event)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        native = None if stream is None else self._native(stream)
+        with self._telling():
+            (self._driver.Context if native is None else native).synchronize()
 
     def seconds(self, work: Callable[[], None]) -> float:
         with self._telling():
@@ -122,6 +155,17 @@ class Pycuda:
             end.record()
             end.synchronize()
             return float(end.time_since(begin)) * 1e-3
+
+    def _native(self, stream: Stream) -> Any:
+        """The stream as pycuda's calls take it: None is the default stream."""
+        if stream.is_default:
+            return None
+        if isinstance(stream.given, self._driver.Stream):
+            return stream.given
+        raise ForeignStream(
+            "pycuda works only on streams of its own; pass a pycuda.driver.Stream, or install "
+            "cuda-bindings"
+        )
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

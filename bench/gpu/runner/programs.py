@@ -82,7 +82,7 @@ class Images:
         for name, array in arrays.items():
             self.addresses[name] = self._memory.take(array.nbytes)
             if array.nbytes:
-                card.upload(self.addresses[name], np.ascontiguousarray(array))
+                card.upload(self.addresses[name], np.ascontiguousarray(array), card.stream)
         card.wait()
 
     def release(self) -> None:
@@ -124,7 +124,9 @@ class KernelProgram:
         given = step["arguments"]
         values = [None if isinstance(one, str) else np.dtype(one[0]).type(one[1]) for one in given]
         grid, block = tuple(step["grid"]), tuple(step["block"])
-        prepared = self._card.launch(self._functions[name], grid, block, shared, values)
+        prepared = self._card.launch(
+            self._functions[name], grid, block, shared, values, self._card.stream
+        )
         return partial(prepared, [places[one] for one in given if isinstance(one, str)])
 
     def run(self) -> None:
@@ -139,7 +141,7 @@ class KernelProgram:
         found = {name: np.empty_like(array) for name, array in self._outputs.items()}
         for name, array in found.items():
             if array.nbytes:
-                self._card.download(array, self._addresses[name])
+                self._card.download(array, self._addresses[name], self._card.stream)
         return found
 
     def parts(self) -> list[tuple[str, Callable[[], None]]]:

@@ -54,7 +54,7 @@ def program(library: Path, tmp_path: Path) -> Program:
             text=True,
             timeout=120,
         )
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr
         return Ran(done.stdout, log)
 
     return run
@@ -168,3 +168,71 @@ def test_the_gpu_runs_what_names_no_executor(program: Program) -> None:
     assert ran.printed == ["True"] * 3
     assert len(ran.all("launch")) == 2
     assert len(ran.all("load")) == len(ran.all("retain")) == 1
+
+
+def test_arrays_of_the_gpu(program: Program) -> None:
+    """All tests of a file, in a process that has the stub driver."""
+    ran = program(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/backend/cuda/stub/arrays.py"
+    )
+    assert not ran.all("STOPPED")
+    assert ran.all("launch")
+
+
+FAULT = """
+import numpy as np
+from backend.compile_gpu import compile_gpu_unchecked
+from backend.cuda.errors import CudaLaunchError
+from backend.cuda.launch import GpuExecutor
+from spaces import *
+from tests.backend.cuda.stub.modules import use_stub_modules
+
+use_stub_modules()
+x, image, first, last = Var("x"), ImageParam(Int32, 1, "image"), Func("first"), Func("last")
+first[x] = image[x] * 3
+last[x] = first[x] + 1
+algorithm = pipeline(last)
+text = "first.compute_root().gpu_tile(x, xi, 64); last.gpu_tile(x, xi, 64);"
+compiled = compile_gpu_unchecked(algorithm, parse_schedule(text, algorithm))
+host = np.arange(100, dtype=np.int32)
+gpu = GpuExecutor(synchronous=SYNCHRONOUS)
+on_gpu = gpu.device_array(host)
+
+def told(call):
+    try:
+        print(call())
+    except CudaLaunchError as error:
+        print(error)
+
+def run(image):
+    return compiled.run({"image": image}, sizes={"last": [100]}, executor=gpu)["last"]
+
+if SYNCHRONOUS:
+    told(lambda: run(on_gpu))
+else:
+    for _ in range(2):
+        out = run(on_gpu)
+    told(out.to_numpy)
+    told(lambda: run(host))
+"""
+
+
+def test_a_fault_names_the_kernels_that_may_have_failed(program: Program) -> None:
+    ran = program("-c", FAULT.replace("SYNCHRONOUS", "False"), STUB_FAULTS="first_kernel")
+    copy, upload = (
+        f"the GPU failed while copying 400 bytes {way} the GPU: an illegal memory access was "
+        "encountered; since it last waited it launched kernels first_kernel (2 times), last_kernel "
+        "(2 times); GpuExecutor(synchronous=True) tells which of them failed"
+        for way in ("from", "to")
+    )
+    assert ran.printed == [copy, upload]
+
+
+def test_a_synchronous_executor_names_the_kernel_that_failed(program: Program) -> None:
+    ran = program("-c", FAULT.replace("SYNCHRONOUS", "True"), STUB_FAULTS="first_kernel")
+    assert ran.printed == [
+        "the GPU failed while launching kernel first_kernel, grid (2, 1, 1), block (64, 1, 1): "
+        "an illegal memory access was encountered"
+    ]
+    ran = program("-c", FAULT.replace("SYNCHRONOUS", "True"), STUB_FAULTS="last_kernel")
+    assert "kernel last_kernel, grid (2, 1, 1)" in ran.printed[0]

@@ -17,6 +17,7 @@ from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.cuda.kernel import AllocStep, CudaModule
 from backend.cuda.plan import Plan
+from backend.cuda.program import CudaExecutor, Session
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.proofs import barrier_obligations
 from backend.proofs.launches import launches
@@ -263,11 +264,15 @@ def test_the_first_condition_that_holds_is_followed() -> None:
         assert not found.specializations
 
 
-class Recording:
+class Recording(CudaExecutor):
     """Runs programs on the CPU and records the names of the arrays that a call obtains."""
 
     def __init__(self) -> None:
         self.allocated: list[str] = []
+
+    def session(self, *given: Any) -> Session[Any]:
+        """On an emulator."""
+        return Emulator().session(*given)
 
     def follow(self, module: CudaModule, planned: Plan, *rest: Any) -> None:
         """Runs the program on an emulator."""

@@ -90,7 +90,7 @@ class FakeDriver(ModuleType):
             synchronize=lambda: self.calls.append("end"),
             time_since=lambda begin: 12.5,
         )
-        self.Context = SimpleNamespace(synchronize=lambda: self.calls.append("wait"))
+        self.Context = SimpleNamespace(synchronize=lambda: None)
 
     def _enter(self, change: int) -> None:
         self.contexts += change
@@ -105,10 +105,10 @@ class FakeDriver(ModuleType):
         self.memory[int(memory)] = bytearray(nbytes)
         return memory
 
-    def memcpy_htod(self, memory: int, host: Any) -> None:
+    def memcpy_htod_async(self, memory: int, host: Any, stream: Any) -> None:
         self.memory[memory][:] = host.tobytes()
 
-    def memcpy_dtoh(self, host: Any, memory: int) -> None:
+    def memcpy_dtoh_async(self, host: Any, memory: int, stream: Any) -> None:
         host.reshape(-1).view(np.uint8)[:] = np.frombuffer(self.memory[memory], np.uint8)
 
     def module_from_buffer(self, cubin: bytes) -> Any:
@@ -136,10 +136,13 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
     monkeypatch.setitem(sys.modules, "pycuda", ModuleType("pycuda"))
     monkeypatch.setitem(sys.modules, "pycuda.driver", fake)
+    monkeypatch.setattr(launch, "nvrtc_version", lambda: "13.0")
     monkeypatch.setattr(
         launch,
         "compile_cuda",
-        lambda source, arch, float_mode: SimpleNamespace(cubin=f"{arch} {float_mode}: {source}"),
+        lambda source, arch, float_mode: SimpleNamespace(
+            cubin=f"{arch} {float_mode}: {source}".encode()
+        ),
     )
     return fake
 
@@ -162,11 +165,12 @@ def test_the_arguments_of_pycuda(driver: FakeDriver) -> None:
     executor.release()
     assert executor.arch == "sm_86"
     assert driver.contexts == 0
-    assert driver.calls[0] == "sm_86 contract: text"  # compiled and loaded once
+    assert driver.calls[0] == b"sm_86 contract: text"  # compiled and loaded once
     assert driver.calls[1] == ("dynamic shared", 60000)  # and found once
     for call in driver.calls[2:4]:
         name, (memory, flag, n), sizes = call
-        assert (name, sizes) == ("k", {"grid": (5, 6, 7), "block": (32, 2, 1), "shared": 60000})
+        assert name == "k"
+        assert sizes == {"grid": (5, 6, 7), "block": (32, 2, 1), "shared": 60000, "stream": None}
         assert (type(memory), bytes(driver.memory[memory])) == (np.uintp, b"\0\0\2\0\4\0")
         assert (type(flag), flag, type(n), n) == (np.uint8, 1, np.int64, -1)
     assert driver.calls[4:] == ["free"]
@@ -206,8 +210,8 @@ def test_what_is_timed_allocates_nothing(driver: FakeDriver) -> None:
         driver.mem_alloc = lambda nbytes: driver.calls.append("allocate") or allocated(nbytes)
         session.timed(planned)
         executor.release()
-    what = [call if isinstance(call, str) else call[0] for call in driver.calls]
-    text = "sm_86 strict: text"
+    what = [call if isinstance(call, str | bytes) else call[0] for call in driver.calls]
+    text = b"sm_86 strict: text"
     assert what == ["allocate", "record", text, "k", "k", "record", "end", "free"]
 
 

@@ -2,7 +2,14 @@
 // emulator builds, and writes a line to the file $STUB_LOG for each call. A module is the path of
 // such a library in place of a CUBIN, then a line for each kernel: its name and its parameters.
 //
-// With $STUB_IDLE kernels do nothing, so that all time is that of the host.
+// With $STUB_IDLE kernels do nothing, so that all time is that of the host. With $STUB_FAULTS the
+// kernel of that name breaks the context: all calls after it that wait for work fail.
+//
+// Work of a stream is done as late as possible: when a call waits for it, or when work of another
+// stream that waits for it must be done. The default stream and the others wait for each other.
+//
+// Streams that were made not to wait for the default stream do not; an event on one of them waits
+// for its work, so that times are those of work. A stream that is captured notes its launches.
 //
 // It stops the process where a program must not go on: memory that is not its own, a call without a
 // current context, a launch that no device accepts.
@@ -15,7 +22,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -23,7 +33,7 @@
 namespace {
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201,
-       NOT_FOUND = 500, LAUNCH_FAILED = 719 };
+       NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719 };
 
 using Run = int (*)(int, const unsigned*, unsigned, int, uint64_t, void**, const uint64_t*, char*,
                     size_t);
@@ -31,13 +41,23 @@ using Run = int (*)(int, const unsigned*, unsigned, int, uint64_t, void**, const
 struct Kernel { std::string name; int parameters; };
 struct Module { Run run; std::vector<Kernel> kernels; };
 struct Function { Module* module; int number; std::string name; int shared; int parameters; };
-struct Event { double at; };
+struct Event { double at; uintptr_t stream; size_t number; };
+
+struct Stream {
+    std::deque<std::function<void()>> work;
+    size_t done = 0;
+    size_t asked() const { return done + work.size(); }
+};
+
 struct Launch { void* function; unsigned sizes[7]; std::vector<uint64_t> values; };
 struct Graph { std::vector<Launch> launches; size_t copies = 0; };
 
 std::map<uintptr_t, size_t> memory;  // by address, the bytes
-int contexts = 0;
+std::map<uintptr_t, Stream> streams;  // by handle
+std::set<uintptr_t> apart;  // the streams that do not wait for the default stream
 Graph* capturing = nullptr;
+int contexts = 0;
+bool is_broken = false;  // a kernel has touched memory that is not its own
 
 void line(const char* format, ...) {
     static FILE* log = fopen(getenv("STUB_LOG") ? getenv("STUB_LOG") : "/dev/null", "a");
@@ -65,6 +85,60 @@ void within(uintptr_t address, size_t bytes) {
     if (found == memory.begin()) stop("memory that nothing has allocated");
     --found;
     if (address + bytes > found->first + found->second) stop("memory beyond an allocation");
+}
+
+uintptr_t handle(void* stream) {
+    auto number = reinterpret_cast<uintptr_t>(stream);
+    return number == 1 ? 0 : number;  // both are the default stream
+}
+
+void finish(uintptr_t stream, size_t number) {
+    Stream& one = streams[stream];
+    while (one.done < number) {
+        auto next = one.work.front();
+        one.work.pop_front();
+        ++one.done;
+        next();
+    }
+}
+
+void finish(uintptr_t stream) { finish(stream, streams[stream].asked()); }
+
+void ask(uintptr_t stream, std::function<void()> work) {
+    streams[stream];
+    std::vector<std::pair<uintptr_t, size_t>> before;
+    for (auto& [other, one] : streams)
+        if (other != stream && (other == 0 || stream == 0) && !apart.count(other | stream))
+            before.push_back({other, one.asked()});
+    streams[stream].work.push_back([=] {
+        for (auto [other, number] : before) finish(other, number);
+        work();
+    });
+}
+
+void finish_all() {
+    for (auto& [stream, one] : streams) finish(stream);
+}
+
+int broken() { return is_broken ? ILLEGAL_ADDRESS : SUCCESS; }
+
+void run(const Function& kernel, std::vector<unsigned> sizes, unsigned shared,
+         std::vector<uint64_t> values) {
+    std::vector<void*> places;
+    std::vector<uint64_t> bytes;  // behind each pointer; no other argument is asked for
+    for (uint64_t& value : values) {
+        places.push_back(&value);
+        auto found = memory.find(value);
+        bytes.push_back(found == memory.end() ? 0 : found->second);
+    }
+    if (getenv("STUB_FAULTS") && kernel.name == getenv("STUB_FAULTS")) is_broken = true;
+    if (is_broken) return;
+    char message[512] = "";
+    if (kernel.module->run(kernel.number, sizes.data(), shared, 0, 0, places.data(), bytes.data(),
+                           message, sizeof message)) {
+        line("failed %s", message);
+        is_broken = true;
+    }
 }
 
 double now() {
@@ -106,7 +180,38 @@ int cuCtxPopCurrent_v2(void** context) {
     *context = reinterpret_cast<void*>(0x100);
     return SUCCESS;
 }
-int cuCtxSynchronize() { IN_CONTEXT; line("wait"); return SUCCESS; }
+int cuCtxSynchronize() { IN_CONTEXT; line("wait"); finish_all(); return broken(); }
+
+int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = 64 << 20; return SUCCESS; }
+
+int cuStreamCreate(void** stream, unsigned flags) {
+    static uintptr_t next = 0x1000;
+    if (flags & 1) apart.insert(next);
+    *stream = reinterpret_cast<void*>(next++);
+    return SUCCESS;
+}
+int cuStreamDestroy_v2(void*) { return SUCCESS; }
+int cuStreamSynchronize(void* stream) {
+    IN_CONTEXT;
+    line("wait %zx", handle(stream));
+    finish(handle(stream));
+    return broken();
+}
+int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+    IN_CONTEXT;
+    Event at = *static_cast<Event*>(event);
+    line("order %zx %zx", at.stream, handle(stream));
+    ask(handle(stream), [=] { finish(at.stream, at.number); });
+    return SUCCESS;
+}
+
+int cuPointerGetAttribute(void* data, int attribute, uintptr_t address) {
+    auto found = memory.upper_bound(address);
+    bool is_ours = found != memory.begin() && address < (--found)->first + found->second;
+    if (!is_ours || attribute != 9) return INVALID_VALUE;  // 9: the number of the device
+    *static_cast<int*>(data) = setting("STUB_POINTER_DEVICE", 0);
+    return SUCCESS;
+}
 
 int cuMemAlloc_v2(uintptr_t* address, size_t bytes) {
     IN_CONTEXT;
@@ -123,24 +228,67 @@ int cuMemAlloc_v2(uintptr_t* address, size_t bytes) {
 int cuMemFree_v2(uintptr_t address) {
     IN_CONTEXT;
     if (!memory.erase(address)) stop("freed what is no allocation");
+    for (auto& [stream, one] : streams)
+        if (!one.work.empty()) stop("memory is freed while work waits");
     line("free %zx", size_t(address));
     free(reinterpret_cast<void*>(address));
     return SUCCESS;
 }
 
-int cuMemcpyHtoD_v2(uintptr_t to, const void* from, size_t bytes) {
+int cuMemGetInfo_v2(size_t* unused, size_t* all) {
     IN_CONTEXT;
-    within(to, bytes);
-    line("upload %zx %zu", size_t(to), bytes);
-    memcpy(reinterpret_cast<void*>(to), from, bytes);
+    *unused = *all = 64 << 20;
     return SUCCESS;
 }
 
-int cuMemcpyDtoH_v2(void* to, uintptr_t from, size_t bytes) {
+int cuMemsetD8Async(uintptr_t to, unsigned char byte, size_t bytes, void* stream) {
+    IN_CONTEXT;
+    within(to, bytes);
+    line("fill %zx %zu %zx", size_t(to), bytes, handle(stream));
+    ask(handle(stream), [=] { memset(reinterpret_cast<void*>(to), byte, bytes); });
+    return broken();
+}
+
+int cuMemcpyHtoDAsync_v2(uintptr_t to, const void* from, size_t bytes, void* stream) {
+    IN_CONTEXT;
+    within(to, bytes);
+    line("upload %zx %zu %zx", size_t(to), bytes, handle(stream));
+    auto* bits = static_cast<const char*>(from);  // pageable memory is read at once
+    std::vector<char> staged(bits, bits + bytes);
+    ask(handle(stream), [=] {
+        within(to, bytes);
+        memcpy(reinterpret_cast<void*>(to), staged.data(), bytes);
+    });
+    return broken();
+}
+
+int cuMemcpyDtoHAsync_v2(void* to, uintptr_t from, size_t bytes, void* stream) {
     IN_CONTEXT;
     within(from, bytes);
-    line("download %zx %zu", size_t(from), bytes);
+    line("download %zx %zu %zx", size_t(from), bytes, handle(stream));
+    finish(handle(stream));  // memory that is not page-locked
     memcpy(to, reinterpret_cast<void*>(from), bytes);
+    return broken();
+}
+
+int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, void* stream) {
+    IN_CONTEXT;
+    if (capturing) return ++capturing->copies, SUCCESS;
+    line("copy %zx %zx %zu %zx", size_t(to), size_t(from), bytes, handle(stream));
+    ask(handle(stream), [=] {
+        within(to, bytes);
+        within(from, bytes);
+        memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
+    });
+    return broken();
+}
+
+int cuModuleUnload(void* module) {
+    IN_CONTEXT;
+    for (auto& [stream, one] : streams)
+        if (!one.work.empty()) stop("a module is unloaded while work waits");
+    line("unload");
+    delete static_cast<Module*>(module);
     return SUCCESS;
 }
 
@@ -198,53 +346,16 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
     if (getenv("STUB_DIES") && kernel->name == getenv("STUB_DIES")) abort();
     if (getenv("STUB_FAILS") && kernel->name == getenv("STUB_FAILS")) return LAUNCH_FAILED;
     if (getenv("STUB_IDLE")) return SUCCESS;
-    std::vector<uint64_t> bytes;  // behind each pointer; no other argument is asked for
+    std::vector<uint64_t> values, places;
     for (int number = 0; number < kernel->parameters; ++number) {
         uint64_t value = 0;
         memcpy(&value, arguments[number], 8);
-        auto found = memory.find(value);
-        bytes.push_back(found == memory.end() ? 0 : found->second);
+        values.push_back(value);
     }
-    unsigned sizes[6] = {gx, gy, gz, bx, by, bz};
-    char message[512] = "";
-    int ended = kernel->module->run(kernel->number, sizes, shared, 0, 0, arguments, bytes.data(),
-                                    message, sizeof message);
-    if (ended) line("failed %s", message);
-    return ended ? LAUNCH_FAILED : SUCCESS;
+    std::vector<unsigned> sizes = {gx, gy, gz, bx, by, bz};
+    ask(handle(stream), [=] { run(*kernel, sizes, shared, values); });
+    return broken();
 }
-
-int cuStreamCreate(void** stream, unsigned) {
-    IN_CONTEXT;
-    line("stream");
-    *stream = reinterpret_cast<void*>(0x200);
-    return SUCCESS;
-}
-
-int cuMemsetD8Async(uintptr_t to, unsigned char byte, size_t bytes, void*) {
-    IN_CONTEXT;
-    within(to, bytes);
-    line("fill %zx %zu", size_t(to), bytes);
-    memset(reinterpret_cast<void*>(to), byte, bytes);
-    return SUCCESS;
-}
-
-int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, void*) {
-    IN_CONTEXT;
-    within(to, bytes);
-    within(from, bytes);
-    if (capturing) return ++capturing->copies, SUCCESS;
-    line("copy %zx %zx %zu", size_t(to), size_t(from), bytes);
-    memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
-    return SUCCESS;
-}
-
-int cuMemGetInfo_v2(size_t* unused, size_t* all) {
-    IN_CONTEXT;
-    *unused = *all = 64 << 20;
-    return SUCCESS;
-}
-
-int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = 64 << 20; return SUCCESS; }
 
 int cuStreamBeginCapture_v2(void*, int) {
     IN_CONTEXT;
@@ -296,13 +407,19 @@ int cuGraphLaunch(void* graph, void* stream) {
 
 int cuEventCreate(void** event, unsigned) { IN_CONTEXT; *event = new Event{}; line("event"); return SUCCESS; }
 int cuEventDestroy_v2(void* event) { delete static_cast<Event*>(event); line("end of event"); return SUCCESS; }
-int cuEventRecord(void* event, void*) {
+int cuEventRecord(void* event, void* stream) {
     IN_CONTEXT;
     line("record");
-    static_cast<Event*>(event)->at = now();
+    if (!stream) finish_all();  // times are those of work
+    if (apart.count(handle(stream))) finish(handle(stream));
+    *static_cast<Event*>(event) = {now(), handle(stream), streams[handle(stream)].asked()};
     return SUCCESS;
 }
-int cuEventSynchronize(void*) { line("wait for event"); return SUCCESS; }
+int cuEventSynchronize(void* event) {
+    line("wait for event");
+    finish(static_cast<Event*>(event)->stream, static_cast<Event*>(event)->number);
+    return broken();
+}
 int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
     *milliseconds = float(static_cast<Event*>(end)->at - static_cast<Event*>(begin)->at);
     return SUCCESS;
@@ -316,6 +433,7 @@ int cuGetErrorString(int error, const char** text) {
         {INVALID_VALUE, "invalid argument"}, {OUT_OF_MEMORY, "out of memory"},
         {NO_DEVICE, "no CUDA-capable device is detected"},
         {INVALID_CONTEXT, "invalid device context"}, {NOT_FOUND, "named symbol not found"},
+        {ILLEGAL_ADDRESS, "an illegal memory access was encountered"},
         {LAUNCH_FAILED, "unspecified launch failure"}};
     auto found = texts.find(error);
     *text = found == texts.end() ? nullptr : found->second;

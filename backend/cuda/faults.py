@@ -1,0 +1,61 @@
+"""What to say when a GPU fails: a kernel fails while the host does something else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from attrs import define, field
+
+from backend.arrays.stream import Stream
+from backend.cuda.drivers.driver import DriverError
+from backend.cuda.errors import CudaLaunchError
+
+_MOST = 64
+"""So many different kernels are remembered."""
+
+
+@define
+class LaunchedKernels:
+    """The kernels that a device was asked to run, and that it may not have ended."""
+
+    _counts: dict[int, dict[str, int]] = field(init=False, factory=dict)
+    """How often each was launched in each stream, by the stream's number."""
+
+    def add(self, name: str, stream: Stream) -> None:
+        """Notes a launch."""
+        counts = self._counts.setdefault(stream.handle, {})
+        counts[name] = counts.get(name, 0) + 1
+        if len(counts) > _MOST:
+            del counts[next(iter(counts))]
+
+    def clear(self, stream: Stream) -> None:
+        """All of a stream have ended."""
+        self._counts.pop(stream.handle, None)
+
+    @contextmanager
+    def told(self, what: str) -> Iterator[None]:
+        """Says what the GPU was asked for when the driver refuses, and which kernels may have
+        failed before.
+        """
+        try:
+            yield
+        except DriverError as error:
+            raise self.failed(what, error) from error
+
+    def failed(self, what: str, error: DriverError) -> CudaLaunchError:
+        """The error of a GPU that was asked for something."""
+        return CudaLaunchError(f"the GPU failed while {what}: {error}{self._candidates()}")
+
+    def _candidates(self) -> str:
+        counts = sum(map(Counter, self._counts.values()), Counter[str]())
+        names = [n if count == 1 else f"{n} ({count} times)" for n, count in counts.items()]
+        if not names:
+            return ""
+        if len(names) == 1:
+            return f"; since it last waited it launched kernel {names[0]}"
+        return (
+            f"; since it last waited it launched kernels {', '.join(names)}; "
+            "GpuExecutor(synchronous=True) tells which of them failed"
+        )

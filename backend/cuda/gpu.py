@@ -1,0 +1,173 @@
+"""A GPU as its calls use it: memory, loaded modules and launched kernels."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import NDArray
+
+from backend.arrays.device_array import DeviceArray
+from backend.arrays.dlpack import dense_strides
+from backend.arrays.stream import Stream
+from backend.cuda.drivers.driver import Driver, DriverError
+from backend.cuda.faults import LaunchedKernels
+from backend.cuda.kernel import CudaModule
+from backend.cuda.loaded_modules import LoadedModules
+from backend.cuda.memory_pool import MemoryPool
+from backend.cuda.plan import PlannedLaunch
+
+
+@define(eq=False)
+class Gpu:
+    """One GPU of this machine.
+
+    Attributes:
+        driver: calls it.
+        number: which one of this machine.
+        arch: its compute capability, as ``sm_80``.
+        compiled: the CUBIN of a text.
+        synchronous: whether each launch waits for its kernel, so that an error names it.
+    """
+
+    driver: Driver
+    number: int
+    arch: str
+    compiled: Callable[[CudaModule], bytes]
+    synchronous: bool
+    launched: LaunchedKernels = field(init=False, factory=LaunchedKernels)
+    pool: MemoryPool = field(init=False)
+    modules: LoadedModules = field(init=False)
+    guard: threading.Lock = field(init=False, factory=threading.Lock)
+
+    @pool.default
+    def _made_pool(self) -> MemoryPool:
+        return MemoryPool(self.driver.allocate, self._freed, DriverError)
+
+    @modules.default
+    def _no_modules(self) -> LoadedModules:
+        return LoadedModules(self.driver, self.compiled)
+
+    @contextmanager
+    def context(self) -> Iterator[None]:
+        """Makes the primary context of the GPU current while it is entered."""
+        with self.driver.context(self.number):
+            yield
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], stream: Stream) -> DeviceArray:
+        """A new array without gaps, contents undefined."""
+        strides = dense_strides(shape, dtype.itemsize)
+        with self.context():
+            nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+            with self.launched.told(f"allocating {nbytes} bytes"):
+                address = self.pool.take(nbytes, stream.handle)
+        owner = _Owner()
+        weakref.finalize(owner, self.pool.give_later, address)
+        return DeviceArray(self, address, shape, dtype, strides, stream=stream, owner=owner)
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any], stream: Stream) -> DeviceArray:
+        """A new array without gaps, of zeros."""
+        return self.filled(np.zeros(shape, dtype), stream)
+
+    def filled(self, host: NDArray[Any], stream: Stream) -> DeviceArray:
+        """A new array with the values of an array in the memory of the CPU."""
+        made, dense = self.empty(host.shape, host.dtype, stream), np.ascontiguousarray(host)
+        with self.context():
+            queue = GpuQueue(self, stream)
+            queue.upload(made.address, dense)
+            queue.wait()  # the caller may now change its array
+        return made
+
+    def read(self, address: int, host: NDArray[Any], stream: Stream) -> None:
+        """Waits for a stream, then fills a C-contiguous array."""
+        with self.context():
+            GpuQueue(self, stream).download(address, host)
+
+    def copy(self, to: int, source: int, nbytes: int, stream: Stream) -> None:
+        """Copies within the memory."""
+        with self.context(), self.launched.told(f"copying {nbytes} bytes on the GPU"):
+            self.driver.copy(to, source, nbytes, stream)
+
+    def order(self, before: Stream, after: Stream) -> None:
+        """Lets later work of the stream ``after`` wait for earlier work of ``before``."""
+        if before != after:
+            with self.context(), self.launched.told("waiting for another stream"):
+                self.driver.order(before, after)
+
+    def device_of(self, address: int) -> int | None:
+        """The number of the GPU that has this memory; None if nothing tells.
+
+        Raises:
+            DriverError: it is no memory of a GPU.
+        """
+        with self.context():
+            return self.driver.device_of(address)
+
+    def release(self) -> None:
+        """Gives unused memory and unused modules back."""
+        with self.context(), self.launched.told("freeing memory"):
+            self.modules.unload_unused()
+            self.pool.clear()
+
+    def _freed(self, address: int) -> None:
+        self.driver.wait()  # for kernels of any stream that still use it
+        self.driver.free(address)
+
+
+class _Owner:
+    """Keeps the memory of an array."""
+
+
+@frozen(eq=False)
+class GpuQueue:
+    """The `program.CudaDevice` of one stream of a GPU; an address is its memory."""
+
+    gpu: Gpu
+    stream: Stream
+
+    def allocate(self, nbytes: int) -> int:
+        with self.gpu.launched.told(f"allocating {nbytes} bytes"):
+            return self.gpu.pool.take(nbytes, self.stream.handle)
+
+    def upload(self, memory: int, host: NDArray[Any]) -> None:
+        if host.nbytes:
+            with self.gpu.launched.told(f"copying {host.nbytes} bytes to the GPU"):
+                self.gpu.driver.upload(memory, host, self.stream)
+
+    def download(self, memory: int, host: NDArray[Any]) -> None:
+        if host.nbytes:
+            with self.gpu.launched.told(f"copying {host.nbytes} bytes from the GPU"):
+                self.gpu.driver.download(host, memory, self.stream)
+                self.gpu.launched.clear(self.stream)
+
+    def launch(self, module: CudaModule, launch: PlannedLaunch, memory: Sequence[int]) -> None:
+        gpu = self.gpu
+        try:
+            with gpu.guard:  # the addresses stand in one place until the driver has read them
+                gpu.modules.launch(module, launch, self.stream)(memory)
+            if gpu.synchronous:
+                gpu.driver.wait(self.stream)
+        except DriverError as error:
+            kernel = launch.kernel
+            what = f"launching kernel {kernel.name}, grid {launch.grid}, block {kernel.block}"
+            raise gpu.launched.failed(what, error) from error
+        if not gpu.synchronous:
+            gpu.launched.add(launch.kernel.name, self.stream)
+
+    def free(self, memory: int) -> None:
+        with self.gpu.launched.told("freeing memory"):
+            self.gpu.pool.give(memory)
+
+    def wait(self) -> None:
+        with self.gpu.launched.told("waiting for kernels"):
+            self.gpu.driver.wait(self.stream)
+            self.gpu.launched.clear(self.stream)
+
+    def timed(self, work: Callable[[], None]) -> float:
+        with self.gpu.launched.told("timing kernels"):
+            return self.gpu.driver.seconds(work)

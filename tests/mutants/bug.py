@@ -1,0 +1,77 @@
+"""A planted bug: one small change of one definition."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from pathlib import PurePosixPath
+from typing import Any
+
+from attrs import frozen
+
+from tests.mutants.definitions import Definition
+from tests.mutants.patterns import copied
+
+
+@frozen
+class Bug:
+    """A change in its place.
+
+    Attributes:
+        name: what it is called in reports.
+        definition: what it changes.
+        changed: the same with the bug.
+        lines: the lines of the file that run only where the bug may show.
+        why: what it does, in words.
+        tests: files of the tests most likely to notice it; empty for those that run its lines.
+    """
+
+    name: str
+    definition: Definition
+    changed: ast.stmt
+    lines: range
+    why: str
+    tests: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The whole file with the bug."""
+        return self.definition.rewritten(self.changed)
+
+    @property
+    def package(self) -> str:
+        """The folder, at most two names deep, to count by."""
+        return "/".join(PurePosixPath(self.definition.path).parent.parts[:2])
+
+    @property
+    def key(self) -> str:
+        """A digest of the definition with and without the bug, wherever it stands.
+
+        Docstrings and layout do not count.
+        """
+        return digest(
+            self.definition.name, meaning(self.definition.node), "->", meaning(self.changed)
+        )
+
+
+def meaning(node: ast.AST) -> str:
+    """A syntax tree as text, without the docstrings in it."""
+
+    def change(inner: ast.AST, fields: dict[str, Any]) -> None:
+        if isinstance(body := fields.get("body"), list):
+            fields["body"] = [statement for statement in body if not _is_text(statement)]
+
+    return ast.dump(copied(node, change))
+
+
+def digest(*parts: str) -> str:
+    """Sixteen digits that tell texts apart."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

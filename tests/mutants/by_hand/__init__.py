@@ -1,0 +1,15 @@
+"""Bugs that no small change of an operator makes: what somebody who wrote this believed wrongly."""
+
+from __future__ import annotations
+
+from tests.mutants.by_hand import kernels, memory, orders, proofs, tails, windows
+from tests.mutants.mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    *windows.WINDOWS,
+    *tails.TAILS,
+    *memory.MEMORY,
+    *kernels.KERNELS,
+    *orders.ORDERS,
+    *proofs.PROOFS,
+)

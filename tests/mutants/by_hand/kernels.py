@@ -1,0 +1,157 @@
+"""Bugs in kernels: barriers, threads, atomic updates."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+KERNELS = (
+    Mutant(
+        "reads-never-wait",
+        "_Accesses.conflict",
+        "later.read | later.written",
+        "later.written",
+        "What is written and then read needs no barrier: only writes are compared with writes.",
+        (
+            "test_barriers_of_programs.py",
+            "test_gpu_barriers.py",
+            "test_gpu_schedules.py",
+            "test_gpu_random.py",
+        ),
+    ),
+    Mutant(
+        "overwriting-never-waits",
+        "_Accesses.conflict",
+        "_meet(self.written, later.read | later.written) or _meet(self.read, later.written)",
+        "_meet(self.written, later.read | later.written)",
+        "What is still read may be overwritten.",
+        (
+            "test_barriers_of_programs.py",
+            "test_gpu_barriers.py",
+            "test_gpu_schedules.py",
+            "test_gpu_random.py",
+        ),
+    ),
+    Mutant(
+        "loop-carried-barrier-forgotten",
+        "_Inserter._rounds",
+        "entry | after == entry",
+        "entry | after != entry or True",
+        "What one round of a loop accesses is not held against the next round.",
+        (
+            "test_barriers_of_programs.py",
+            "test_gpu_barriers.py",
+            "test_gpu_schedules.py",
+            "test_gpu_random.py",
+        ),
+    ),
+    Mutant(
+        "barrier-after-the-loop",
+        "_Inserter._loop",
+        "block(Barrier(), apart)",
+        "block(apart, Barrier())",
+        "The barrier in front of a loop stands behind it.",
+        (
+            "test_barriers_of_programs.py",
+            "test_gpu_barriers.py",
+            "test_gpu_schedules.py",
+            "test_gpu_random.py",
+        ),
+    ),
+    Mutant(
+        "one-thread-too-many",
+        "_Threads._part",
+        "THREAD[axis] < extent",
+        "THREAD[axis] <= extent",
+        "Where a block is wider than a loop, one thread too many runs it.",
+        (
+            "test_barriers_of_programs.py",
+            "test_gpu_schedules.py",
+            "test_gpu_random.py",
+            "test_program.py",
+        ),
+    ),
+    Mutant(
+        "blocks-transposed",
+        "_Outliner._launch",
+        """
+        thread = _Threads(size).lower(body)
+        for axis, loop in enumerate(reversed(blocks)):
+            ...
+        """,
+        """
+        thread = _Threads(size).lower(body)
+        for axis, loop in enumerate(blocks):
+            ...
+        """,
+        "The place of a block is read along the wrong axes of the grid.",
+        (
+            "test_barriers_of_programs.py",
+            "test_gpu_schedules.py",
+            "test_gpu_random.py",
+            "test_program.py",
+        ),
+    ),
+    Mutant(
+        "unlike-guards-merged",
+        "_is_guard",
+        "first.condition is second.condition",
+        "True",
+        "Neighbors under unlike guards run under that of the first.",
+        ("test_gpu_passes.py",),
+    ),
+    Mutant(
+        "shared-storage-of-one-thread",
+        "_Placer._placed",
+        "memory = MemoryType.GPU_SHARED",
+        "memory = MemoryType.REGISTER",
+        "What the threads of a block exchange lies in registers of each of them.",
+        ("test_gpu_passes.py",),
+    ),
+    Mutant(
+        "never-in-one-step",
+        "updates_of",
+        "Update(operator, shared)",
+        "Update(operator, False)",
+        "Threads read an element, and write it, without regard to one another.",
+        ("test_atomic.py",),
+    ),
+    Mutant(
+        "lanes-that-collide",
+        "_Lanes._store",
+        "store.update is not None",
+        "store.update is not None and not self.lanes",
+        "Lanes that update one element by way of a table overwrite one another.",
+        ("test_atomic.py",),
+    ),
+    Mutant(
+        "another-atomic-function",
+        "_FUNCTIONS",
+        '"atomicMin"',
+        '"atomicMax"',
+        "Kernels keep the greatest value for the least.",
+        ("test_gpu_atomic.py",),
+    ),
+    Mutant(
+        "reserve-forgotten",
+        "_allocated",
+        "kernel.shared_bytes + gpu.reserved_shared_bytes_per_block",
+        "kernel.shared_bytes",
+        "The driver's part of shared memory is not counted.",
+        (
+            "rules/test_examples.py",
+            "test_verify.py",
+            "sizes/test_kernels.py",
+            "test_boundaries.py",
+            "test_readings.py",
+            "test_lattice.py",
+        ),
+    ),
+    Mutant(
+        "occupancy-without-reserve",
+        "block_limits",
+        "shared_bytes_per_block + reserve",
+        "shared_bytes_per_block",
+        "The driver's part of shared memory is not counted.",
+        ("test_occupancy.py",),
+    ),
+)

@@ -1,0 +1,230 @@
+"""Bugs in sliding windows and in the folding of storage."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+WINDOWS = (
+    Mutant(
+        "windows-on-trust",
+        "_verify",
+        "() if left is None else judge(ask_proofs(left), sizes).violations",
+        "()",
+        "Verify believes the nest that what it keeps is there.",
+        ("windows/test_drawn.py", "test_examples.py"),
+    ),
+    Mutant(
+        "folds-on-trust",
+        "undecided",
+        "[*sliding(subject), *folding(subject)]",
+        "[*sliding(subject)]",
+        "Verify believes the nest that folds overwrite nothing too early.",
+        ("windows/test_drawn.py", "test_examples.py"),
+    ),
+    Mutant(
+        "one-row-computed-twice",
+        "_later",
+        "last + 1",
+        "last",
+        "Each iteration computes again the last row of the one before.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "one-row-never-computed",
+        "_later",
+        "last + 1",
+        "last + 2",
+        "Each iteration leaves out the first new row.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "gap-before-the-window",
+        "_later",
+        "fn.max(low, last + 1)",
+        "last + 1",
+        "Where a window moves on by more than its width, the gap is computed too.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "no-warm-up",
+        "_by_turns",
+        "fn.select(is_first, a, b)",
+        "fn.select(is_first, b, b)",
+        "The first iteration computes no more than the others.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "looking-ahead",
+        "_later",
+        "loop.var - 1",
+        "loop.var + 1",
+        "What the next iteration computes counts as there already.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "diagonal-windows",
+        "windows",
+        """
+        len(ends) > 1 or dimension in taken or (
+            not _may_slide(function, schedule, dimension)
+        )
+        """,
+        "dimension in taken or not _may_slide(function, schedule, dimension)",
+        "A window slides along one dimension while another moves too.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "reshaped-inner-loops",
+        "windows",
+        "any(_is_reshaped(inner, loop) for inner in between[depth + 1:])",
+        "False",
+        "A window slides along a loop though the loops inside had other iterations before.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "tiles-without-overlap-slide",
+        "windows",
+        "dimension in tiled and not _overlaps(reach, window, simplify)",
+        "False",
+        "A dimension slides in tiles though no iteration reads what another has read.",
+        (
+            "test_space.py",
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "windows-move-to-and-fro",
+        "windows",
+        "all(never_increases(e, loop.var, simplify) for e in ends[dimension])",
+        "ends",
+        "A window slides downwards though its ends may move back up.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "updates-slide-in-tiles",
+        "_may_slide",
+        """
+        if dimension in divided(order):
+            ...
+        """,
+        "",
+        "Tiles of a Func with updates begin anew what an earlier iteration has updated.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "downward-windows-leave-one-out",
+        "_later",
+        "first - 1",
+        "first - 2",
+        "Each iteration of a window that moves down leaves out a row.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "windows-with-holes",
+        "Bounds._demand",
+        "ALWAYS if store_depth < depth else self._runs(*use, depth)",
+        "self._runs(*use, depth)",
+        "A window that is kept lacks what the stages that did not run would have asked for.",
+        ("test_resting_stages.py",),
+    ),
+    Mutant(
+        "fold-one-smaller",
+        "_least_folds",
+        "extent if widest is None else widest",
+        "extent if widest is None else widest - 1",
+        "Folded storage keeps one value less than are still to be read.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "rows-read-again-forgotten",
+        "_least_folds",
+        "None if revisited else _widest(window, between, whole.simplify)",
+        "None if False else _widest(window, between, whole.simplify)",
+        "What the next round of an outer loop reads again is overwritten.",
+        (
+            "test_sliding.py",
+            "test_loopnest.py",
+            "lowering/test_structure.py",
+            "lowering/test_passes.py",
+            "test_compile.py",
+        ),
+    ),
+    Mutant(
+        "folded-coordinates-not-wrapped",
+        "Layout.index",
+        "fold is not None",
+        "fold is not None and not self.is_scratch",
+        "Coordinates in folded storage are not taken modulo the fold.",
+        ("lowering/test_passes.py", "test_compile.py"),
+    ),
+)

@@ -1,0 +1,195 @@
+"""A plugin for pytest that collects the tests once, and then runs some of them, again and again,
+each time in a process of its own whose code has another change.
+
+It reads requests and writes answers as lines of JSON, through the two pipes whose numbers stand in
+the environment. A process that is forked from one that has imported and collected everything
+starts in milliseconds.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import IO, Any
+
+import coverage
+import pytest
+
+from tests.mutants.definitions import ROOMS
+
+REQUESTS, ANSWERS = "MUTANTS_REQUESTS", "MUTANTS_ANSWERS"
+"""Environment variables: the numbers of the pipes."""
+
+MOST_BYTES = 3 << 30
+"""Memory that a run may take: a change may fill any amount."""
+
+
+class NotPlantedError(Exception):
+    """A change that needs modules to be imported again."""
+
+
+def pytest_runtestloop(session: pytest.Session) -> bool:
+    """In place of running all tests: do what is asked for until nobody asks."""
+    # Collecting froze what there is; functions in frozen generations are not listed.
+    gc.unfreeze()
+    items = {item.nodeid: item for item in session.items}
+    with (
+        os.fdopen(int(os.environ.pop(REQUESTS))) as requests,
+        os.fdopen(int(os.environ.pop(ANSWERS)), "w") as answers,
+    ):
+        _answer(answers, {"tests": list(items)})
+        for line in requests:
+            request = json.loads(line)
+            chosen = [items[name] for name in request["tests"] if name in items]
+            _answer(answers, _run(chosen, request))
+    return True
+
+
+def _answer(answers: IO[str], answer: object) -> None:
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+def _run(items: Sequence[pytest.Item], request: dict[str, Any]) -> dict[str, Any]:
+    """Fork, plant, run up to the first test that fails; how it ended, and at which test."""
+    record = Path(request["record"])
+    record.write_text("")
+    started = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        _child(items, request, record)
+    end = _watched(pid, started + request["seconds"])
+    ran = record.read_text().splitlines()
+    ended = time.monotonic()
+    return {"end": end, "ran": ran, "seconds": ended - started, "at": ended}
+
+
+def _child(items: Sequence[pytest.Item], request: dict[str, Any], record: Path) -> None:
+    """Never returns. Exits with 0 where all tests pass, 1 where one fails, 3 where the change needs
+    another way.
+    """
+    code = 4
+    try:
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, 1)
+        os.dup2(sink, 2)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if "text" in request:
+            plant(request["path"], request["name"], request["text"])
+        code = _first_failure(items, record, request.get("covered"))
+    except NotPlantedError:
+        code = 3
+    finally:
+        os._exit(code)
+
+
+def plant(path: str, name: str, text: str) -> None:
+    """Every function that is called ``name`` in the file at ``path`` gets the code that it has in
+    ``text``, in this process.
+
+    Raises:
+        NotPlantedError: there is no such function, or it uses other names of those around it.
+    """
+    codes = _codes(compile(text, path, "exec"), name)
+    # Garbage may die while it is looked through.
+    found = [f for f in gc.get_objects() if type(f) is FunctionType]
+    found = [f for f in found if f.__code__.co_filename == path and f.__code__.co_qualname == name]
+    if len(codes) != 1 or not found:
+        raise NotPlantedError
+    for function in found:
+        try:
+            function.__code__ = codes[0]
+        except ValueError:
+            raise NotPlantedError from None
+
+
+def _codes(code: CodeType, name: str) -> list[CodeType]:
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    return [
+        found
+        for one in inner
+        for found in ([one] if one.co_qualname == name else _codes(one, name))
+    ]
+
+
+def _first_failure(items: Sequence[pytest.Item], record: Path, covered: str | None) -> int:
+    """1 where a test fails, else 0. Each test stands in ``record``, with the time, before it runs.
+
+    Where lines are noted, in the file ``covered``, all tests run, whatever fails.
+    """
+    failures: list[pytest.TestReport] = []
+
+    class Listening:
+        @staticmethod
+        def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+            if report.failed:
+                failures.append(report)
+
+    if items:
+        items[0].config.pluginmanager.register(Listening())
+    with record.open("a") as lines, noted(covered) as enter:
+        for item, following in zip(items, (*items[1:], None), strict=True):
+            lines.write(f"{time.monotonic():.4f} {item.nodeid}\n")
+            lines.flush()
+            enter(item.nodeid)
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            if failures and covered is None:
+                return 1
+    return 0
+
+
+@contextmanager
+def noted(covered: str | None) -> Iterator[Callable[[str], None]]:
+    """Note the lines that run, by the test that was entered last; nothing without a file."""
+    if covered is None:
+        yield lambda test: None
+        return
+    measured = coverage.Coverage(
+        data_file=covered, source=list(ROOMS), omit=["tests/*"], config_file=False
+    )
+    measured.set_option("run:relative_files", True)
+    measured.start()
+    try:
+        yield measured.switch_context
+    finally:
+        measured.stop()
+        measured.save()
+
+
+def _watched(pid: int, deadline: float) -> str:
+    """How a process ends."""
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            code = os.waitstatus_to_exitcode(status)
+            return _ENDS.get(code) or f"died of {signal.Signals(-code).name}"
+        late = time.monotonic() >= deadline
+        if late or resident_bytes(pid) >= MOST_BYTES:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return "out of time" if late else "out of memory"
+        time.sleep(0.01)
+
+
+_ENDS = {0: "passed", 1: "failed", 3: "not planted", 4: "broken"}
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory of a process; 0 where the system does not tell."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
