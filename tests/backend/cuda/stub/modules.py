@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from functools import cache
 from pathlib import Path
 
 from backend.cuda import emulator, launch
@@ -11,7 +10,6 @@ from backend.cuda.host_build import build, library_text
 from backend.cuda.kernel import CudaModule
 
 
-@cache
 def stub_module(module: CudaModule) -> bytes:
     """What the stub driver loads for a text: the path of its library, and its kernels."""
     path = build(library_text(module), Path(tempfile.mkdtemp()), emulator._FLAGS)
