@@ -24,10 +24,10 @@ def packed() -> dict[str, bytes]:
     """The files of the runner by their paths in it."""
     own = sorted((_ROOT / "bench/gpu/runner").glob("*.py"))
     files = (*(_ROOT / name for name in FROM_LIBRARY), *own)
-    content = {str(file.relative_to(_ROOT)): file.read_bytes() for file in files}
+    content = {file.relative_to(_ROOT).as_posix(): file.read_bytes() for file in files}
     folders = {parent for name in content for parent in Path(name).parents} - {Path()}
     # Packages without their own beginnings, which import what the bundle lacks.
-    beginnings = {str(folder / "__init__.py"): b"" for folder in folders}
+    beginnings = {(folder / "__init__.py").as_posix(): b"" for folder in folders}
     return {"__main__.py": _START.encode(), **beginnings, **content}
 
 
