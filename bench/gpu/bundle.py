@@ -52,6 +52,9 @@ MODES = (FloatMode.STRICT, FloatMode.FAST)
 OURS = BY_HAND, FOUND = "by hand", "found"
 """Our schedules: that of the app, and that of the default search."""
 
+OTHERS_AT_SMALL = {SMALL: "others are checked at full size alone"}
+"""Small sizes are for our tails; most schedules of others do not serve them."""
+
 RUNNER = "run.pyz"
 
 
@@ -143,8 +146,7 @@ def app_record(making: Making, app: str, without_halide: str) -> dict[str, Any]:
         else:
             add(f"Halide, {which}", loose, _halide, making, app, which)
     if is_known(app):
-        only_full = {SMALL: "libraries are checked at full size alone"}
-        contenders["library"] = {"kind": "library", "allowed": loose, "refused": only_full}
+        contenders["library"] = {"kind": "library", "allowed": loose, "refused": OTHERS_AT_SMALL}
     maker.end()
     scalars = {s.name: [str(s.type.dtype), s.default] for s in pipeline.scalars}
     return {
@@ -239,7 +241,7 @@ def _kernels(making: Making, app: str, text: str, mode: FloatMode) -> dict[str, 
 def _halide(making: Making, app: str, which: str) -> dict[str, Any]:
     objects = importlib.import_module("bench.gpu.halide_objects")
     record: dict[str, Any] = objects.halide_record(app, which, making.folder)
-    return record
+    return {**record, "refused": OTHERS_AT_SMALL}
 
 
 def _without_halide(making: Making) -> str:
