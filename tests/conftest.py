@@ -2,11 +2,13 @@
 
 import gc
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from spaces.model import deadline
+from tests.backend.cuda.stub.driver import build_driver
 from tests.clocks import Clock
 
 # Derandomized: a run in CI and a run at the desk draw the same examples. No deadline: the first
@@ -22,6 +24,14 @@ def _nothing_kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def stub_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a CUDA driver without a GPU."""
+    folder = tmp_path_factory.mktemp("driver")
+    build_driver(folder)
+    return folder
 
 
 @pytest.fixture

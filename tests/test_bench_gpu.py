@@ -19,7 +19,7 @@ from bench.gpu.making import Making
 from bench.gpu.runner.folder import FULL, SMALL
 from bench.processes import ContenderFailed
 from tests.backend.cuda.stub.built import stub_built
-from tests.backend.cuda.stub.driver import build_driver, with_driver
+from tests.backend.cuda.stub.driver import with_driver
 
 SIZES = {
     "blur": {SMALL: (70, 30), FULL: (400, 230)},
@@ -95,11 +95,9 @@ class Bundle:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(tmp_path_factory, stub_driver):
     """Two apps: one kernel, and several with tables that the CPU computes before them."""
     pytest.importorskip("cuda.bindings")
-    driver = tmp_path_factory.mktemp("driver")
-    build_driver(driver)
     folder = tmp_path_factory.mktemp("bundle")
     patched = pytest.MonkeyPatch()
     patched.setattr(bundle._Maker, "made", in_this_process)
@@ -111,7 +109,7 @@ def whole(tmp_path_factory):
     assert made == list(SIZES)
     if importlib.util.find_spec("halide") and shutil.which("gcc"):
         add_halide(folder)
-    return Bundle(folder, driver)
+    return Bundle(folder, stub_driver)
 
 
 @pytest.mark.usefixtures("whole")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from backend.cuda.launch import gpu_available
-from tests.backend.cuda.stub.driver import build_driver, with_driver
+from tests.backend.cuda.stub.driver import with_driver
 
 pytest.importorskip("cuda.bindings")
 pytestmark = [
@@ -35,21 +35,14 @@ class Ran:
         return [arguments for name, *arguments in self.calls if name == call]
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("driver")
-    build_driver(folder)
-    return folder
-
-
 @pytest.fixture
-def program(library: Path, tmp_path: Path) -> Program:
+def program(stub_driver: Path, tmp_path: Path) -> Program:
     def run(*arguments: str, **settings: str) -> Ran:
         log = tmp_path / "calls"
         log.touch()
         done = subprocess.run(
             [sys.executable, *arguments],
-            env=with_driver(library, **{"STUB_LOG": str(log), **settings}),
+            env=with_driver(stub_driver, **{"STUB_LOG": str(log), **settings}),
             capture_output=True,
             text=True,
             timeout=120,
