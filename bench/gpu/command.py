@@ -64,7 +64,7 @@ def _bundle(arguments: Sequence[str]) -> None:
     parser.add_argument("-o", type=Path, required=True, metavar="FOLDER", help="the bundle")
     given = parser.parse_args(arguments)
     making = Making(given.o, arch=given.arch, schedules=given.schedules, halide=tuple(given.halide))
-    apps = make(making, given.apps or list(APPS))
+    apps = make(making, given.apps or list(APPS), processes=_processes())
     nbytes = bytes_of(given.o)
     print(f"{given.o}: {len(apps)} apps, {nbytes / (1 << 20):.1f} MB")
     if nbytes > MOST_BYTES:
@@ -91,13 +91,17 @@ def _gpu(arguments: Sequence[str]) -> int:
         except (ImportError, CudaUnavailable) as error:
             parser.error(f"There is no GPU that can run kernels: {error}.")
         making = Making(folder, arch=arch, schedules=given.schedules, halide=tuple(given.halide))
-        cores = os.cpu_count() or 1
         half = start + 30 * given.minutes
-        apps = make(making, apps or list(APPS), half, max(cores // _CORES_OF_APP, 1))
+        apps = make(making, apps or list(APPS), half, _processes())
         if not apps:
             sys.exit("No app was made in half of the minutes; give more.")
     checked = _run("check", folder, apps, (end - time.monotonic()) / 3, given.o)
     return max(checked, _run("time", folder, apps, end - time.monotonic(), given.o))
+
+
+def _processes() -> int:
+    """How many apps this machine makes at the same time."""
+    return max((os.cpu_count() or 1) // _CORES_OF_APP, 1)
 
 
 def _run(command: str, folder: Path, apps: Sequence[str] | None, seconds: float, file: Path) -> int:
