@@ -102,11 +102,15 @@ def whole(tmp_path_factory, stub_driver):
     patched = pytest.MonkeyPatch()
     patched.setattr(bundle._Maker, "made", in_this_process)
     making = Making(folder, build=planted, sizes=SIZES, schedules=folder, halide=())
+    (folder / "bundle.json").write_text("{}")  # of an earlier bundle
+    (folder / "apps").mkdir()
+    (folder / "apps" / "hist.json").touch()
     (folder / "blur.sched").write_text("blur_y.gpu_tile(x, y, xi, yi, 16, 4);\n")
     (folder / "max_filter.sched").write_text("output.compute_root().vectorize(x, 8);\n")
     made = bundle.make(making, list(SIZES))
     patched.undo()
     assert made == list(SIZES)
+    assert {file.stem for file in (folder / "apps").iterdir()} == SIZES.keys()
     if importlib.util.find_spec("halide") and shutil.which("gcc"):
         add_halide(folder)
     return Bundle(folder, stub_driver)

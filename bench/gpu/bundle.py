@@ -62,7 +62,7 @@ def make(
     making: Making, apps: Sequence[str], end: float | None = None, processes: int = 1
 ) -> list[str]:
     """Makes a bundle of some apps and returns those that are in it. After each app the bundle is
-    whole.
+    whole. It takes the place of an earlier one in its folder.
 
     Args:
         making: how.
@@ -70,6 +70,7 @@ def make(
         end: when to begin with no further app, by the monotonic clock.
         processes: so many apps are made at the same time.
     """
+    _remove_earlier(making.folder)
     (making.folder / "apps").mkdir(parents=True, exist_ok=True)
     write_runner(making.folder / RUNNER)
     without_halide = _without_halide(making)
@@ -94,6 +95,14 @@ def make(
     with ThreadPoolExecutor(processes) as pool:
         list(pool.map(one, apps))
     return [app for app in apps if app in done]
+
+
+def _remove_earlier(folder: Path) -> None:
+    """Removes what an earlier bundle has left in a folder, but for its results."""
+    if (folder / "bundle.json").exists():
+        (folder / "bundle.json").unlink()
+        for part in ("apps", "halide", "kernels", "references"):
+            shutil.rmtree(folder / part, ignore_errors=True)
 
 
 def _write_about(
