@@ -63,7 +63,7 @@ class Decider:
     timeout_ms: int = TIMEOUT_MS
     attempts: tuple[Attempt, ...] = field(default=BY_TIME, kw_only=True)
     solver_seconds: float = 0.0
-    _terms: Terms = field(factory=Terms)
+    _terms: Terms | None = None
     _intervals: dict[tuple[Expr, ...], Intervals] = field(factory=dict)
     _generalized: Generalizer = field(factory=Generalizer)
     _shown: dict[Question, bool] = field(factory=dict)
@@ -139,7 +139,11 @@ class Decider:
         """Those that all questions share; new ones, in a context of their own, for an answer that
         does not depend on what was asked before.
         """
-        return Terms() if attempt.steps else self._terms
+        if attempt.steps:
+            return Terms()
+        if self._terms is None:  # a context takes 2 ms, and most obligations need none
+            self._terms = Terms()
+        return self._terms
 
     def _check(self, solver: Term, timeout_ms: int, *limits: Term) -> Term:
         """The solver's answer in limited time, under further conditions if given."""
