@@ -4,11 +4,14 @@ runs.
 Both compile the same pipeline under the same schedule to PTX, and one assembler makes machine code
 of both. By default we compute floats as they are written, and Halide computes them fast: it
 contracts, and it multiplies by reciprocals instead of dividing. So each side counts with strict
-floats and with fast ones.
+floats and with fast ones. NVRTC and ptxas both unroll loops that the schedule does not; Halide
+leaves that to ptxas. So each side also counts with loops as they are written, which shows how many
+instructions an iteration takes.
 """
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
@@ -35,12 +38,14 @@ ARCH = "sm_90"
 SCHEDULE = "gpu"
 """The name of the hand-written schedules."""
 
-OURS, OURS_FAST, HALIDE, HALIDE_STRICT = "ours", "ours, fast", "Halide", "Halide, strict"
+OURS, OURS_FAST, OURS_ROLLED = "ours", "ours, fast", "ours, rolled"
+HALIDE, HALIDE_STRICT, HALIDE_ROLLED = "Halide", "Halide, strict", "Halide, strict, rolled"
 
 COMPARED = {
     "default": (OURS, HALIDE),
     "strict": (OURS, HALIDE_STRICT),
     "fast": (OURS_FAST, HALIDE),
+    "strict, rolled": (OURS_ROLLED, HALIDE_ROLLED),
 }
 """The pairs that are compared: what both do by default, then each like with like."""
 
@@ -53,14 +58,24 @@ _COMPILING = 300.0
 _SHOWN = 6
 """How many of the most frequent instructions of a kernel are kept."""
 
+_STRICT = f"{CUDA}-strict_float"
+
+_LOOP = re.compile(r"(#pragma unroll\n)?^( *for \()", re.MULTILINE)
+"""Matches the beginning of a loop in CUDA C, and the schedule's request to unroll it."""
+
+_LABEL = re.compile(r"^\$\w+:.*$", re.MULTILINE)
+"""Matches the beginning of each block of PTX, some of which are loops."""
+
 CONDITIONS = f"""\
 Instructions of all kernels in machine code for {ARCH}, without padding, for the pipelines of `apps`
 under the same hand-written schedules. One ptxas assembles the PTX of both compilers; no kernel ran,
-and an instruction in a loop counts once. By default we compute floats strictly and Halide computes
-them fast, so the ratios (ours / Halide's) are of both defaults, of both strict, and of both fast;
-only our fast floats have approximate functions. The target is {MEAN} in geometric mean and
-{LARGEST} for each app. Then, ours / Halide's by default: the most registers of a thread, the bytes
-of registers that a thread spills, added over the kernels, and the bytes of the CUBIN."""
+and an instruction in a loop counts once. The ratios are ours / Halide's. Columns *default*: as both
+come; we compute floats strictly, Halide fast. Columns *strict* and *fast*: both do the same, but
+only our fast floats have approximate functions, and Halide's strict ones are still contracted.
+Columns *rolled*: strict, and compilers unroll no loop that the schedule does not unroll. The target
+is {MEAN} in geometric mean and {LARGEST} for each app. Then, by default, ours / Halide's: the most
+registers of a thread, the bytes of registers that a thread spills, added over the kernels, and the
+bytes of the CUBIN."""
 """The conditions of the comparison, printed above its table."""
 
 
@@ -85,10 +100,12 @@ def measure(
 
 def _measured(app: str) -> Iterator[tuple[str, Found]]:
     compilers: dict[str, Callable[[str], str]] = {
-        OURS: partial(_ours, float_mode=FloatMode.STRICT),
+        OURS: _ours,
         OURS_FAST: partial(_ours, float_mode=FloatMode.FAST),
-        HALIDE: partial(_halide, target=CUDA),
-        HALIDE_STRICT: partial(_halide, target=f"{CUDA}-strict_float"),
+        OURS_ROLLED: partial(_ours, changed=rolled),
+        HALIDE: _halide,
+        HALIDE_STRICT: partial(_halide, target=_STRICT),
+        HALIDE_ROLLED: partial(_halide, target=_STRICT, changed=rolled_ptx),
     }
     contender = Contender.started(app)
     for side, compiler in compilers.items():
@@ -133,8 +150,12 @@ def described(code: MachineCode) -> Found:
     }
 
 
-def _ours(app: str, float_mode: FloatMode) -> str:
-    """PTX of this library.
+def _ours(
+    app: str,
+    float_mode: FloatMode = FloatMode.STRICT,
+    changed: Callable[[str], str] = str,
+) -> str:
+    """PTX of this library, of its CUDA text ``changed``.
 
     Raises:
         ValueError: the schedule is illegal.
@@ -144,16 +165,28 @@ def _ours(app: str, float_mode: FloatMode) -> str:
     if not isinstance(verdict, CheckedSchedule):
         raise ValueError(f"not legal: {verdict}")
     compiled = compile_gpu(verdict, float_mode=float_mode)
-    return compile_cuda(compiled.source, ARCH, float_mode=float_mode).ptx
+    return compile_cuda(changed(compiled.source), ARCH, float_mode=float_mode).ptx
 
 
-def _halide(app: str, target: str) -> str:
-    """PTX of Halide.
+def _halide(app: str, target: str = CUDA, changed: Callable[[str], str] = str) -> str:
+    """PTX of Halide, ``changed``.
 
     Raises:
         HalideFailure: Halide refuses the pipeline or the schedule.
     """
-    return build(pipeline_of(app), written(app, SCHEDULE)).ptx(target)
+    return changed(build(pipeline_of(app), written(app, SCHEDULE)).ptx(target))
+
+
+def rolled(source: str) -> str:
+    """CUDA C with loops that compilers leave as they are, but for those that it asks to unroll."""
+    return _LOOP.sub(lambda at: at[0] if at[1] else f"#pragma unroll 1\n{at[2]}", source)
+
+
+def rolled_ptx(text: str) -> str:
+    """PTX with loops that ptxas leaves as they are. The request counts where a loop begins, and
+    elsewhere does nothing. PTX ISA, "Performance-Tuning Directives".
+    """
+    return _LABEL.sub(lambda label: f'{label[0]}\n\t.pragma "nounroll";', text)
 
 
 def over_all(apps: Mapping[str, Found]) -> dict[str, Any]:
@@ -183,7 +216,7 @@ def over_halide(found: Found, ours: str, halide: str) -> float | None:
 
 def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     """The heads and the rows of the table."""
-    sides = (OURS, HALIDE, HALIDE_STRICT, OURS_FAST)
+    sides = tuple(dict.fromkeys(side for pair in COMPARED.values() for side in pair))
     last = {"registers": "registers", "spilled": "spills", "cubin_bytes": "bytes"}
     heads = ("app", "kernels", *sides, *(f"{name}: ratio" for name in COMPARED), *last.values())
     rows: list[tuple[object, ...]] = []
@@ -199,7 +232,7 @@ def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[objec
         rows.append((app, kernels, *counts, *shown, *pairs))
     means = (results["over_halide"].get(name) for name in COMPARED)
     shown = (f"{one['mean']:.2f} of {one['apps']}" if one else "" for one in means)
-    rows.append(("geometric mean", *("",) * 5, *shown, *("",) * len(last)))
+    rows.append(("geometric mean", "", *("" for _ in sides), *shown, *("" for _ in last)))
     return heads, rows
 
 

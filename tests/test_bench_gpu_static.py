@@ -10,7 +10,7 @@ pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
 from backend.cuda.errors import CudaCompileError, CudaUnavailable
 from bench import gpu_static, sass
-from bench.gpu_static import HALIDE, HALIDE_STRICT, OURS, OURS_FAST
+from bench.gpu_static import COMPARED, HALIDE, HALIDE_STRICT, OURS, OURS_FAST
 
 LISTING = """\
 \t.section\t.text.second,"ax",@progbits
@@ -81,7 +81,10 @@ def test_the_table_says_what_fails_and_what_is_above_the_target() -> None:
         "b": {OURS: side(50), OURS_FAST: side(50), HALIDE: side(100), HALIDE_STRICT: {}},
         "c": {OURS: side(9), OURS_FAST: side(9), HALIDE: {"failed": "It refuses."}},
     }
-    apps["b"][HALIDE_STRICT] = apps["c"][HALIDE_STRICT] = {"failed": "out of time"}
+    for found in apps.values():
+        for pair in COMPARED.values():
+            for one in pair:
+                found[one] = found.get(one) or {"failed": "out of time"}
     over = gpu_static.over_all(apps)
     assert over["default"] == {"apps": 2, "mean": 1.0, "largest": 2.0, "above": ["a"]}
     assert over["strict"] == {"apps": 1, "mean": 0.5, "largest": 0.5, "above": []}
@@ -92,6 +95,25 @@ def test_the_table_says_what_fails_and_what_is_above_the_target() -> None:
     assert (b["default: ratio"], b["strict: ratio"], b["fast: ratio"]) == ("0.50", "", "0.50")
     assert (c[HALIDE], c[OURS], c["default: ratio"], c["registers"]) == ("failed", 9, "", "32 / ")
     assert (means["default: ratio"], means["strict: ratio"]) == ("1.00 of 2", "0.50 of 1")
+
+
+SOURCE = """\
+    for (int x = 0; x < 4; ++x) {
+        #pragma unroll
+        for (int y = 0; y < 4; ++y) {
+        }
+    }
+"""
+
+
+def test_only_loops_that_the_schedule_unrolls_are_unrolled() -> None:
+    first, *rest = gpu_static.rolled(SOURCE).splitlines()
+    assert first == "#pragma unroll 1"
+    assert rest == SOURCE.splitlines()
+    text = "$L__BB0_1:   // a loop\n\tadd.s32 %r1, %r1, 1;\n\t@%p1 bra $L__BB0_1;\n"
+    label, request, *after = gpu_static.rolled_ptx(text).splitlines()
+    assert [label, *after] == text.splitlines()
+    assert request == '\t.pragma "nounroll";'
 
 
 def test_what_does_not_compile_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
