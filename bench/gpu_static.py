@@ -55,9 +55,6 @@ MEAN, LARGEST = 1.1, 1.8
 _COMPILING = 300.0
 """Seconds in which a side must compile an app."""
 
-_SHOWN = 6
-"""How many of the most frequent instructions of a kernel are kept."""
-
 _STRICT = f"{CUDA}-strict_float"
 
 _LOOP = re.compile(r"(#pragma unroll\n)?^( *for \()", re.MULTILINE)
@@ -137,7 +134,6 @@ def described(code: MachineCode) -> Found:
             "instructions": kernel.size,
             "registers": kernel.resources.registers,
             "spilled": kernel.resources.spill_store_bytes,
-            "most": dict(kernel.instructions.most_common(_SHOWN)),
         }
         for name, kernel in code.kernels.items()
     }
