@@ -20,12 +20,12 @@ from typing import Any, TypeAlias
 from apps.catalog import APPS
 from backend.compile_gpu import compile_gpu
 from backend.cuda.errors import CudaError
-from backend.cuda.nvrtc import compile_cuda
+from backend.cuda.nvrtc import available_archs, compile_cuda
 from backend.halide.bridge import CUDA, build
 from backend.llvm.operators import FloatMode
 from bench.contenders import pipeline_of, written
 from bench.processes import Contender, ContenderFailed
-from bench.sass import MachineCode, assembled
+from bench.sass import PROGRAMS, MachineCode, assembled, path_of
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -61,7 +61,7 @@ _LOOP = re.compile(r"(#pragma unroll\n)?^( *for \()", re.MULTILINE)
 """Matches the beginning of a loop in CUDA C, and the schedule's request to unroll it."""
 
 _LABEL = re.compile(r"^\$\w+:.*$", re.MULTILINE)
-"""Matches the beginning of each block of PTX, some of which are loops."""
+"""Matches the beginning of each block of PTX. Loops begin at such blocks."""
 
 CONDITIONS = f"""\
 Instructions of all kernels in machine code for {ARCH}, without padding, for the pipelines of `apps`
@@ -81,7 +81,13 @@ def measure(
 ) -> dict[str, Any]:
     """The machine code of each side, for each app. Apps outside ``chosen`` keep their ``earlier``
     results.
+
+    Raises:
+        CudaUnavailable: a program or a library that this needs is missing.
     """
+    for program in PROGRAMS:
+        path_of(program)
+    available_archs()
     apps: dict[str, Found] = {}
     for app, found in APPS.items():
         if SCHEDULE not in found.schedules:

@@ -21,6 +21,9 @@ from backend.cuda.errors import CudaCompileError, CudaUnavailable
 from backend.cuda.nvrtc import KernelResources, read_resources
 from spaces.model.extras import how_to_install
 
+PROGRAMS = ("ptxas", "nvdisasm")
+"""Programs of NVIDIA that this module runs."""
+
 _SECTION = re.compile(r"^\s*\.section\s+\.text\.(?P<kernel>[\w$]+)", re.MULTILINE)
 _INSTRUCTION = re.compile(
     r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<name>[A-Z][\w.]*)[^;]*;", re.MULTILINE
@@ -82,15 +85,21 @@ def _instructions(listing: str) -> Iterator[tuple[str, Counter[str]]]:
 
 def _run(program: str, *arguments: str) -> str:
     """What a program prints."""
-    done = subprocess.run([_path(program), *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [path_of(program), *arguments], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise CudaCompileError(f"{program} fails:\n{done.stderr}", done.stderr)
     return done.stdout + done.stderr
 
 
 @cache
-def _path(program: str) -> str:
-    """The file of a program: that of a wheel before that of a toolkit."""
+def path_of(program: str) -> str:
+    """The file of a program: that of a wheel before that of a toolkit.
+
+    Raises:
+        CudaUnavailable: there is none.
+    """
     wheels = importlib.util.find_spec("nvidia")
     for folder in (wheels and wheels.submodule_search_locations) or ():
         for path in sorted(Path(folder).glob(f"*/bin/{program}"), reverse=True):

@@ -66,7 +66,14 @@ def test_ptx_becomes_machine_code() -> None:
 
 def test_a_missing_program_says_how_to_get_it() -> None:
     with pytest.raises(CudaUnavailable, match=r"pip install '\.\[cuda-static\]'"):
-        sass._path("ptxas-of-nobody")
+        sass.path_of("ptxas-of-nobody")
+
+
+def test_nothing_is_measured_where_a_program_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results that stand in a file are worth more than a table of failures."""
+    monkeypatch.setattr(gpu_static, "PROGRAMS", ("ptxas-of-nobody",))
+    with pytest.raises(CudaUnavailable, match="ptxas-of-nobody"):
+        gpu_static.measure()
 
 
 def side(instructions: int) -> dict[str, Any]:
