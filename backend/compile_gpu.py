@@ -24,9 +24,10 @@ from backend.arrays.streams import stream_of
 from backend.buffers import kept_buffers, poison
 from backend.cuda.emulator import Emulator
 from backend.cuda.executors import present_executor
-from backend.cuda.host import FARTHEST, MOST_ELEMENTS, HostProgram, host_program
+from backend.cuda.host import MOST_ELEMENTS, HostProgram, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
 from backend.cuda.kernel import CudaKernel
+from backend.cuda.number_ends import FARTHEST
 from backend.cuda.nvrtc import KernelResources, compile_cuda
 from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
@@ -374,13 +375,13 @@ def _values(arguments: Arguments, arrays: GpuArrays) -> dict[str, int | float]:
             found[f"{buffer}.stride.{d}"] = stride
             reach += max(abs(low), abs(low + extent)) * stride
         farthest = max(
-            (abs(end) for low, extent in ranges for end in (low, low + extent)), default=0
+            (abs(end) for low, extent in ranges for end in (low, low + extent, extent)), default=0
         )
         if reach > MOST_ELEMENTS or farthest > FARTHEST:
             raise ArgumentError(
                 f"{buffer} is too large or too far from the origin: kernels can index "
                 f"at most {MOST_ELEMENTS} elements, and have coordinates from {-FARTHEST} to "
-                f"{FARTHEST}."
+                f"{FARTHEST}, at most {FARTHEST} in a dimension."
             )
     return {**arguments.sizes(), **found, **arguments.scalars}
 

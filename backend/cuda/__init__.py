@@ -5,6 +5,8 @@
 `program`                 the meaning of the steps, once for every executor; copies made lazily
 `printer`                 kernels of a GPU program -> a module; `expressions`, `c_text`, `helpers`
                           and `names` print their parts
+`uniform`                 takes arithmetic on sizes and blocks out of kernels; `number_ends` says
+                          what cannot wrap, `sums` takes sums apart
 `host`                    the host part of a GPU program -> the steps of one call; `host_part` is
                           what the CPU computes of it
 `nvrtc`                   text -> CUBIN, PTX and the resources of each kernel; needs no GPU

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.by_hand import kernels, memory, orders, proofs, tails, windows
+from tests.mutants.by_hand import kernels, memory, numbers, orders, proofs, tails, windows
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -10,6 +10,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *tails.TAILS,
     *memory.MEMORY,
     *kernels.KERNELS,
+    *numbers.NUMBERS,
     *orders.ORDERS,
     *proofs.PROOFS,
 )
