@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import gc
 import math
-import os
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +42,7 @@ from spaces import (
     undef,
     verify,
 )
+from tests.backend.cuda.stub.log import calls, forget, now
 from tests.backend.cuda.stub.modules import use_stub_modules
 from tests.backend.cuda.stub.other_library import DlpackOnly, InterfaceArray, Memory, ask, stream
 
@@ -52,9 +51,11 @@ WIDTH, HEIGHT = 13, 9
 UNTOUCHED = 77
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _context() -> Iterator[None]:
     use_stub_modules()
+    gc.collect()
+    forget()
     with CudaBindings().context(0):  # for the other library
         yield
 
@@ -62,17 +63,6 @@ def _context() -> Iterator[None]:
 @cache
 def gpu() -> GpuExecutor:
     return GpuExecutor()
-
-
-def calls(name: str, since: int = 0) -> list[list[str]]:
-    """The arguments of each call of the driver of a name."""
-    lines = Path(os.environ["STUB_LOG"]).read_text().splitlines()
-    return [rest for first, *rest in map(str.split, lines[since:]) if first == name]
-
-
-def now() -> int:
-    """How many calls of the driver there were."""
-    return len(Path(os.environ["STUB_LOG"]).read_text().splitlines())
 
 
 def of_schedule(algorithm: Pipeline, text: str) -> GpuPipeline:
