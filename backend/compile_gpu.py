@@ -191,8 +191,8 @@ class GpuPipeline:
             executor: what runs the kernels. The default is the first GPU of this machine. Without a
                 GPU, and for hardened code, it is the emulator.
             stream: the stream of the work: one of CuPy, PyTorch or pycuda, any object with
-                ``__cuda_stream__``, or the driver's number. The default is CUDA's default stream.
-                It waits for work that other streams were asked for before, and they wait for it,
+                ``__cuda_stream__``, or the driver's number. The default is that of ``executor``, and
+                there CUDA's default stream. It waits for work that other streams were asked for before, and they wait for it,
                 except for streams made non-blocking. Give the stream in which the arrays of ``out``
                 are used.
 
@@ -226,7 +226,8 @@ class GpuPipeline:
             SizeError: they do not fit the schedule.
             ValueError: the code is hardened, and ``executor`` does not test accesses.
         """
-        runner = (self._executor() if executor is None else executor).on(stream_of(stream))
+        runner = self._executor() if executor is None else executor
+        runner = runner if stream is None else runner.on(stream_of(stream))
         self._check_runner(runner)
         given = given_arrays(self.pipeline, inputs, out, runner.reader)
         arguments = bound(self.pipeline, given, params, sizes)

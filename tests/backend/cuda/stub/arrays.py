@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from backend.arrays.device_array import DeviceArray
 from backend.arrays.dlpack import received
+from backend.arrays.streams import stream_of
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.drivers.cuda_bindings import CudaBindings
 from backend.cuda.emulator import Emulator
@@ -346,13 +347,16 @@ def test_streams_wait_for_what_computes_an_image() -> None:
 def test_memory_is_used_again_in_the_same_stream_only() -> None:
     """Many calls in streams of which nobody waits for the other."""
     left, right = pictures()
-    streams = [stream() for _ in range(3)]
-    results = []
-    for number in range(12):
-        given = {"left": gpu().device_array(left + number), "right": gpu().device_array(right)}
-        one = streams[number % 3]
-        results.append(difference().run(given, sizes=SIZES, executor=gpu(), stream=one)["out"])
-    for number, result in reversed(list(enumerate(results))):
+    places = [gpu().on(stream_of(stream())) for _ in range(3)] * 4
+    images = [
+        {"left": place.device_array(left + number), "right": place.device_array(right)}
+        for number, place in enumerate(places)
+    ]
+    results = [place.empty(left.shape, np.int32) for place in places]
+    for image, out, place in zip(images, results, places, strict=True):
+        difference().run(image, out={"out": out}, executor=place)
+    ask(driver.cuCtxSynchronize)
+    for number, result in enumerate(results):
         np.testing.assert_array_equal(result.to_numpy(), 3 * (left + number) - right)
 
 

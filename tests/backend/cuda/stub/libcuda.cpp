@@ -6,7 +6,8 @@
 // kernel of that name breaks the context: all later calls fail, until there is no such setting.
 //
 // Work of a stream is done as late as possible: when a call waits for it, or when work of another
-// stream that waits for it must be done. The default stream and the others wait for each other.
+// stream that waits for it must be done. A call that waits for all streams does their work in turns.
+// The default stream and the others wait for each other.
 //
 // It stops the process where a program must not go on: memory that is not its own, a call without a
 // current context, a launch that no device accepts.
@@ -107,8 +108,15 @@ void ask(uintptr_t stream, std::function<void()> work) {
     });
 }
 
-void finish_all() {
-    for (auto& [stream, one] : streams) finish(stream);
+void finish_all() {  // in turns
+    for (bool is_done = false; !is_done;) {
+        is_done = true;
+        for (auto& [stream, one] : streams)
+            if (!one.work.empty()) {
+                finish(stream, one.done + 1);
+                is_done = false;
+            }
+    }
 }
 
 int broken() {
