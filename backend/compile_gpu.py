@@ -20,7 +20,6 @@ from backend.arguments import (
     whole_numbers,
 )
 from backend.arrays.given import given_arrays
-from backend.arrays.streams import stream_of
 from backend.buffers import kept_buffers, poison
 from backend.cuda.emulator import Emulator
 from backend.cuda.executors import present_executor
@@ -191,10 +190,11 @@ class GpuPipeline:
             executor: what runs the kernels. The default is the first GPU of this machine. Without a
                 GPU, and for hardened code, it is the emulator.
             stream: the stream of the work: one of CuPy, PyTorch or pycuda, any object with
-                ``__cuda_stream__``, or the driver's number. The default is that of ``executor``, and
-                there CUDA's default stream. It waits for work that other streams were asked for before, and they wait for it,
-                except for streams made non-blocking. Give the stream in which the arrays of ``out``
-                are used.
+                ``__cuda_stream__``, or the driver's number. The default is the stream of
+                ``executor``: CUDA's default stream, unless :meth:`GpuExecutor.on` chose another.
+                CUDA's default stream waits for work that other streams were asked for before, and
+                they wait for it, except for streams made non-blocking. Give the stream in which the
+                arrays of ``out`` are used.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline; the message names all arrays that
@@ -227,7 +227,7 @@ class GpuPipeline:
             ValueError: the code is hardened, and ``executor`` does not test accesses.
         """
         runner = self._executor() if executor is None else executor
-        runner = runner if stream is None else runner.on(stream_of(stream))
+        runner = runner if stream is None else runner.on(stream)
         self._check_runner(runner)
         given = given_arrays(self.pipeline, inputs, out, runner.reader)
         arguments = bound(self.pipeline, given, params, sizes)

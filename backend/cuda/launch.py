@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from backend.arrays.device_array import DeviceArray
 from backend.arrays.given import AnyArray, ArrayReader
-from backend.arrays.streams import DEFAULT_STREAM, Stream
+from backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
 from backend.cuda.drivers.present import present_driver
 from backend.cuda.errors import CudaUnavailable
 from backend.cuda.foreign_arrays import gpu_reader
@@ -98,12 +98,12 @@ class GpuExecutor(CudaExecutor):
     def reader(self) -> ArrayReader:
         return gpu_reader(self._gpu, self._stream)
 
-    def on(self, stream: Stream) -> GpuExecutor:
-        """The same device, with all work in one stream."""
-        if stream == self._stream:
+    def on(self, stream: object) -> GpuExecutor:
+        chosen = stream_of(stream)
+        if chosen == self._stream:
             return self
         other = copy.copy(self)
-        other._stream = stream
+        other._stream = chosen
         return other
 
     def device_array(self, array: NDArray[Any]) -> DeviceArray:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from backend.arrays.device_array import DeviceArray, GpuMemory
 from backend.arrays.given import AnyArray, ArrayReader, array_beside_kernels
-from backend.arrays.streams import DEFAULT_STREAM, Stream
+from backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
 from backend.cuda.errors import CudaProgramError, CudaUnavailable
 from backend.cuda.kernel import CTYPES, CudaModule, HostStep, ProgramStep
 from backend.cuda.plan import DevicePart, Handle, Plan, ScalarArgument, plan
@@ -260,13 +260,15 @@ class CudaExecutor(ABC):
 
     __slots__ = ()
 
-    def on(self, stream: Stream) -> CudaExecutor:
-        """The same device, with all work in one stream.
+    def on(self, stream: object) -> CudaExecutor:
+        """The same device, with all work in one stream: of CuPy, PyTorch or pycuda, an object with
+        ``__cuda_stream__``, or the driver's number.
 
         Raises:
+            ArgumentError: it is no stream.
             CudaUnavailable: there are no streams on the CPU.
         """
-        if stream.is_default:
+        if stream_of(stream).is_default:
             return self
         raise CudaUnavailable(
             f"{type(self).__name__} runs kernels on the CPU, where there are no streams of a GPU; "

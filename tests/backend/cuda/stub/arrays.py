@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from backend.arrays.device_array import DeviceArray
 from backend.arrays.dlpack import received
-from backend.arrays.streams import stream_of
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.drivers.cuda_bindings import CudaBindings
 from backend.cuda.emulator import Emulator
@@ -347,7 +346,7 @@ def test_streams_wait_for_what_computes_an_image() -> None:
 def test_memory_is_used_again_in_the_same_stream_only() -> None:
     """Many calls in streams of which nobody waits for the other."""
     left, right = pictures()
-    places = [gpu().on(stream_of(stream())) for _ in range(3)] * 4
+    places = [gpu().on(stream()) for _ in range(3)] * 4
     images = [
         {"left": place.device_array(left + number), "right": place.device_array(right)}
         for number, place in enumerate(places)
