@@ -79,12 +79,20 @@ class Device:
         return _Context(self._number)
 
 
+def _in_context(name: str, *arguments: Any) -> None:
+    """Ends a thing of the driver; pycuda makes its context current for that."""
+    _cuda.cuCtxPushCurrent_v2(_Pointer(0x100))
+    _ask(name, *arguments)
+    _cuda.cuCtxPopCurrent_v2(ctypes.byref(_Pointer()))
+
+
 class DeviceAllocation:
     """Memory that ends when nothing refers to it, or by :meth:`free`."""
 
     def __init__(self, address: int) -> None:
         self._address = address
-        self._end = weakref.finalize(self, _ask, "cuMemFree_v2", _Address(address))
+        self._end = weakref.finalize(self, _in_context, "cuMemFree_v2", _Address(address))
+        self._end.atexit = False
 
     def __int__(self) -> int:
         return self._address
@@ -122,7 +130,7 @@ class Event:
     def __init__(self) -> None:
         self.native = _Pointer()
         _ask("cuEventCreate", ctypes.byref(self.native), 0)
-        weakref.finalize(self, _ask, "cuEventDestroy_v2", self.native)
+        weakref.finalize(self, _ask, "cuEventDestroy_v2", self.native).atexit = False
 
     def record(self, stream: Stream | None = None) -> Event:
         _ask("cuEventRecord", self.native, _handle(stream))
@@ -163,16 +171,10 @@ class _Module:
     def __init__(self, cubin: bytes) -> None:
         self.native = _Pointer()
         _ask("cuModuleLoadData", ctypes.byref(self.native), cubin)
-        weakref.finalize(self, _ended, self.native)
+        weakref.finalize(self, _in_context, "cuModuleUnload", self.native).atexit = False
 
     def get_function(self, name: str) -> _Function:
         return _Function(self, name)
-
-
-def _ended(native: ctypes.c_void_p) -> None:
-    _cuda.cuCtxPushCurrent_v2(_Pointer(0x100))  # pycuda makes the context of a module current
-    _ask("cuModuleUnload", native)
-    _cuda.cuCtxPopCurrent_v2(ctypes.byref(_Pointer()))
 
 
 module_from_buffer = _Module
