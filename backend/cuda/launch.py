@@ -23,7 +23,7 @@ from backend.cuda.foreign_arrays import gpu_reader
 from backend.cuda.gpu import Gpu, GpuQueue
 from backend.cuda.kernel import CudaModule
 from backend.cuda.kernel_cache import KernelCache, user_cache
-from backend.cuda.nvrtc import compile_cuda, compile_options, nvrtc_version
+from backend.cuda.nvrtc import compile_cuda, compiler_options, nvrtc_version
 from backend.cuda.program import CudaExecutor, Session
 
 
@@ -148,5 +148,5 @@ def compiled_module(module: CudaModule, arch: str, cache: KernelCache | None) ->
 
     if cache is None:
         return compiled()
-    options = compile_options(arch, module.float_mode)
+    options = tuple(compiler_options(arch, module.float_mode))
     return cache.cubin(nvrtc_version(), options, module.source, compile=compiled)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from attrs import field, frozen
 
+from backend.cuda.dim3 import Dim3
 from backend.cuda.errors import CudaLaunchError, CudaProgramError
 from backend.cuda.kernel import (
     CTYPES,
@@ -20,7 +21,6 @@ from backend.cuda.kernel import (
     BufferParam,
     CudaKernel,
     CudaModule,
-    Dim3,
     FreeStep,
     HostStep,
     LaunchStep,

@@ -24,6 +24,7 @@ from backend.halide.calls import halide_calls
 from backend.halide.definition import PeerAlgorithm
 from backend.halide.directives import PeerDirectives
 from backend.halide.errors import LoweringError, RealizationError
+from backend.halide.names import identifier
 from backend.halide.peer import failing_as, hl
 from backend.halide.scalars import set_scalar
 from spaces.model.algorithm.pipeline import Pipeline
@@ -37,6 +38,11 @@ nothing.
 
 CUDA = "x86-64-linux-cuda-cuda_capability_80"
 """A target for reading the programs to which Halide lowers GPU schedules; they need not run."""
+
+
+def compile_runtime(file: Path, target: str) -> None:
+    """Writes an object file with what functions compiled for a target call."""
+    hl.compile_standalone_runtime(str(file), hl.Target(target))
 
 
 def build(pipeline: Pipeline, schedule: Schedule | None = None) -> HalidePipeline:
@@ -146,6 +152,25 @@ class HalidePipeline:
         with failing_as(LoweringError, f"Halide refuses the schedule of {self.pipeline.name}"):
             self._built.compile_jit(chosen)
         return chosen
+
+    def compile_ahead(self, file: Path, function: str, target: str) -> tuple[str, ...]:
+        """Writes an object file with a C function for a target, which this machine need not be.
+
+        Returns the names of its arguments in order: images, scalars and outputs.
+
+        Raises:
+            LoweringError: Halide refuses the schedule.
+        """
+        images = (image.name for image in self.pipeline.images)
+        scalars = (scalar.name for scalar in self.pipeline.scalars)
+        names = {identifier(name): name for name in (*images, *scalars)}
+        with failing_as(LoweringError, f"Halide refuses the schedule of {self.pipeline.name}"):
+            arguments: list[Any] = self._built.infer_arguments()
+            made = {hl.OutputFileType.object: str(file)}
+            self._built.compile_to(made, arguments, function, hl.Target(target))
+        outputs = (self.pipeline.function(name).buffers for name in self.pipeline.outputs)
+        results = (buffer for buffers in outputs for buffer in buffers)
+        return (*(names[str(argument.name)] for argument in arguments), *results)
 
     def autoschedule(self, target: Any, parameters: Any) -> str:
         """Gives its Funcs the schedule that one of Halide's autoschedulers finds; and that schedule

@@ -131,7 +131,7 @@ class CudaBindings:
             call = (function, *grid, *block, dynamic_shared_bytes, queue, where, 0)
             first += len(own)
 
-            def make(call: tuple[Any, ...] = call) -> None:
+            def make(call: tuple[Any, ...] = call, alive: object = (values, places)) -> None:
                 status = launch(*call)[0]
                 if status != success:
                     check(status)
@@ -141,11 +141,11 @@ class CudaBindings:
         def point(addresses: Sequence[int] | NDArray[np.uint64]) -> None:
             values[pointers] = addresses
 
-        point.__dict__["places"] = places  # alive as long as the launches
         return PreparedLaunches(point, tuple(makes))
 
     def order(self, before: Any, after: Any) -> None:
-        event = self._ask(self._driver.cuEventCreate, 0)
+        untimed = self._driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
+        event = self._ask(self._driver.cuEventCreate, untimed)
         try:
             self._ask(self._driver.cuEventRecord, event, before)
             self._ask(self._driver.cuStreamWaitEvent, after, event, 0)

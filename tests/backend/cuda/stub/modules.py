@@ -9,6 +9,7 @@ from pathlib import Path
 from backend.cuda import emulator, launch
 from backend.cuda.host_build import build, library_text
 from backend.cuda.kernel import CudaModule
+from bench.gpu.making import Built
 
 
 @cache
@@ -29,3 +30,8 @@ def use_stub_modules() -> None:
 
     launch.compiled_module = lambda module, *_: stub_module(module)
     emulator.build = lambda text, *_: _library(text)  # both run the same library
+
+
+def stub_built(module: CudaModule, arch: str) -> Built:
+    """The same as a part of a bundle."""
+    return Built(stub_module(module), b"")
