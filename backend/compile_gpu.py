@@ -177,10 +177,11 @@ class GpuPipeline:
         :class:`~backend.arrays.device_array.DeviceArray`, which those libraries take without a
         copy. Otherwise they are NumPy arrays.
 
-        **Order.** The work of a call stands in one stream. If all arrays are on the GPU, the call
-        returns before the kernels end. Later work of that stream then sees the results, and an
-        error of a kernel is raised by a later call that waits. If an array is not on the GPU, the
-        call returns when all is done.
+        **Order.** The work of a call stands in one stream. It waits for the streams that the arrays
+        name, and they wait for it. If all arrays are on the GPU, the call returns before the
+        kernels end. Later work of these streams then sees the results, and an error of a kernel is
+        raised by a later call that waits. If an array is not on the GPU, the call returns when all
+        is done.
 
         Args:
             inputs: an array for each image.
@@ -193,8 +194,8 @@ class GpuPipeline:
                 ``__cuda_stream__``, or the driver's number. The default is the stream of
                 ``executor``: CUDA's default stream, unless :meth:`GpuExecutor.on` chose another.
                 CUDA's default stream waits for work that other streams were asked for before, and
-                they wait for it, except for streams made non-blocking. Give the stream in which the
-                arrays of ``out`` are used.
+                they wait for it, except for streams made non-blocking. Arrays of some libraries,
+                such as PyTorch, do not name a stream: give the one in which you use them.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline; the message names all arrays that
@@ -217,9 +218,8 @@ class GpuPipeline:
         stream: object = None,
     ) -> PreparedGpuRun:
         """A run with checked arguments that you can repeat many times. Takes the arguments of
-        :meth:`run`. Each call reads what the images then hold, except for NumPy arrays that are
-        copied because an output shares their memory. It does not wait for streams other than its
-        own: what computes an image again, or uses an output, stands in the same stream.
+        :meth:`run`. Each call reads what the images then hold, except for arrays that are copied
+        because an output shares their memory, or because of the strides of a NumPy array.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
@@ -360,7 +360,8 @@ class PreparedGpuRun:
             CudaError: a launch failed.
             AccessError: hardened code meant to touch memory that is not its own.
         """
-        self._compute()
+        with self._arrays.ordered():
+            self._compute()
         self._arrays.outputs.results()
         return dict(self._arrays.results)
 

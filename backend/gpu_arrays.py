@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from backend.access import AccessMode
 from backend.arguments import ArgumentError, Arguments
 from backend.arrays.device_array import DeviceArray
 from backend.arrays.given import AnyArray, GivenArrays, on_gpu
+from backend.arrays.streams import Stream
 from backend.buffers import Outputs, image_arrays, kept_buffers
 from backend.cuda.program import CudaExecutor
 from spaces.model.algorithm.pipeline import Pipeline
@@ -32,6 +34,29 @@ class GpuArrays:
     on_gpu: Mapping[str, DeviceArray]
     results: Mapping[str, Any]
     has_elements: tuple[bool, ...]
+    _runner: CudaExecutor
+    _others: tuple[Stream, ...] = field(init=False)
+    """The streams of arrays, besides that of the run."""
+
+    @_others.default
+    def _found_others(self) -> tuple[Stream, ...]:
+        streams = {array.stream for array in self.on_gpu.values()}
+        return tuple(streams - {self._runner.stream})
+
+    @contextmanager
+    def ordered(self) -> Iterator[None]:
+        """What is launched inside waits for the streams of all arrays, and they wait for it: there
+        the arrays are computed, used, and their memory is used again.
+        """
+        gpu, own = self._runner.memory, self._runner.stream
+        if gpu is None or not self._others:
+            yield
+            return
+        for other in self._others:
+            gpu.order(other, own)
+        yield
+        for other in self._others:
+            gpu.order(own, other)
 
     @staticmethod
     def make(
@@ -62,6 +87,7 @@ class GpuArrays:
             {**images, **made},
             {name: results[name] for name in names},
             tuple(0 not in arguments.shape(name) for name in names),
+            runner,
         )
 
     def buffers(self, pipeline: Pipeline, arguments: Arguments) -> dict[str, AnyArray]:

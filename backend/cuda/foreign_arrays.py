@@ -17,9 +17,7 @@ from spaces.model.articles import shown_kind
 
 
 def gpu_reader(gpu: Gpu, stream: Stream) -> ArrayReader:
-    """Reads arrays for kernels of a stream: those on the GPU stay where they are, and the stream
-    waits for what computes them.
-    """
+    """Reads arrays for kernels of a stream: those on the GPU stay where they are."""
 
     def read(given: object) -> AnyArray:
         if not lies_on_gpu(given):
@@ -31,7 +29,6 @@ def gpu_reader(gpu: Gpu, stream: Stream) -> ArrayReader:
         faults = list(_faults(array, number, gpu, shown_kind(given)))
         if faults:
             raise UnreadableArray("; it ".join(faults) + ".", array)
-        gpu.order(array.stream, stream)
         return array
 
     return read

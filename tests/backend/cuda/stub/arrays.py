@@ -359,6 +359,25 @@ def test_memory_is_used_again_in_the_same_stream_only() -> None:
         np.testing.assert_array_equal(result.to_numpy(), 3 * (left + number) - right)
 
 
+def test_the_stream_of_an_array_waits_for_calls_in_other_streams() -> None:
+    """It computes or uses the array's memory next."""
+    left, right = (one + 4321 for one in pictures())
+    fresh = GpuExecutor()  # nothing is given back to the driver, which would wait
+    first, second = fresh.on(stream()), fresh.on(stream())
+    images = [
+        {"left": p.device_array(left), "right": p.device_array(right)} for p in (first, second)
+    ]
+    written = first.device_array(left)
+    difference().run(images[1], out={"out": written}, executor=second)
+    np.testing.assert_array_equal(written.to_numpy(), 3 * left - right)
+    read = first.device_array(right)
+    found = difference().run({**images[1], "right": read}, sizes=SIZES, executor=second)["out"]
+    del read  # its memory is that of the next one
+    other = first.device_array(left)
+    np.testing.assert_array_equal(found.to_numpy(), 3 * left - right)
+    np.testing.assert_array_equal(other.to_numpy(), left)
+
+
 class OwnStream:
     def __init__(self, handle: int) -> None:
         self.handle_of_driver = handle
