@@ -171,7 +171,8 @@ class GpuPipeline:
         """Computes every output. Takes the arguments of
         :meth:`backend.compile.CompiledPipeline.run`, and arrays in the memory of a GPU: those of
         CuPy, PyTorch, JAX, pycuda and all others with ``__cuda_array_interface__`` or
-        ``__dlpack__``. Kernels use them in place. Their last axis has no gaps; other axes may.
+        ``__dlpack__``. Kernels use them in place if their last axis has no gaps and no axis is
+        reversed; others are copied on the GPU, as an image is whose memory an output shares.
 
         Where an array of the call is on the GPU, outputs that are not in ``out`` are, too: each a
         :class:`~backend.arrays.device_array.DeviceArray`, which those libraries take without a
@@ -218,8 +219,8 @@ class GpuPipeline:
         stream: object = None,
     ) -> PreparedGpuRun:
         """A run with checked arguments that you can repeat many times. Takes the arguments of
-        :meth:`run`. Each call reads what the images then hold, except for arrays that are copied
-        because an output shares their memory, or because of the strides of a NumPy array.
+        :meth:`run`. Each call reads what the images then hold, except for NumPy arrays that are
+        copied because of their strides, or because an output shares their memory.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
@@ -360,7 +361,7 @@ class PreparedGpuRun:
             CudaError: a launch failed.
             AccessError: hardened code meant to touch memory that is not its own.
         """
-        with self._arrays.ordered():
+        with self._arrays.in_place():
             self._compute()
         self._arrays.outputs.results()
         return dict(self._arrays.results)

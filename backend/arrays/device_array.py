@@ -155,7 +155,7 @@ class DeviceArray:
         is_versioned = max_version is not None and max_version[0] >= 1
         if self.is_read_only and not is_versioned and not copy:
             raise BufferError(f"{self!r} is read-only, which only DLPack 1.0 can say")
-        one = self.copied() if copy else self
+        one = self._copied() if copy else self
         if stream != -1:
             self.gpu.order(self.stream, stream_of(stream))
         lent = DlpackArray(
@@ -168,7 +168,7 @@ class DeviceArray:
     def _dense_strides(self) -> tuple[int, ...]:
         return dense_strides(self.shape, self.dtype.itemsize)
 
-    def copied(self) -> DeviceArray:
+    def _copied(self) -> DeviceArray:
         """The same values in memory of its own, gaps included."""
         low, high = self.span
         bytes_ = self.gpu.empty((high - low,), np.dtype(np.uint8), self.stream)
