@@ -16,8 +16,8 @@
 `gpu`                     what it shares between calls: `memory_pool`, `loaded_modules`, `faults`
 `ready_plan`              the launches of a plan with all but their pointers; `scratch` lays out the
                           memory of a plan
-`foreign_arrays`          arrays of other libraries on a GPU; `relayout` copies those that kernels cannot
-                          use in place
+`foreign_arrays`          arrays of other libraries on a GPU
+`relayout`                copies of those that kernels cannot use in place
 `kernel_cache`            compiled kernels on disk
 `drivers`                 the calls of the CUDA driver, by one of two packages
 `errors`                  what they raise, all under `CudaError`
