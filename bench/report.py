@@ -16,9 +16,12 @@ from backend.halide.autoschedule import AUTOSCHEDULERS, GPU_AUTOSCHEDULERS
 from bench import against_gpu_autoschedulers, chains, gpu_static
 from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.formal import DEVICES
+from bench.gpu import table as gpu_table
 from bench.spaces.table import HEADS, rows
 
 RESULTS = Path(__file__).parent / "results"
+GPU = "gpu"
+"""The results of `python -m bench gpu`, or of a bundle's runner."""
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 
 
@@ -66,6 +69,10 @@ def summary() -> str:
         mean = on_gpu[f"{name}, cost"]
         what = f"predicted cost on a GPU, beside {name} (no kernel ran)"
         rows.append((what, f"{mean['over ours']:.2f}", mean["apps"]))
+    if _was_on_gpu():
+        results = _load(GPU)
+        for name, (mean, count) in gpu_table.means(results).items():
+            rows.append((f"time on {results['card']['card']}, beside {name}", f"{mean:.2f}", count))
     table = _table(("time or cost, divided by ours", "geometric mean", "apps"), rows)
     return f"{table}\n\n{_medians(found['apps'])}"
 
@@ -86,7 +93,8 @@ def _medians(apps: Mapping[str, Any]) -> str:
 
 def tables() -> str:
     """All results as Markdown."""
-    searches = (_autoschedulers, _gpu_autoschedulers, _gpu_static, _spaces, _quality)
+    on_gpu = (_on_gpu,) if _was_on_gpu() else ()
+    searches = (_autoschedulers, *on_gpu, _gpu_autoschedulers, _gpu_static, _spaces, _quality)
     parts = (_speed, _halide, *searches, _blas, _formal, _throughput, _growth, _machine, _trust)
     return "\n\n".join(part() for part in parts)
 
@@ -173,6 +181,17 @@ def _gpu_autoschedulers() -> str:
 def _gpu_static() -> str:
     table = gpu_static.table(_load("gpu_static")["results"])
     return f"{gpu_static.CONDITIONS}\n\n{_table(*table)}"
+
+
+def _on_gpu() -> str:
+    """The table of a run on a GPU."""
+    results = _load(GPU)
+    return f"{gpu_table.conditions(results)}\n\n{_table(*gpu_table.table(results))}"
+
+
+def _was_on_gpu() -> bool:
+    """Whether the results of a run on a GPU are there; no page tells of any before."""
+    return (RESULTS / f"{GPU}.json").exists()
 
 
 def _tuning(apps: Collection[str]) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 from attrs import evolve
 
-from backend.measuring.agreement import tolerance
 from backend.measuring.cpu_program import fast_cpu_program
 from backend.measuring.local import LocalMeasurer
+from backend.measuring.tolerances import tolerance
 from bench.against_autoschedulers import chosen_apps
 from bench.contenders import inputs_of, pipeline_of
 from bench.machine import processor

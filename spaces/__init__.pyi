@@ -503,7 +503,8 @@ from backend.measuring.over_dask import (
 )
 from backend.measuring.task import MeasuringLimits as MeasuringLimits
 from backend.measuring.rounds import Rungs as Rungs
-from backend.measuring.agreement import Tolerance as Tolerance, tolerance as tolerance
+from backend.measuring.agreement import Tolerance as Tolerance
+from backend.measuring.tolerances import tolerance as tolerance
 
 # Tuning
 from spaces.tuning.tune import (

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from backend.arguments import ArgumentError, whole_numbers
 from backend.cuda.c_text import ctype
+from backend.cuda.dim3 import Dim3
 from backend.cuda.host_part import HostFunction
-from backend.cuda.kernel import AllocStep, Dim3, FreeStep, HostStep, LaunchStep, ProgramStep
+from backend.cuda.kernel import AllocStep, FreeStep, HostStep, LaunchStep, ProgramStep
 from backend.cuda.plan import Plan, plan
 from backend.cuda.printer import PrintedProgram
 from backend.ir.host import GlobalArray, HostBlock, HostIf, HostLoop, HostNode, HostPart, Launch

@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.cuda.c_text import CTYPE_OF
+from backend.cuda.dim3 import Dim3
 from backend.llvm.operators import FloatMode
-
-Dim3: TypeAlias = tuple[int, int, int]
-"""Sizes along x, y and z."""
 
 CTYPES: Mapping[str, np.dtype[Any]] = {ctype: np.dtype(name) for name, ctype in CTYPE_OF.items()}
 """The scalar types a text may use, each with the NumPy type of the same size and meaning."""

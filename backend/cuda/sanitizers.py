@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.arrays.given import AnyArray
+from backend.cuda.dim3 import Dim3
 from backend.cuda.emulator import (
     ORDERS,
     HostMemory,
@@ -41,7 +42,7 @@ from backend.cuda.errors import (
     SanitizerError,
 )
 from backend.cuda.host_build import build, program_text
-from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, Dim3, KernelParam
+from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, KernelParam
 from backend.cuda.plan import PlannedLaunch
 from backend.cuda.program import CudaExecutor, Session
 

@@ -1,13 +1,14 @@
-"""Whether the results of two schedules of a pipeline are the same, but for rounding."""
+"""Whether the results of two schedules of a pipeline are the same, but for rounding.
+
+This file needs NumPy alone, so that it can judge where the rest of the library is not installed.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from attrs import frozen
+from typing import Any, NamedTuple
 
-from backend.arguments import Array
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.expr import walk
+import numpy as np
+from numpy.typing import NDArray
 
 ROUNDING = 1e-4
 """How far floats may differ, relative to the largest one: a schedule may combine them in another
@@ -29,8 +30,7 @@ a comparison of floats that are almost equal may go either way.
 """
 
 
-@frozen
-class Tolerance:
+class Tolerance(NamedTuple):
     """The share of the values of an output that may be others, beyond the rounding of floats.
 
     Attributes:
@@ -46,19 +46,9 @@ EXACT = Tolerance()
 """Integers bit for bit, as in strict float mode."""
 
 
-def tolerance(pipeline: Pipeline) -> Tolerance:
-    """What schedules of a pipeline may change in fast float mode: nothing but the last digits of
-    floats, unless integers or truth values are computed from floats.
-    """
-    roots = (e for f in pipeline.functions for stage in f.stages for e in stage.expressions)
-    rounds = any(
-        not node.type.is_float and any(child.type.is_float for child in node.children)
-        for node in walk(*roots)
-    )
-    return Tolerance(NEAR_SHARE, DECIDED_OTHERWISE) if rounds else EXACT
-
-
-def disagreement(name: str, found: Array, wanted: Array, allowed: Tolerance = EXACT) -> str:
+def disagreement(
+    name: str, found: NDArray[Any], wanted: NDArray[Any], allowed: Tolerance = EXACT
+) -> str:
     """How an output differs from what it must be, as a sentence; empty if it does not.
 
     Args:
@@ -86,7 +76,7 @@ def disagreement(name: str, found: Array, wanted: Array, allowed: Tolerance = EX
     )
 
 
-def _beyond(found: Array, wanted: Array, most: float) -> Array:
+def _beyond(found: NDArray[Any], wanted: NDArray[Any], most: float) -> NDArray[Any]:
     """Where values differ by more than ``most``, or are not both numbers."""
-    beyond: Array = ~(np.abs(found.astype(np.float64) - wanted.astype(np.float64)) <= most)
+    beyond: NDArray[Any] = ~(np.abs(found.astype(np.float64) - wanted.astype(np.float64)) <= most)
     return beyond

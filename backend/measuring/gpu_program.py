@@ -25,7 +25,7 @@ from spaces.model.schedules.schedule import Schedule
 @define(slots=False)
 class TimingExecutor(CudaExecutor):
     """Runs host programs on a GPU twice, and times the second run between two events: then the
-    inputs are on the GPU, and the kernels are loaded.
+    inputs are on the GPU, the kernels are loaded, and all memory is allocated.
 
     Attributes:
         gpu: the executor of the GPU.

@@ -8,7 +8,15 @@ import pytest
 from backend.cuda import launch
 from backend.cuda.emulator import Emulator
 from backend.cuda.errors import CudaLaunchError, CudaUnavailable
-from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep, ScalarParam
+from backend.cuda.kernel import (
+    AllocStep,
+    BufferParam,
+    CudaKernel,
+    CudaModule,
+    FreeStep,
+    LaunchStep,
+    ScalarParam,
+)
 from backend.cuda.launch import GpuExecutor, gpu_available
 from backend.cuda.plan import plan
 from backend.llvm.operators import FloatMode
@@ -180,6 +188,31 @@ def test_events_stand_around_what_is_timed(driver: FakeDriver) -> None:
         assert session.timed(planned) == 0.0125
     what = [call if isinstance(call, str) else call[0] for call in driver.calls[before:]]
     assert what == ["record", "k", "record", "end"] * 2  # nothing is copied
+
+
+def test_what_is_timed_allocates_nothing(driver: FakeDriver) -> None:
+    """Two buffers of one size share memory, as the first is used no more."""
+    kernel = CudaKernel("k", (BufferParam("x", "short", written=True),), (32, 1, 1))
+    module = CudaModule("text", (kernel,))
+    steps = [
+        step
+        for name in ("a", "b")
+        for step in (
+            AllocStep(name, "short", 1 << 20),
+            LaunchStep("k", (1, 1, 1), (name,)),
+            FreeStep(name),
+        )
+    ]
+    executor = GpuExecutor()
+    with executor.session(module, {}) as session:
+        planned = plan(module, steps, {})
+        allocated = driver.mem_alloc
+        driver.mem_alloc = lambda nbytes: driver.calls.append("allocate") or allocated(nbytes)
+        session.timed(planned)
+        executor.release()
+    what = [call if isinstance(call, str | bytes) else call[0] for call in driver.calls]
+    text = b"sm_86 strict: text"
+    assert what == [text, "allocate", "record", "k", "k", "record", "end", "free"]
 
 
 def test_a_refused_launch_is_reported_in_words(driver: FakeDriver) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.measuring.agreement import EXACT, Tolerance, disagreement, tolerance
+from backend.measuring.agreement import EXACT, Tolerance, disagreement
+from backend.measuring.tolerances import tolerance
 from bench.contenders import pipeline_of
 
 WANTED = np.arange(100, dtype=np.uint8)

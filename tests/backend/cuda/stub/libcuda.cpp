@@ -3,10 +3,11 @@
 // such a library in place of a CUBIN, then a line for each kernel: its name and its parameters.
 //
 // With $STUB_IDLE kernels do nothing, so that all time is that of the host. With $STUB_FAULTS the
-// kernel of that name breaks the context: all calls after it that wait for work fail.
+// kernel of that name breaks the context: all later calls fail, until there is no such setting.
 //
 // Work of a stream is done as late as possible: when a call waits for it, or when work of another
-// stream that waits for it must be done. The default stream and the others wait for each other.
+// stream that waits for it must be done. A call that waits for all streams does their work in turns.
+// The default stream and the others wait for each other.
 //
 // It stops the process where a program must not go on: memory that is not its own, a call without a
 // current context, a launch that no device accepts.
@@ -37,21 +38,25 @@ using Run = int (*)(int, const unsigned*, unsigned, int, uint64_t, void**, const
 struct Kernel { std::string name; int parameters; };
 struct Module { Run run; std::vector<Kernel> kernels; };
 struct Function { Module* module; int number; std::string name; int shared; int parameters; };
-struct Event { double at; uintptr_t stream; size_t number; };
+struct Event { bool is_timed; double at; uintptr_t stream; size_t number; };
 
 struct Stream {
     std::deque<std::function<void()>> work;
     size_t done = 0;
     size_t asked() const { return done + work.size(); }
 };
+struct Launch { void* function; unsigned sizes[7]; std::vector<uint64_t> values; };
+struct Graph { std::vector<Launch> launches; size_t copies = 0; };
 
 std::map<uintptr_t, size_t> memory;  // by address, the bytes
 std::map<uintptr_t, Stream> streams;  // by handle
 int contexts = 0;
 bool is_broken = false;  // a kernel has touched memory that is not its own
+Graph* capturing = nullptr;
 
 void line(const char* format, ...) {
-    static FILE* log = fopen(getenv("STUB_LOG") ? getenv("STUB_LOG") : "/dev/null", "a");
+    static FILE* log = getenv("STUB_LOG") ? fopen(getenv("STUB_LOG"), "a") : nullptr;
+    if (!log) return;
     va_list rest;
     va_start(rest, format);
     vfprintf(log, format, rest);
@@ -106,11 +111,21 @@ void ask(uintptr_t stream, std::function<void()> work) {
     });
 }
 
-void finish_all() {
-    for (auto& [stream, one] : streams) finish(stream);
+void finish_all() {  // in turns
+    for (bool is_done = false; !is_done;) {
+        is_done = true;
+        for (auto& [stream, one] : streams)
+            if (!one.work.empty()) {
+                finish(stream, one.done + 1);
+                is_done = false;
+            }
+    }
 }
 
-int broken() { return is_broken ? ILLEGAL_ADDRESS : SUCCESS; }
+int broken() {
+    if (!getenv("STUB_FAULTS")) is_broken = false;  // the next test
+    return is_broken ? ILLEGAL_ADDRESS : SUCCESS;
+}
 
 void run(const Function& kernel, std::vector<unsigned> sizes, unsigned shared,
          std::vector<uint64_t> values) {
@@ -153,7 +168,7 @@ int cuDeviceGetName(char* name, int length, int) {
 }
 
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-    *value = attribute == 75 ? 9 : 0;  // compute capability 9.0
+    *value = attribute == 75 ? 9 : attribute == 38 ? 1 << 20 : 0;  // capability 9.0, 1 MB of L2
     return SUCCESS;
 }
 
@@ -174,6 +189,7 @@ int cuCtxSynchronize() { IN_CONTEXT; line("wait"); finish_all(); return broken()
 
 int cuStreamCreate(void** stream, unsigned) {
     static uintptr_t next = 0x1000;
+    line("stream");
     *stream = reinterpret_cast<void*>(next++);
     return SUCCESS;
 }
@@ -246,6 +262,7 @@ int cuMemcpyDtoHAsync_v2(void* to, uintptr_t from, size_t bytes, void* stream) {
 
 int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, void* stream) {
     IN_CONTEXT;
+    if (capturing) return ++capturing->copies, SUCCESS;
     line("copy %zx %zx %zu %zx", size_t(to), size_t(from), bytes, handle(stream));
     ask(handle(stream), [=] {
         within(to, bytes);
@@ -308,6 +325,14 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
          reinterpret_cast<size_t>(stream));
     if (!gx || !gy || !gz || bx * by * bz > 1024 || int(shared) > kernel->shared)
         return INVALID_VALUE;
+    if (capturing) {
+        std::vector<uint64_t> values(kernel->parameters);
+        for (int number = 0; number < kernel->parameters; ++number)
+            memcpy(&values[number], arguments[number], 8);
+        capturing->launches.push_back({function, {gx, gy, gz, bx, by, bz, shared}, values});
+        return SUCCESS;
+    }
+    if (getenv("STUB_DIES") && kernel->name == getenv("STUB_DIES")) abort();
     if (getenv("STUB_FAILS") && kernel->name == getenv("STUB_FAILS")) return LAUNCH_FAILED;
     if (getenv("STUB_IDLE")) return SUCCESS;
     std::vector<uint64_t> values, places;
@@ -321,13 +346,83 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
     return broken();
 }
 
-int cuEventCreate(void** event, unsigned) { IN_CONTEXT; *event = new Event{}; line("event"); return SUCCESS; }
+int cuMemsetD8Async(uintptr_t to, unsigned char byte, size_t bytes, void* stream) {
+    IN_CONTEXT;
+    within(to, bytes);
+    line("fill %zx %zu", size_t(to), bytes);
+    ask(handle(stream), [=] { memset(reinterpret_cast<void*>(to), byte, bytes); });
+    return broken();
+}
+
+int cuMemGetInfo_v2(size_t* unused, size_t* all) {
+    IN_CONTEXT;
+    *unused = *all = 64 << 20;
+    return SUCCESS;
+}
+
+int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = 64 << 20; return SUCCESS; }
+
+int cuStreamBeginCapture_v2(void*, int) {
+    IN_CONTEXT;
+    if (capturing) return INVALID_VALUE;
+    capturing = new Graph{};
+    return SUCCESS;
+}
+
+int cuStreamEndCapture(void*, void** graph) {
+    IN_CONTEXT;
+    if (!capturing) return INVALID_VALUE;
+    line("graph %zu launches", capturing->launches.size());
+    *graph = capturing;
+    capturing = nullptr;
+    return SUCCESS;
+}
+
+int cuGraphInstantiateWithFlags(void** made, void* graph, unsigned long long) {
+    IN_CONTEXT;
+    *made = new Graph(*static_cast<Graph*>(graph));
+    return SUCCESS;
+}
+
+int cuGraphGetNodes(void* graph, void** nodes, size_t* count) {
+    auto* of = static_cast<Graph*>(graph);
+    size_t kernels = of->launches.size();
+    *count = kernels + of->copies;
+    for (size_t number = 0; nodes && number < *count; ++number)
+        nodes[number] = reinterpret_cast<void*>(number < kernels ? 1 : 2);
+    return SUCCESS;
+}
+
+int cuGraphNodeGetType(void* node, int* type) { *type = node == (void*)2; return SUCCESS; }
+
+int cuGraphDestroy(void* graph) { delete static_cast<Graph*>(graph); return SUCCESS; }
+
+int cuGraphLaunch(void* graph, void* stream) {
+    IN_CONTEXT;
+    for (Launch& one : static_cast<Graph*>(graph)->launches) {
+        std::vector<void*> places;
+        for (uint64_t& value : one.values) places.push_back(&value);
+        unsigned* size = one.sizes;
+        int status = cuLaunchKernel(one.function, size[0], size[1], size[2], size[3], size[4],
+                                    size[5], size[6], stream, places.data(), nullptr);
+        if (status) return status;
+    }
+    return SUCCESS;
+}
+
+int cuEventCreate(void** event, unsigned flags) {
+    IN_CONTEXT;
+    *event = new Event{!(flags & 2)};
+    line("event");
+    return SUCCESS;
+}
 int cuEventDestroy_v2(void* event) { delete static_cast<Event*>(event); line("end of event"); return SUCCESS; }
 int cuEventRecord(void* event, void* stream) {
     IN_CONTEXT;
     line("record");
-    if (!stream) finish_all();  // times are those of work
-    *static_cast<Event*>(event) = {now(), handle(stream), streams[handle(stream)].asked()};
+    auto& one = *static_cast<Event*>(event);
+    if (one.is_timed) finish(handle(stream));  // times are those of work
+    one = {one.is_timed, now(), handle(stream), streams[handle(stream)].asked()};
     return SUCCESS;
 }
 int cuEventSynchronize(void* event) {
