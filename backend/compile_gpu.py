@@ -20,13 +20,13 @@ from backend.arguments import (
     whole_numbers,
 )
 from backend.arrays.given import given_arrays
-from backend.arrays.streams import stream_of
 from backend.buffers import kept_buffers, poison
 from backend.cuda.emulator import Emulator
 from backend.cuda.executors import present_executor
-from backend.cuda.host import FARTHEST, MOST_ELEMENTS, HostProgram, host_program
+from backend.cuda.host import MOST_ELEMENTS, HostProgram, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
 from backend.cuda.kernel import CudaKernel
+from backend.cuda.number_ends import FARTHEST
 from backend.cuda.nvrtc import KernelResources, compile_cuda
 from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
@@ -172,16 +172,18 @@ class GpuPipeline:
         """Computes every output. Takes the arguments of
         :meth:`backend.compile.CompiledPipeline.run`, and arrays in the memory of a GPU: those of
         CuPy, PyTorch, JAX, pycuda and all others with ``__cuda_array_interface__`` or
-        ``__dlpack__``. Kernels use them in place. Their last axis has no gaps; other axes may.
+        ``__dlpack__``. Kernels use them in place if their last axis has no gaps and no axis is
+        reversed; others are copied on the GPU, as an image is whose memory an output shares.
 
         Where an array of the call is on the GPU, outputs that are not in ``out`` are, too: each a
         :class:`~backend.arrays.device_array.DeviceArray`, which those libraries take without a
         copy. Otherwise they are NumPy arrays.
 
-        **Order.** The work of a call stands in one stream. If all arrays are on the GPU, the call
-        returns before the kernels end. Later work of that stream then sees the results, and an
-        error of a kernel is raised by a later call that waits. If an array is not on the GPU, the
-        call returns when all is done.
+        **Order.** The work of a call stands in one stream. It waits for the streams that the arrays
+        name, and they wait for it. If all arrays are on the GPU, the call returns before the
+        kernels end. Later work of these streams then sees the results, and an error of a kernel is
+        raised by a later call that waits. If an array is not on the GPU, the call returns when all
+        is done.
 
         Args:
             inputs: an array for each image.
@@ -191,10 +193,11 @@ class GpuPipeline:
             executor: what runs the kernels. The default is the first GPU of this machine. Without a
                 GPU, and for hardened code, it is the emulator.
             stream: the stream of the work: one of CuPy, PyTorch or pycuda, any object with
-                ``__cuda_stream__``, or the driver's number. The default is CUDA's default stream.
-                It waits for work that other streams were asked for before, and they wait for it,
-                except for streams made non-blocking. Give the stream in which the arrays of ``out``
-                are used.
+                ``__cuda_stream__``, or the driver's number. The default is the stream of
+                ``executor``: CUDA's default stream, unless :meth:`GpuExecutor.on` chose another.
+                CUDA's default stream waits for work that other streams were asked for before, and
+                they wait for it, except for streams made non-blocking. Arrays of some libraries,
+                such as PyTorch, do not name a stream: give the one in which you use them.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline; the message names all arrays that
@@ -218,15 +221,15 @@ class GpuPipeline:
     ) -> PreparedGpuRun:
         """A run with checked arguments that you can repeat many times. Takes the arguments of
         :meth:`run`. Each call reads what the images then hold, except for NumPy arrays that are
-        copied because an output shares their memory. It does not wait for streams other than its
-        own: what computes an image again, or uses an output, stands in the same stream.
+        copied because of their strides, or because an output shares their memory.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.
             SizeError: they do not fit the schedule.
             ValueError: the code is hardened, and ``executor`` does not test accesses.
         """
-        runner = (self._executor() if executor is None else executor).on(stream_of(stream))
+        runner = self._executor() if executor is None else executor
+        runner = runner if stream is None else runner.on(stream)
         self._check_runner(runner)
         given = given_arrays(self.pipeline, inputs, out, runner.reader)
         arguments = bound(self.pipeline, given, params, sizes)
@@ -359,7 +362,8 @@ class PreparedGpuRun:
             CudaError: a launch failed.
             AccessError: hardened code meant to touch memory that is not its own.
         """
-        self._compute()
+        with self._arrays.in_place():
+            self._compute()
         self._arrays.outputs.results()
         return dict(self._arrays.results)
 
@@ -374,13 +378,13 @@ def _values(arguments: Arguments, arrays: GpuArrays) -> dict[str, int | float]:
             found[f"{buffer}.stride.{d}"] = stride
             reach += max(abs(low), abs(low + extent)) * stride
         farthest = max(
-            (abs(end) for low, extent in ranges for end in (low, low + extent)), default=0
+            (abs(end) for low, extent in ranges for end in (low, low + extent, extent)), default=0
         )
         if reach > MOST_ELEMENTS or farthest > FARTHEST:
             raise ArgumentError(
                 f"{buffer} is too large or too far from the origin: kernels can index "
                 f"at most {MOST_ELEMENTS} elements, and have coordinates from {-FARTHEST} to "
-                f"{FARTHEST}."
+                f"{FARTHEST}, at most {FARTHEST} in a dimension."
             )
     return {**arguments.sizes(), **found, **arguments.scalars}
 

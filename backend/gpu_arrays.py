@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import frozen
 
@@ -12,9 +13,14 @@ from backend.access import AccessMode
 from backend.arguments import ArgumentError, Arguments
 from backend.arrays.device_array import DeviceArray
 from backend.arrays.given import AnyArray, GivenArrays, on_gpu
+from backend.arrays.streams import Stream
 from backend.buffers import Outputs, image_arrays, kept_buffers
 from backend.cuda.program import CudaExecutor
+from backend.cuda.relayout import relayout
 from spaces.model.algorithm.pipeline import Pipeline
+
+Copy: TypeAlias = tuple[DeviceArray, DeviceArray]
+"""An array, and the one that gets its values."""
 
 
 @frozen(eq=False)
@@ -23,7 +29,7 @@ class GpuArrays:
 
     Attributes:
         outputs: the outputs in the memory of the CPU.
-        on_gpu: the images and outputs that stay in the memory of the GPU.
+        on_gpu: the images and outputs that stay in the memory of the GPU, as kernels use them.
         results: what a run returns, by the name of the output.
         has_elements: for each output, whether it is not empty.
     """
@@ -32,6 +38,12 @@ class GpuArrays:
     on_gpu: Mapping[str, DeviceArray]
     results: Mapping[str, Any]
     has_elements: tuple[bool, ...]
+    _runner: CudaExecutor
+    _others: tuple[Stream, ...]
+    """The streams of arrays, besides that of the run."""
+    _before: tuple[Copy, ...]
+    _after: tuple[Copy, ...]
+    """Copies of arrays that kernels cannot use in place."""
 
     @staticmethod
     def make(
@@ -46,23 +58,51 @@ class GpuArrays:
         Raises:
             ArgumentError: two outputs share memory of the GPU.
         """
-        made = _device_outputs(pipeline, arguments, given, runner)
-        names = pipeline.output_arrays
-        outputs = Outputs.make(pipeline, arguments, given, access_mode, names.keys() - made.keys())
-        images = {
-            name: image.copied() if any(image.overlaps(o) for o in made.values()) else image
-            for name, image in on_gpu(given.images).items()
+        names, kept = pipeline.output_arrays, kept_buffers(pipeline)
+        images, outputs = on_gpu(given.images), _device_outputs(pipeline, arguments, given, runner)
+        staged = {name: _beside(one, runner) for name, one in outputs.items() if _is_apart(one)}
+        written = {**outputs, **staged}
+        copies = {
+            name: _beside(one, runner)
+            for name, one in images.items()
+            if _is_apart(one) or any(one.overlaps(other) for other in written.values())
         }
-        for name, image in images.items():
-            if not image.size:
-                raise ArgumentError(f"Image {name} is empty (its shape is {image.shape}).")
-        results = {**outputs.returned, **made, **given.handed}
+        on_host = Outputs.make(
+            pipeline, arguments, given, access_mode, names.keys() - outputs.keys()
+        )
+        results = {**on_host.returned, **outputs, **given.handed}
+        streams = {one.stream for one in (*images.values(), *outputs.values())}
+        kept_before = ((outputs[name], one) for name, one in staged.items() if name in kept)
         return GpuArrays(
-            outputs,
-            {**images, **made},
+            on_host,
+            {**images, **copies, **written},
             {name: results[name] for name in names},
             tuple(0 not in arguments.shape(name) for name in names),
+            runner,
+            tuple(streams - {runner.stream}),
+            (*((images[name], one) for name, one in copies.items()), *kept_before),
+            tuple((one, outputs[name]) for name, one in staged.items()),
         )
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """What is launched inside finds all values in ``on_gpu``, and leaves its own there. It
+        waits for the streams of all arrays, and they wait for it: there the arrays are computed,
+        used, and their memory is used again.
+        """
+        gpu, own = self._runner.memory, self._runner.stream
+        if gpu is None:
+            yield
+            return
+        for other in self._others:
+            gpu.order(other, own)
+        for source, target in self._before:
+            relayout(self._runner, source, target)
+        yield
+        for source, target in self._after:
+            relayout(self._runner, source, target)
+        for other in self._others:
+            gpu.order(own, other)
 
     def buffers(self, pipeline: Pipeline, arguments: Arguments) -> dict[str, AnyArray]:
         """What kernels and the CPU use, by the name of the image or output.
@@ -71,6 +111,10 @@ class GpuArrays:
             ArgumentError: an image is empty.
         """
         written = self.outputs.written
+        for image in pipeline.images:
+            if image.name in self.on_gpu and not self.on_gpu[image.name].size:
+                shape = self.on_gpu[image.name].shape
+                raise ArgumentError(f"Image {image.name} is empty (its shape is {shape}).")
         return {**image_arrays(pipeline, arguments, written), **written, **self.on_gpu}
 
     def strides(self, buffer: str, extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -88,6 +132,19 @@ class GpuArrays:
         return tuple(
             step // array.dtype.itemsize if extent > 1 else plain for step, extent, plain in steps
         )
+
+
+def _is_apart(array: DeviceArray) -> bool:
+    """Whether kernels, which go along the last axis without gaps and never back, cannot use it."""
+    steps = [stride for stride, n in zip(array.strides, array.shape, strict=True) if n > 1]
+    has_gaps = array.ndim > 0 and array.shape[-1] > 1 and array.strides[-1] != array.dtype.itemsize
+    return array.size > 0 and (has_gaps or any(step < 0 for step in steps))
+
+
+def _beside(array: DeviceArray, runner: CudaExecutor) -> DeviceArray:
+    """A new array of the same shape and type without gaps."""
+    assert runner.memory is not None  # an array on a GPU has one
+    return runner.memory.empty(array.shape, array.dtype, runner.stream)
 
 
 def _device_outputs(

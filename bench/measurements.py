@@ -14,6 +14,7 @@ from bench import (
     against_gpu_autoschedulers,
     against_halide,
     cost_quality,
+    gpu_static,
     spaces,
     tuned,
 )
@@ -23,11 +24,13 @@ from bench.report import RESULTS, renew_pages
 AGAINST_HALIDE = "against_halide"
 AGAINST_AUTOSCHEDULERS = "against_autoschedulers"
 AGAINST_GPU_AUTOSCHEDULERS = "against_gpu_autoschedulers"
+GPU_STATIC = "gpu_static"
 TUNED = "tuned"
 BY_APP = {
     AGAINST_HALIDE: against_halide,
     AGAINST_AUTOSCHEDULERS: against_autoschedulers,
     AGAINST_GPU_AUTOSCHEDULERS: against_gpu_autoschedulers,
+    GPU_STATIC: gpu_static,
     TUNED: tuned,
 }
 """Those that can measure some apps alone."""
@@ -40,6 +43,7 @@ NAMES = (
     AGAINST_HALIDE,
     AGAINST_AUTOSCHEDULERS,
     AGAINST_GPU_AUTOSCHEDULERS,
+    GPU_STATIC,
     TUNED,
     "against_blas",
     "throughput",

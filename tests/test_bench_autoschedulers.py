@@ -33,10 +33,8 @@ def test_what_halide_refuses_is_a_sentence() -> None:
 
 def test_a_contender_that_hangs_or_dies_is_out_alone() -> None:
     hanging, dying, wrong = map(Contender.started, ("hanging", "dying", "wrong"))
-    start = time.monotonic()
     with pytest.raises(ContenderFailed, match=r"^out of time$"):
-        hanging.ask(time.sleep, 60, seconds=1.0)
-    assert time.monotonic() - start < 20
+        hanging.ask(time.sleep, 36_000, seconds=1.0)
     with pytest.raises(ContenderFailed, match=r"^its process died$"):
         dying.ask(os._exit, 3, seconds=20)
     with pytest.raises(ContenderFailed, match=r"^invalid literal"):

@@ -47,7 +47,7 @@ card = Card()
 with card.opened():
     a, b = card.allocate(100), card.allocate(100)
     try:
-        card.graph(lambda: card.copy(a, b, 100, card.stream))
+        card.graph(lambda: card.copy(a, b, 100))
     except DriverError as error:
         print(error)
 """

@@ -16,9 +16,7 @@ from bench.spaces.subjects import SUBJECTS, hand_schedules
 
 def test_a_measurement_ends_at_its_limit_or_says_its_error():
     assert limited(lambda: {"number": 3}, 5.0)["number"] == 3
-    start = time.monotonic()
-    assert limited(lambda: time.sleep(60), 0.2) == {"timed_out_s": 0.2}
-    assert time.monotonic() - start < 30
+    assert limited(lambda: time.sleep(36_000), 0.2) == {"timed_out_s": 0.2}  # it is killed
     found = limited(lambda: {"number": int("three")}, 5.0)
     assert found["error"].startswith("ValueError: invalid literal")
     assert is_failed(found)

@@ -124,7 +124,8 @@ def run(
     images = read_images(found, pipeline, input)
     values = parse_params(params)
     target = find_device(device)
-    program = _ChosenPlace(target, threads, floats, AccessMode.HARDENED if hardened else AccessMode.PLAIN)
+    mode = AccessMode.HARDENED if hardened else AccessMode.PLAIN
+    program = _ChosenPlace(target, threads, floats, mode)
     own = GPU if isinstance(target, GpuDevice) else CPU
     name = schedule or (own if own in found.schedules else DEFAULT)
     from_text = given_schedule(found, pipeline, name)

@@ -10,8 +10,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from backend.arrays.dlpack import CPU, CUDA, DlpackArray, dense_strides, sent
-from backend.arrays.stream import DEFAULT_STREAM, Stream
-from backend.arrays.streams import stream_of
+from backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
 
 
 class GpuMemory(Protocol):
@@ -65,6 +64,17 @@ class DeviceArray:
     stream: Stream = DEFAULT_STREAM
     owner: object = field(default=None, repr=False)
     """What keeps the memory alive."""
+    span: tuple[int, int] = field(init=False, repr=False)
+    """The bytes that the elements lie in: the first and one beyond the last, both relative to the
+    first element."""
+
+    @span.default
+    def _found_span(self) -> tuple[int, int]:
+        if not self.size:
+            return 0, 0
+        ends = [stride * (n - 1) for stride, n in zip(self.strides, self.shape, strict=True)]
+        low = sum(end for end in ends if end < 0)
+        return low, sum(end for end in ends if end > 0) + self.dtype.itemsize
 
     def __repr__(self) -> str:
         return f"<DeviceArray of {self.dtype}, shape {self.shape}, on GPU {self.gpu.number}>"
@@ -78,17 +88,6 @@ class DeviceArray:
     def size(self) -> int:
         """The number of elements."""
         return math.prod(self.shape)
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """The bytes that the elements lie in: the first and one beyond the last, both relative to
-        the first element.
-        """
-        if not self.size:
-            return 0, 0
-        ends = [stride * (n - 1) for stride, n in zip(self.strides, self.shape, strict=True)]
-        low = sum(end for end in ends if end < 0)
-        return low, sum(end for end in ends if end > 0) + self.dtype.itemsize
 
     def overlaps(self, other: DeviceArray) -> bool:
         """Whether some byte may belong to both arrays."""
@@ -156,7 +155,7 @@ class DeviceArray:
         is_versioned = max_version is not None and max_version[0] >= 1
         if self.is_read_only and not is_versioned and not copy:
             raise BufferError(f"{self!r} is read-only, which only DLPack 1.0 can say")
-        one = self.copied() if copy else self
+        one = self._copied() if copy else self
         if stream != -1:
             self.gpu.order(self.stream, stream_of(stream))
         lent = DlpackArray(
@@ -169,7 +168,7 @@ class DeviceArray:
     def _dense_strides(self) -> tuple[int, ...]:
         return dense_strides(self.shape, self.dtype.itemsize)
 
-    def copied(self) -> DeviceArray:
+    def _copied(self) -> DeviceArray:
         """The same values in memory of its own, gaps included."""
         low, high = self.span
         bytes_ = self.gpu.empty((high - low,), np.dtype(np.uint8), self.stream)

@@ -152,7 +152,7 @@ def given_arrays(
             dimensions, or an output cannot be written. The message names all that is wrong.
     """
     out = {} if out is None else out
-    names, outputs = [i.name for i in pipeline.images], list(pipeline.output_arrays)
+    names, outputs = [i.name for i in pipeline.images], pipeline.output_arrays
     check_named("Images", inputs, names)
     check_named("Output arrays", out, pipeline.outputs)
     faults = _Faults()
@@ -163,10 +163,10 @@ def given_arrays(
         with faults.noted():
             images[image.name] = _image(image, inputs, pipeline, read)
     with faults.noted():
-        reject_unknown("output", out, outputs, pipeline)
+        reject_unknown("output", out, tuple(outputs), pipeline)
     for name in (name for name in outputs if name in out):
         with faults.noted():
-            written[name] = _output(name, out[name], pipeline.output_arrays[name], read)
+            written[name] = _output(name, out[name], outputs[name], read)
     faults.refuse()
     return GivenArrays(images, written, {name: out[name] for name in written})
 
@@ -236,8 +236,8 @@ def _image(
         )
     given = inputs[image.name]
     array, wrong = _read(read, given, f"Image {image.name}")
-    wanted = str(image.type.dtype)
     if array.dtype != image.type.dtype:
+        wanted = str(image.type.dtype)
         if not hasattr(given, "astype") and isinstance(array, np.ndarray):
             raise ArgumentError(
                 f"Image {image.name} is given {shown_kind(given)}, which is not an array of "

@@ -2,9 +2,12 @@
 
 ========================  =======================================================================
 `kernel`                  the records: a module (text and kernels) and the steps of its host program
+`plan`                    the steps of one call, checked once; `plan_buffers` checks its buffers
 `program`                 the meaning of the steps, once for every executor; copies made lazily
 `printer`                 kernels of a GPU program -> a module; `expressions`, `c_text`, `helpers`
                           and `names` print their parts
+`uniform`                 takes arithmetic on sizes and blocks out of kernels; `number_ends` says
+                          what cannot wrap, `sums` takes sums apart
 `host`                    the host part of a GPU program -> the steps of one call; `host_part` is
                           what the CPU computes of it
 `nvrtc`                   text -> CUBIN, PTX and the resources of each kernel; needs no GPU
@@ -12,6 +15,12 @@
 `emulator`                an executor on the CPU, thread orders chosen by the caller
 `sanitizers`              the same in a process of its own, under a sanitizer of g++
 `launch`                  an executor on a GPU
+`gpu`                     what it shares between calls: `memory_pool`, `loaded_modules`, `faults`
+`ready_plan`              the launches of a plan with all but their pointers; `scratch` lays out the
+                          memory of a plan
+`foreign_arrays`          arrays of other libraries on a GPU
+`relayout`                copies of those that kernels cannot use in place
+`kernel_cache`            compiled kernels on disk
 `drivers`                 the calls of the CUDA driver, by one of two packages
 `errors`                  what they raise, all under `CudaError`
 ========================  =======================================================================

@@ -14,7 +14,8 @@ from __future__ import annotations
 import ctypes
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -27,9 +28,9 @@ from backend.access import AccessError, AccessKind, Outside
 from backend.arrays.given import AnyArray
 from backend.cuda.errors import CudaUnavailable, DivergentBarrierError
 from backend.cuda.host_build import build, library_text
-from backend.cuda.kernel import CudaModule
-from backend.cuda.plan import PlannedLaunch
-from backend.cuda.program import CudaExecutor, Session
+from backend.cuda.kernel import AllocStep, CudaModule, FreeStep
+from backend.cuda.plan import DevicePart, Plan, PlannedLaunch
+from backend.cuda.program import CudaExecutor, RunPart, Session
 
 ThreadOrder = Literal["forward", "reverse", "shuffled"]
 """The order of the threads of a block and of the blocks of a grid: by index, backwards, or drawn
@@ -97,6 +98,31 @@ class Emulator(CudaExecutor):
 
 class HostMemory:
     """Device memory on the CPU: arrays of bytes; fresh ones are filled with 0xFF."""
+
+    def launch(
+        self, module: CudaModule, launch: PlannedLaunch, memory: Sequence[NDArray[np.uint8]]
+    ) -> None:
+        """Runs a kernel with the memory of its pointers, in order."""
+        raise NotImplementedError
+
+    @contextmanager
+    def running(self, module: CudaModule, planned: Plan) -> Iterator[RunPart[NDArray[np.uint8]]]:
+        made: dict[str, NDArray[np.uint8]] = {}
+
+        def run(part: DevicePart, memory: Mapping[str, NDArray[np.uint8]]) -> None:
+            for step in part.steps:
+                match step:
+                    case AllocStep():
+                        nbytes = -(-step.nbytes // module.granule) * module.granule
+                        made[step.buffer] = self.allocate(nbytes)
+                    case FreeStep():
+                        self.free(made.pop(step.buffer))
+                    case PlannedLaunch():
+                        names = (name for name, _ in step.buffers)
+                        found = [made[n] if n in made else memory[n] for n in names]
+                        self.launch(module, step, found)
+
+        yield run
 
     def allocate(self, nbytes: int) -> NDArray[np.uint8]:
         return np.full(nbytes, 0xFF, np.uint8)

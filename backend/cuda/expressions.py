@@ -27,6 +27,7 @@ from backend.cuda.c_text import (
     literal,
     negation,
 )
+from backend.cuda.number_ends import NumberEnds
 from backend.ir.vectors import Load
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
 from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS
@@ -63,21 +64,20 @@ class ExpressionPrinter:
 
     Attributes:
         variable: gives the name of a variable.
-        counts: whether a variable is never negative.
+        ends: the ends of the numbers in the kernel.
         buffer: gives the name of a buffer.
         fresh: gives a new name.
         helpers: names of the helper functions that the text calls so far.
     """
 
     variable: Callable[[str], str]
-    counts: Callable[[str], bool]
+    ends: NumberEnds
     buffer: Callable[[str], str]
     fresh: Callable[[str], str]
     helpers: set[str]
     _texts: dict[_Key, CExpression] = field(factory=dict)
     _rings: dict[_Key, CExpression] = field(factory=dict)
     _reads: dict[Expr, bool] = field(factory=dict)
-    _never_negative: dict[Expr, bool] = field(factory=dict)
 
     def print(self, roots: Sequence[Root]) -> Printed:
         """The texts of ``roots``; the kernel evaluates them in order at one place."""
@@ -235,40 +235,34 @@ class ExpressionPrinter:
     def _division(self, node: Op, key: _Key, operands: list[CExpression]) -> CExpression:
         name, type, divisor = node.name, node.type, node.args[1]
         signed, unsigned = _computing(type)
-        counts = type.is_uint or (key[1] and self._is_count(node.args[0]))
-        if counts and isinstance(divisor, Const) and divisor.value > 0:
-            return binary("/" if name == "div" else "%", *operands)
         if type.is_uint:
+            if isinstance(divisor, Const) and divisor.value > 0:
+                return binary(_QUOTIENTS[name], *operands)
             wide = unsigned if type.bits >= 32 else signed
             return self._help(f"unsigned_{name}", *operands, types=wide)
+        if type is Int32 and all(self._is_count(child) for child in self._children(key)):
+            return self._of_counts(name, divisor, operands)
         if name == "mod":
             return self._help("euclid_mod", *operands, types=signed)
         text = self._help("euclid_div", *operands, types=f"{signed}, {unsigned}")
         # The least narrow integer over -1 does not fit its type.
         return text if type.bits >= 32 else conversion(ctype(type), text)
 
-    def _is_count(self, node: Expr) -> bool:
-        """Whether a coordinate is certainly not negative."""
-        known = self._never_negative.get(node)
-        if known is None:
-            known = self._never_negative[node] = self._find_count(node)
-        return known
+    def _of_counts(self, name: str, divisor: Expr, operands: list[CExpression]) -> CExpression:
+        """A quotient or remainder of numbers that are not negative. Unsigned ones take fewer
+        instructions.
+        """
+        if isinstance(divisor, Const) and divisor.value > 0:
+            dividend = conversion("unsigned int", operands[0])
+            by = CExpression(f"{int(divisor.value)}u")
+            return conversion("int", binary(_QUOTIENTS[name], dividend, by))
+        return conversion("int", self._help(f"unsigned_{name}", *operands, types="unsigned int"))
 
-    def _find_count(self, node: Expr) -> bool:
-        match node:
-            case Const(value=value):
-                return value >= 0
-            case Variable(name=name):
-                return self.counts(name)
-            case Op(name="add" | "mul" | "min", args=args):
-                return all(self._is_count(a) for a in args)
-            case Op(name="max", args=args):
-                return any(self._is_count(a) for a in args)
-            case Op(name="select", args=args):
-                return all(self._is_count(a) for a in args[1:])
-            case Op(name="div" | "mod", args=(value, Const(value=divisor))) if divisor > 0:
-                return node.name == "mod" or self._is_count(value)
-        return False
+    def _is_count(self, key: _Key) -> bool:
+        """Whether an operand is certainly not negative."""
+        node, is_coordinate = key
+        known = is_coordinate or self.ends.is_exact(node)
+        return known and self.ends.of_coordinate(node)[0] >= 0
 
     def _ring(self, key: _Key) -> CExpression:
         """An operand of a sum, difference or product, in the unsigned type of the computation."""
@@ -297,6 +291,9 @@ class ExpressionPrinter:
             helper = {"int": "to_llong", "uint": "to_ullong"}[to.code]
         return self._help(helper, text)
 
+
+_QUOTIENTS = {"div": "/", "mod": "%"}
+"""How C writes them for numbers that are not negative."""
 
 _OF_FLOATS = ("add", "sub", "mul", "div")
 """Operators of floats that C has."""

@@ -8,25 +8,25 @@ from contextlib import contextmanager
 
 from attrs import define, field
 
-from backend.arrays.stream import Stream
+from backend.arrays.streams import Stream
 from backend.cuda.drivers.driver import DriverError
 from backend.cuda.errors import CudaLaunchError
 
 _MOST = 64
-"""So many different kernels are remembered."""
+"""So many different calls are remembered."""
 
 
 @define
 class LaunchedKernels:
     """The kernels that a device was asked to run, and that it may not have ended."""
 
-    _counts: dict[int, dict[str, int]] = field(init=False, factory=dict)
-    """How often each was launched in each stream, by the stream's number."""
+    _counts: dict[int, dict[tuple[str, ...], int]] = field(init=False, factory=dict)
+    """How often kernels were launched one after the other in each stream, by its number."""
 
-    def add(self, name: str, stream: Stream) -> None:
-        """Notes a launch."""
+    def add(self, names: tuple[str, ...], stream: Stream) -> None:
+        """Notes launches of these kernels."""
         counts = self._counts.setdefault(stream.handle, {})
-        counts[name] = counts.get(name, 0) + 1
+        counts[names] = counts.get(names, 0) + 1
         if len(counts) > _MOST:
             del counts[next(iter(counts))]
 
@@ -49,7 +49,11 @@ class LaunchedKernels:
         return CudaLaunchError(f"the GPU failed while {what}: {error}{self._candidates()}")
 
     def _candidates(self) -> str:
-        counts = sum(map(Counter, self._counts.values()), Counter[str]())
+        counts = Counter[str]()
+        for calls in self._counts.values():
+            for each, count in calls.items():
+                for name in each:
+                    counts[name] += count
         names = [n if count == 1 else f"{n} ({count} times)" for n, count in counts.items()]
         if not names:
             return ""

@@ -10,17 +10,14 @@ import numpy as np
 from backend.arrays.device_array import DeviceArray
 from backend.arrays.dlpack import ON_GPU, dense_strides, received
 from backend.arrays.given import AnyArray, ArrayReader, UnreadableArray, host_array, lies_on_gpu
-from backend.arrays.stream import Stream
-from backend.arrays.streams import stream_of
+from backend.arrays.streams import Stream, stream_of
 from backend.cuda.drivers.driver import DriverError
 from backend.cuda.gpu import Gpu
 from spaces.model.articles import shown_kind
 
 
 def gpu_reader(gpu: Gpu, stream: Stream) -> ArrayReader:
-    """Reads arrays for kernels of a stream: those on the GPU stay where they are, and the stream
-    waits for what computes them.
-    """
+    """Reads arrays for kernels of a stream: those on the GPU stay where they are."""
 
     def read(given: object) -> AnyArray:
         if not lies_on_gpu(given):
@@ -32,7 +29,6 @@ def gpu_reader(gpu: Gpu, stream: Stream) -> ArrayReader:
         faults = list(_faults(array, number, gpu, shown_kind(given)))
         if faults:
             raise UnreadableArray("; it ".join(faults) + ".", array)
-        gpu.order(array.stream, stream)
         return array
 
     return read
@@ -46,18 +42,13 @@ def _faults(array: DeviceArray, number: int, gpu: Gpu, kind: str) -> Iterator[st
             f"array on that GPU, or executor=GpuExecutor({number})"
         )
     itemsize = array.dtype.itemsize
-    steps = [
-        stride for stride, n in zip(array.strides, array.shape, strict=True) if n > 1 and array.size
-    ]
-    inner = array.strides[-1] if array.size and array.ndim and array.shape[-1] > 1 else itemsize
-    if inner != itemsize or any(step < 0 or step % itemsize for step in steps):
+    steps = (stride for stride, n in zip(array.strides, array.shape, strict=True) if n > 1)
+    if array.size and (array.address % itemsize or any(step % itemsize for step in steps)):
         yield (
-            f"is given {kind} with strides of {list(array.strides)} bytes, but kernels read its "
-            f"last axis in steps of {itemsize} bytes, and each other axis upwards in whole "
-            "elements; pass a copy without gaps, as from cupy.ascontiguousarray or .contiguous()"
+            f"is given {kind} at address {array.address:#x} with strides of {list(array.strides)} "
+            f"bytes, but the elements take {itemsize} bytes and lie at multiples of that; pass a "
+            "copy"
         )
-    elif array.address % itemsize:
-        yield f"is given {kind} whose address is no multiple of {itemsize} bytes; pass a copy"
 
 
 def _foreign(given: Any, gpu: Gpu, stream: Stream) -> tuple[DeviceArray, int]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +16,15 @@ from numpy.typing import NDArray
 
 from backend.arrays.device_array import DeviceArray
 from backend.arrays.dlpack import dense_strides
-from backend.arrays.stream import Stream
+from backend.arrays.streams import Stream
 from backend.cuda.drivers.driver import Driver, DriverError
 from backend.cuda.faults import LaunchedKernels
 from backend.cuda.kernel import CudaModule
 from backend.cuda.loaded_modules import LoadedModules
 from backend.cuda.memory_pool import MemoryPool
-from backend.cuda.plan import PlannedLaunch
+from backend.cuda.plan import DevicePart, Plan
+from backend.cuda.program import RunPart
+from backend.cuda.ready_plan import ReadyPart
 
 
 @define(eq=False)
@@ -47,11 +51,15 @@ class Gpu:
 
     @pool.default
     def _made_pool(self) -> MemoryPool:
-        return MemoryPool(self.driver.allocate, self._freed, DriverError)
+        return MemoryPool(self.driver.allocate, partial(_freed, self.driver), DriverError)
 
     @modules.default
     def _no_modules(self) -> LoadedModules:
         return LoadedModules(self.driver, self.compiled)
+
+    def __attrs_post_init__(self) -> None:
+        end = weakref.finalize(self, _ended, self.driver, self.number, self.pool, self.modules)
+        end.atexit = False  # then the driver ends all by itself
 
     @contextmanager
     def context(self) -> Iterator[None]:
@@ -63,10 +71,10 @@ class Gpu:
         """A new array without gaps, contents undefined."""
         strides = dense_strides(shape, dtype.itemsize)
         with self.context():
-            nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+            nbytes = math.prod(shape) * dtype.itemsize
             with self.launched.told(f"allocating {nbytes} bytes"):
                 address = self.pool.take(nbytes, stream.handle)
-        owner = _Owner()
+        owner = _Owner(self)
         weakref.finalize(owner, self.pool.give_later, address)
         return DeviceArray(self, address, shape, dtype, strides, stream=stream, owner=owner)
 
@@ -91,13 +99,24 @@ class Gpu:
     def copy(self, to: int, source: int, nbytes: int, stream: Stream) -> None:
         """Copies within the memory."""
         with self.context(), self.launched.told(f"copying {nbytes} bytes on the GPU"):
-            self.driver.copy(to, source, nbytes, stream)
+            self.driver.copy_on_device(to, source, nbytes, self.native(stream))
 
     def order(self, before: Stream, after: Stream) -> None:
         """Lets later work of the stream ``after`` wait for earlier work of ``before``."""
-        if before != after:
-            with self.context(), self.launched.told("waiting for another stream"):
-                self.driver.order(before, after)
+        if before == after:
+            return
+        with self.context(), self.launched.told("waiting for another stream"):
+            try:
+                first = self.driver.stream_of(before.handle, before.given)
+            except DriverError:  # the binding knows only its own
+                self.driver.wait()
+            else:
+                self.driver.order(first, self.native(after))
+
+    def native(self, stream: Stream) -> Any:
+        """A stream as the driver takes it."""
+        with self.launched.told("taking a stream"):
+            return self.driver.stream_of(stream.handle, stream.given)
 
     def device_of(self, address: int) -> int | None:
         """The number of the GPU that has this memory; None if nothing tells.
@@ -114,13 +133,25 @@ class Gpu:
             self.modules.unload_unused()
             self.pool.clear()
 
-    def _freed(self, address: int) -> None:
-        self.driver.wait()  # for kernels of any stream that still use it
-        self.driver.free(address)
+
+def _freed(driver: Driver, address: int) -> None:
+    driver.wait()  # for kernels of any stream that still use it
+    driver.free(address)
 
 
+def _ended(driver: Driver, number: int, pool: MemoryPool, modules: LoadedModules) -> None:
+    """Gives back what a GPU had that nobody uses."""
+    # After a fault of a kernel the driver refuses all, and has nothing left.
+    with suppress(DriverError), driver.context(number):
+        modules.unload()
+        pool.clear()
+
+
+@define(eq=False)
 class _Owner:
-    """Keeps the memory of an array."""
+    """Keeps the memory of an array, and ends before its GPU."""
+
+    gpu: Gpu
 
 
 @frozen(eq=False)
@@ -129,6 +160,11 @@ class GpuQueue:
 
     gpu: Gpu
     stream: Stream
+    _native: Any = field(init=False)
+
+    @_native.default
+    def _found_native(self) -> Any:
+        return self.gpu.native(self.stream)
 
     def allocate(self, nbytes: int) -> int:
         with self.gpu.launched.told(f"allocating {nbytes} bytes"):
@@ -137,27 +173,49 @@ class GpuQueue:
     def upload(self, memory: int, host: NDArray[Any]) -> None:
         if host.nbytes:
             with self.gpu.launched.told(f"copying {host.nbytes} bytes to the GPU"):
-                self.gpu.driver.upload(memory, host, self.stream)
+                self.gpu.driver.upload(memory, host, self._native)
 
     def download(self, memory: int, host: NDArray[Any]) -> None:
         if host.nbytes:
             with self.gpu.launched.told(f"copying {host.nbytes} bytes from the GPU"):
-                self.gpu.driver.download(host, memory, self.stream)
+                self.gpu.driver.download(host, memory, self._native)
                 self.gpu.launched.clear(self.stream)
 
-    def launch(self, module: CudaModule, launch: PlannedLaunch, memory: Sequence[int]) -> None:
+    @contextmanager
+    def running(self, module: CudaModule, planned: Plan) -> Iterator[RunPart[int]]:
         gpu = self.gpu
+        with gpu.launched.told("loading kernels"):
+            ready = gpu.modules.ready(module, planned, self.stream)
+        scratch = self.allocate(ready.nbytes) if ready.nbytes else 0
+
+        def run(part: DevicePart, memory: Mapping[str, int]) -> None:
+            self._launch(ready.parts[part], scratch, memory)
+
+        try:
+            yield run
+        finally:
+            if scratch:
+                self.free(scratch)
+
+    def _launch(self, part: ReadyPart, scratch: int, memory: Mapping[str, int]) -> None:
+        gpu, made = self.gpu, 0
         try:
             with gpu.guard:  # the addresses stand in one place until the driver has read them
-                gpu.modules.launch(module, launch, self.stream)(memory)
-            if gpu.synchronous:
-                gpu.driver.wait(self.stream)
+                part.point(scratch, memory)
+                for make in part.makes:
+                    make()
+                    if gpu.synchronous:
+                        gpu.driver.wait_for_stream(self._native)
+                    made += 1
         except DriverError as error:
+            launch = part.launches[made]
             kernel = launch.kernel
             what = f"launching kernel {kernel.name}, grid {launch.grid}, block {kernel.block}"
+            if not gpu.synchronous:
+                gpu.launched.add(part.names[:made], self.stream)
             raise gpu.launched.failed(what, error) from error
         if not gpu.synchronous:
-            gpu.launched.add(launch.kernel.name, self.stream)
+            gpu.launched.add(part.names, self.stream)
 
     def free(self, memory: int) -> None:
         with self.gpu.launched.told("freeing memory"):
@@ -165,7 +223,7 @@ class GpuQueue:
 
     def wait(self) -> None:
         with self.gpu.launched.told("waiting for kernels"):
-            self.gpu.driver.wait(self.stream)
+            self.gpu.driver.wait_for_stream(self._native)
             self.gpu.launched.clear(self.stream)
 
     def timed(self, work: Callable[[], None]) -> float:

@@ -25,11 +25,6 @@ from spaces.model.formulas.algebra import evaluate
 MOST_ELEMENTS = 2**31 - 1
 """Indices are int, in kernels as in Halide."""
 
-FARTHEST = 1 << 30
-"""The largest distance of a coordinate of an image or output from the origin. Kernels calculate
-regions in 32 bits, and regions may reach beyond the computed elements.
-"""
-
 
 @frozen(eq=False)
 class HostProgram:
@@ -140,8 +135,8 @@ class _Host:
 def _passed(
     scalar: Variable, numbers: Mapping[str, Expr], values: Mapping[str, int | float]
 ) -> int | float:
-    """What a launch passes for a variable. A number beyond its type is one that no thread uses:
-    those that are used are coordinates, or parts of them.
+    """What a launch passes for a variable. A number beyond its type is a coordinate that no thread
+    uses, or a sum that wraps in a kernel, too.
     """
     if scalar.name not in numbers:
         return values[scalar.name]

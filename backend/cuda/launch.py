@@ -16,14 +16,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from backend.arrays.device_array import DeviceArray
 from backend.arrays.given import AnyArray, ArrayReader
-from backend.arrays.stream import DEFAULT_STREAM, Stream
+from backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
 from backend.cuda.drivers.present import present_driver
 from backend.cuda.errors import CudaUnavailable
 from backend.cuda.foreign_arrays import gpu_reader
 from backend.cuda.gpu import Gpu, GpuQueue
 from backend.cuda.kernel import CudaModule
 from backend.cuda.kernel_cache import KernelCache, user_cache
-from backend.cuda.nvrtc import compile_cuda, compile_options, nvrtc_version
+from backend.cuda.nvrtc import compile_cuda, compiler_options, nvrtc_version
 from backend.cuda.program import CudaExecutor, Session
 
 
@@ -98,12 +98,12 @@ class GpuExecutor(CudaExecutor):
     def reader(self) -> ArrayReader:
         return gpu_reader(self._gpu, self._stream)
 
-    def on(self, stream: Stream) -> GpuExecutor:
-        """The same device, with all work in one stream."""
-        if stream == self._stream:
+    def on(self, stream: object) -> GpuExecutor:
+        chosen = stream_of(stream)
+        if chosen == self._stream:
             return self
         other = copy.copy(self)
-        other._stream = stream
+        other._stream = chosen
         return other
 
     def device_array(self, array: NDArray[Any]) -> DeviceArray:
@@ -148,5 +148,5 @@ def compiled_module(module: CudaModule, arch: str, cache: KernelCache | None) ->
 
     if cache is None:
         return compiled()
-    options = compile_options(arch, module.float_mode)
+    options = tuple(compiler_options(arch, module.float_mode))
     return cache.cubin(nvrtc_version(), options, module.source, compile=compiled)

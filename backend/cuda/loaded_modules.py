@@ -10,10 +10,16 @@ from weakref import WeakKeyDictionary
 
 from attrs import define, field
 
-from backend.arrays.stream import Stream
-from backend.cuda.drivers.driver import Driver, PreparedLaunch
+from backend.arrays.streams import Stream
+from backend.cuda.drivers.driver import Driver, KernelCall
 from backend.cuda.kernel import CudaKernel, CudaModule
-from backend.cuda.plan import PlannedLaunch
+from backend.cuda.plan import DevicePart, Plan
+from backend.cuda.ready_plan import ReadyPart, ReadyPlan
+from backend.cuda.scratch import Scratch
+from spaces.model.memo import Memo
+
+_STREAMS = 8
+"""In so many streams a plan stays prepared."""
 
 
 @define(eq=False)
@@ -26,8 +32,8 @@ class LoadedModule:
 
 @define
 class LoadedModules:
-    """The modules of one device. One that no pipeline and no launch refers to is unloaded at the
-    next call, since then no kernel of it waits.
+    """The modules of one device. One that no pipeline and no plan refers to is unloaded at the next
+    call.
 
     Attributes:
         driver: loads and unloads them.
@@ -39,28 +45,18 @@ class LoadedModules:
     _loaded: WeakKeyDictionary[CudaModule, LoadedModule] = field(
         init=False, factory=WeakKeyDictionary
     )
-    _launches: WeakKeyDictionary[PlannedLaunch, dict[Stream, _Launch]] = field(
-        init=False, factory=WeakKeyDictionary
-    )
+    _ready: WeakKeyDictionary[Plan, Memo[ReadyPlan]] = field(init=False, factory=WeakKeyDictionary)
     _ended: deque[Any] = field(init=False, factory=deque)
 
-    def launch(self, module: CudaModule, launch: PlannedLaunch, stream: Stream) -> PreparedLaunch:
-        """A planned launch on a stream, ready to be made."""
-        ready = self._launches.setdefault(launch, {})
-        if stream not in ready:
-            loaded, kernel = self._found(module), launch.kernel
-            ready[stream] = _Launch(
-                loaded,
-                self.driver.launch(
-                    self._function(loaded, kernel),
-                    launch.grid,
-                    kernel.block,
-                    kernel.dynamic_shared_bytes,
-                    launch.values,
-                    stream,
-                ),
-            )
-        return ready[stream].make
+    def ready(self, module: CudaModule, planned: Plan, stream: Stream) -> ReadyPlan:
+        """A plan whose launches in a stream are prepared."""
+        known = self._ready.get(planned)
+        if known is None:
+            known = self._ready[planned] = Memo(_STREAMS)
+        found = known.find(stream)
+        if found is None:
+            found = known.keep(stream, self._prepared(self._found(module), planned, stream))
+        return found.value
 
     def unload_unused(self) -> None:
         """Ends the modules that nothing refers to. Needs a current context."""
@@ -68,6 +64,32 @@ class LoadedModules:
             native = self._ended.popleft()
             self.driver.wait()
             self.driver.unload(native)
+
+    def unload(self) -> None:
+        """Ends all modules. Needs a current context."""
+        self._ready.clear()
+        self._loaded.clear()
+        self.unload_unused()
+
+    def _prepared(self, loaded: LoadedModule, planned: Plan, stream: Stream) -> ReadyPlan:
+        queue = self.driver.stream_of(stream.handle, stream.given)
+        scratch = Scratch.of(planned)
+        parts = [part for part in planned.parts if isinstance(part, DevicePart)]
+        ready = []
+        for part, pointers in zip(parts, scratch.pointers, strict=True):
+            calls = [
+                KernelCall(
+                    self._function(loaded, launch.kernel),
+                    launch.grid,
+                    launch.kernel.block,
+                    launch.kernel.dynamic_shared_bytes,
+                    launch.values,
+                )
+                for launch in part.launches
+            ]
+            prepared = self.driver.prepared(calls, queue)
+            ready.append(ReadyPart.of(part, pointers, prepared))
+        return ReadyPlan(loaded, scratch.nbytes, dict(zip(parts, ready, strict=True)))
 
     def _found(self, module: CudaModule) -> LoadedModule:
         if module not in self._loaded:
@@ -83,11 +105,3 @@ class LoadedModules:
                 loaded.native, kernel.name, kernel.dynamic_shared_bytes
             )
         return loaded.functions[kernel.name]
-
-
-@define(eq=False)
-class _Launch:
-    """A launch, which keeps its module loaded."""
-
-    module: LoadedModule
-    make: PreparedLaunch

@@ -89,6 +89,11 @@ _FLOAT_OPTIONS: Mapping[FloatMode, tuple[str, ...]] = {
 }
 
 
+def compiler_options(arch: str, float_mode: FloatMode) -> tuple[str, ...]:
+    """How NVRTC compiles a text for an architecture."""
+    return (f"--gpu-architecture={arch}", *_FLOAT_OPTIONS[float_mode], "--std=c++17")
+
+
 def compile_cuda(
     source: str, arch: str = "sm_80", *, float_mode: FloatMode = FloatMode.STRICT
 ) -> CompiledCuda:
@@ -113,7 +118,7 @@ def compile_cuda(
             f"{arch} is not among them",
             log="",
         )
-    options = compile_options(arch, float_mode)
+    options = [*compiler_options(arch, float_mode), "--ptxas-options=-v"]
     program = ctypes.c_void_p()
     _check(
         "nvrtcCreateProgram",
@@ -131,16 +136,6 @@ def compile_cuda(
         return CompiledCuda(arch, _output(program, "CUBIN"), ptx, log, read_resources(log))
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
-
-
-def compile_options(arch: str, float_mode: FloatMode) -> tuple[str, ...]:
-    """How NVRTC compiles a text."""
-    return (
-        f"--gpu-architecture={arch}",
-        *_FLOAT_OPTIONS[float_mode],
-        "--ptxas-options=-v",
-        "--std=c++17",
-    )
 
 
 def read_resources(log: str) -> dict[str, KernelResources]:

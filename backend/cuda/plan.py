@@ -6,11 +6,12 @@ allocate after the last step that uses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from backend.cuda.dim3 import Dim3
 from backend.cuda.errors import CudaLaunchError, CudaProgramError
@@ -64,10 +65,60 @@ PlannedStep: TypeAlias = AllocStep | PlannedLaunch | HostStep | FreeStep
 
 
 @frozen(eq=False)
+class DevicePart:
+    """Steps on the device between those of the host.
+
+    Attributes:
+        steps: the steps, in order.
+        buffers: the buffers of the call that they use.
+        written: those that they write.
+    """
+
+    steps: tuple[AllocStep | PlannedLaunch | FreeStep, ...]
+    buffers: tuple[str, ...]
+    written: tuple[str, ...]
+
+    @property
+    def launches(self) -> tuple[PlannedLaunch, ...]:
+        """The launches among the steps."""
+        return tuple(step for step in self.steps if isinstance(step, PlannedLaunch))
+
+
+@frozen(eq=False)
 class Plan:
-    """What an executor does, step by step."""
+    """What an executor does, step by step.
+
+    Attributes:
+        steps: all steps, in order.
+        parts: the same, with the steps on the device that follow one another as one part.
+    """
 
     steps: tuple[PlannedStep, ...]
+    parts: tuple[HostStep | DevicePart, ...] = field(init=False)
+
+    @parts.default
+    def _found_parts(self) -> tuple[HostStep | DevicePart, ...]:
+        made = {step.buffer for step in self.steps if isinstance(step, AllocStep)}
+        parts: list[HostStep | DevicePart] = []
+        for is_on_host, group in groupby(self.steps, lambda step: isinstance(step, HostStep)):
+            together = tuple(group)
+            if is_on_host:
+                parts += (step for step in together if isinstance(step, HostStep))
+            else:
+                parts.append(_device_part(together, made))
+        return tuple(parts)
+
+
+def _device_part(steps: tuple[Any, ...], made: Collection[str]) -> DevicePart:
+    uses = [
+        (name, param.written)
+        for step in steps
+        if isinstance(step, PlannedLaunch)
+        for name, param in step.buffers
+        if name not in made
+    ]
+    written = dict.fromkeys(name for name, is_written in uses if is_written)
+    return DevicePart(steps, tuple(dict.fromkeys(name for name, _ in uses)), tuple(written))
 
 
 def plan(

@@ -21,6 +21,7 @@ from backend.cuda.kernel import (
     ScalarParam,
 )
 from backend.cuda.names import Names
+from backend.cuda.number_ends import NumberEnds
 from backend.cuda.uniform import with_block_numbers, with_host_numbers
 from backend.ir.host import BLOCK, THREAD, DeviceFunction
 from backend.ir.identities import coordinate
@@ -39,7 +40,7 @@ from backend.ir.statements import (
 )
 from backend.ir.walk import buffers_written, free_buffers, free_variables
 from spaces.constraints.sizes.kernels import WORD_BYTES
-from spaces.model.expressions.expr import Const, Expr, Op, Variable
+from spaces.model.expressions.expr import Expr, Op, Variable
 from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -102,8 +103,9 @@ def print_kernels(
     printed: dict[str, PrintedKernel] = {}
     texts = []
     for function in {kernel.name: kernel for kernel in kernels}.values():
-        function, numbers = with_host_numbers(function)
-        printer = _KernelPrinter(function, types, helpers, access_mode)
+        ends = NumberEnds.of(function)
+        function, numbers = with_host_numbers(function, ends)
+        printer = _KernelPrinter(function, ends.beside(numbers), types, helpers, access_mode)
         kernel = printer.kernel(names.fresh(function.name), numbers)
         printed[function.name] = kernel
         texts.append(printer.text(kernel))
@@ -121,20 +123,23 @@ class _KernelPrinter:
     def __init__(
         self,
         function: DeviceFunction,
+        ends: NumberEnds,
         types: Mapping[str, Type],
         helpers: set[str],
         access_mode: AccessMode,
     ) -> None:
         self._function = function
+        self._named, self._of_block = with_block_numbers(function, ends)
         self._types = types
         self._names = Names()
         hardened = access_mode is AccessMode.HARDENED
         self._memory = (CheckedDeclarations if hardened else Declarations)(self._names)
-        self._counts = {v.name for v in (*THREAD, *BLOCK)} | {
-            s.var.name for s in walk_nodes(function.body) if isinstance(s, For) and _is_zero(s.min)
-        }
         self._expressions = ExpressionPrinter(
-            self._variable, self._counts.__contains__, self._memory.name, self._names.fresh, helpers
+            self._variable,
+            ends.beside(self._of_block),
+            self._memory.name,
+            self._names.fresh,
+            helpers,
         )
 
     def kernel(self, name: str, numbers: Mapping[str, Expr]) -> PrintedKernel:
@@ -163,13 +168,12 @@ class _KernelPrinter:
         """The function as text."""
         record = kernel.record
         given = [param for param in record.params if isinstance(param, BufferParam)]
-        function, numbers = with_block_numbers(self._function)
         lines = [
             *self._memory.given(kernel.buffers, given),
             *self._shared(record),
             *self._places(),
-            *self._of_block(numbers),
-            *self._statement(function.body),
+            *self._block_numbers(),
+            *self._statement(self._named.body),
         ]
         return f"{record.declaration()} {{\n{_text(lines)}}}\n"
 
@@ -205,8 +209,9 @@ class _KernelPrinter:
             if place.name in used:
                 yield f"const int {self._variable(place.name)} = (int){place.name};"
 
-    def _of_block(self, numbers: Mapping[str, Expr]) -> Iterator[str]:
+    def _block_numbers(self) -> Iterator[str]:
         """The numbers that all threads of a block share."""
+        numbers = self._of_block
         printed = self._expressions.print([Root(formula, True) for formula in numbers.values()])
         yield from printed.definitions
         for (name, formula), text in zip(numbers.items(), printed.texts, strict=True):
@@ -304,10 +309,6 @@ class _KernelPrinter:
         yield f"for (int {name} = {low}; {name} < {high}; ++{name}) {{"
         yield from map(_indented, self._statement(loop.body))
         yield "}"
-
-
-def _is_zero(expr: Expr) -> bool:
-    return isinstance(expr, Const) and expr.value == 0
 
 
 def _indented(line: str) -> str:

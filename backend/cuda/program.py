@@ -14,11 +14,12 @@ values back to the caller's array, and to no other place.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
-from typing import Any, Generic, Protocol
+from typing import Any, Generic, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
 import attrs
 import numpy as np
@@ -26,19 +27,14 @@ from numpy.typing import NDArray
 
 from backend.arrays.device_array import DeviceArray, GpuMemory
 from backend.arrays.given import AnyArray, ArrayReader, array_beside_kernels
-from backend.arrays.stream import DEFAULT_STREAM, Stream
+from backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
 from backend.cuda.errors import CudaProgramError, CudaUnavailable
-from backend.cuda.kernel import (
-    CTYPES,
-    AllocStep,
-    BufferParam,
-    CudaKernel,
-    CudaModule,
-    FreeStep,
-    HostStep,
-    ProgramStep,
-)
-from backend.cuda.plan import Handle, Plan, PlannedLaunch, ScalarArgument, plan
+from backend.cuda.kernel import CTYPES, CudaModule, HostStep, ProgramStep
+from backend.cuda.plan import DevicePart, Handle, Plan, ScalarArgument, plan
+from backend.cuda.plan_buffers import BufferKind, check_buffers
+
+RunPart: TypeAlias = Callable[[DevicePart, Mapping[str, Handle]], None]
+"""Runs a part of a plan on a device with the memory of the call's buffers that it uses."""
 
 
 class CudaDevice(Protocol[Handle]):
@@ -53,8 +49,10 @@ class CudaDevice(Protocol[Handle]):
     def download(self, memory: Handle, host: NDArray[Any]) -> None:
         """Waits for all launches, then fills a C-contiguous array from `memory`."""
 
-    def launch(self, module: CudaModule, launch: PlannedLaunch, memory: Sequence[Handle]) -> None:
-        """Runs a kernel with the memory of its pointers, in order; may return before it ends."""
+    def running(self, module: CudaModule, planned: Plan) -> AbstractContextManager[RunPart[Handle]]:
+        """Makes the device ready to run the parts of a plan, in order, while it is entered. Then it
+        has memory for what the plan allocates. Kernels may end later.
+        """
 
     def free(self, memory: Handle) -> None:
         """Gives `memory` back."""
@@ -87,6 +85,14 @@ class _Buffer(Generic[Handle]):
     device_current: bool = False
     written: bool = False
 
+    @property
+    def kind(self) -> BufferKind:
+        """What a plan must know of it."""
+        array = self.given
+        if isinstance(array, DeviceArray):
+            return BufferKind(self.dtype, not array.is_read_only)
+        return BufferKind(self.dtype, array is None or array.flags.writeable)
+
     @staticmethod
     def of(array: AnyArray, *, is_set: bool) -> _Buffer[Handle]:
         """The buffer of an array of the caller, whose values count if it is set."""
@@ -95,6 +101,10 @@ class _Buffer(Generic[Handle]):
             return _Buffer(array.dtype, array.span[1], array, None, memory, False, True)
         dense = array if array.flags.c_contiguous else np.ascontiguousarray(array)
         return _Buffer(array.dtype, array.nbytes, array, dense, device_current=not is_set)
+
+
+_FITTED: WeakKeyDictionary[Plan, set[frozenset[tuple[str, BufferKind]]]] = WeakKeyDictionary()
+"""For recent plans the kinds of buffers that they were found to fit."""
 
 
 class Session(Generic[Handle]):
@@ -142,16 +152,20 @@ class Session(Generic[Handle]):
 
     def follow(self, planned: Plan) -> None:
         """Runs steps that are planned, as :meth:`run` does."""
-        for step in planned.steps:
-            match step:
-                case PlannedLaunch():
-                    self._launch(step)
-                case AllocStep():
-                    self._alloc(step, [])
-                case HostStep():
-                    self._run_on_host(step)
-                case FreeStep():
-                    self._free(step)
+        self._check(planned)
+        with self._device.running(self._module, planned) as run:
+            self._run_parts(planned, run)
+
+    def _run_parts(self, planned: Plan, run: RunPart[Handle]) -> None:
+        buffers = self._buffers
+        for part in planned.parts:
+            if isinstance(part, HostStep):
+                self._run_on_host(part)
+                continue
+            run(part, {name: self._to_device(buffers[name]) for name in part.buffers})
+            for name in part.written:
+                buffers[name].host_current = False
+                buffers[name].written = True
 
     def wait(self) -> None:
         """Waits for all launches; raises their errors."""
@@ -159,31 +173,15 @@ class Session(Generic[Handle]):
 
     def timed(self, planned: Plan) -> float:
         """Runs steps that are planned, and returns the seconds on the device. All memory is
-        allocated before, and all buffers are found; it is freed after. After a first run the steps
-        copy no buffers but those that steps on the host need.
+        allocated before. After a first run the steps copy no buffers but those that steps on the
+        host need.
 
         Raises:
             CudaUnavailable: the device is no GPU, so it has no times.
         """
-        work: list[Callable[[], None]] = []
-        unused: dict[int, list[Handle]] = {}
-        try:
-            for step in planned.steps:
-                match step:
-                    case PlannedLaunch():
-                        work.append(partial(self._launch_on, step, self._bound(step)))
-                    case HostStep():
-                        work.append(partial(self._run_on_host, step))
-                    case AllocStep():
-                        self._alloc(step, unused.get(step.nbytes, []))
-                    case FreeStep():
-                        buffer = self._taken(step)
-                        if buffer.memory is not None:
-                            unused.setdefault(buffer.nbytes, []).append(buffer.memory)
-            return self._device.timed(lambda: _do(work))
-        finally:
-            for memory in (one for same in unused.values() for one in same):
-                self._device.free(memory)
+        self._check(planned)
+        with self._device.running(self._module, planned) as run:
+            return self._device.timed(lambda: self._run_parts(planned, run))
 
     def fetch(self) -> None:
         """Gives every array of the caller the values that steps wrote. Arrays on the device may get
@@ -203,85 +201,30 @@ class Session(Generic[Handle]):
             self.wait()
             self._has_copied = False
 
-    def _alloc(self, step: AllocStep, unused: list[Handle]) -> None:
-        """Makes a buffer, in unused memory of its size if there is any."""
-        if step.buffer in self._buffers:
-            raise CudaProgramError(f"buffer {step.buffer} is allocated, but it exists already")
-        memory = unused.pop() if unused else self._allocated(step.nbytes)
-        self._buffers[step.buffer] = _Buffer(
-            CTYPES[step.ctype],
-            step.nbytes,
-            memory=memory,
-            host_current=False,
-            device_current=True,
-        )
-
-    def _free(self, step: FreeStep) -> None:
-        self._release(self._taken(step))
-
-    def _taken(self, step: FreeStep) -> _Buffer[Handle]:
-        """The buffer that a step frees; later steps do not find it."""
-        buffer = self._find(step.buffer, "a step frees")
-        if buffer.given is not None:
-            raise CudaProgramError(
-                f"buffer {step.buffer} is freed, but it belongs to the caller; "
-                "steps can free only what steps allocate"
-            )
-        del self._buffers[step.buffer]
-        return buffer
-
-    def _launch(self, step: PlannedLaunch) -> None:
-        self._launch_on(step, self._bound(step))
-
-    def _bound(self, step: PlannedLaunch) -> list[_Buffer[Handle]]:
-        """The buffers of a launch."""
-        return [self._fitting(step.kernel, param, name) for name, param in step.buffers]
-
-    def _launch_on(self, step: PlannedLaunch, buffers: Sequence[_Buffer[Handle]]) -> None:
-        self._device.launch(self._module, step, [self._to_device(one) for one in buffers])
-        for buffer, (_, param) in zip(buffers, step.buffers, strict=True):
-            if param.written:
-                buffer.host_current = False
-                buffer.written = True
-
-    def _fitting(self, kernel: CudaKernel, param: BufferParam, name: str) -> _Buffer[Handle]:
-        buffer = self._find(name, f"kernel {kernel.name} is given")
-        if buffer.dtype != CTYPES[param.ctype]:
-            raise CudaProgramError(
-                f"buffer {name} holds {buffer.dtype}, but parameter {param.name} of kernel "
-                f"{kernel.name} is {param.ctype} ({CTYPES[param.ctype]})"
-            )
-        if param.written:
-            _check_writable(buffer, name, f"kernel {kernel.name}")
-        return buffer
-
     def _run_on_host(self, step: HostStep) -> None:
-        arrays: dict[str, NDArray[Any]] = {}
-        for name in (*step.reads, *step.writes):
-            buffer = self._find(name, f"host step {step.name} uses")
-            if isinstance(buffer.given, DeviceArray) and buffer.host is None:
-                buffer.host = np.empty(buffer.nbytes // buffer.dtype.itemsize, buffer.dtype)
-            if buffer.host is None:
-                raise CudaProgramError(
-                    f"host step {step.name} uses buffer {name}, which exists only on the device; "
-                    "pass an array of that name instead of allocating it"
-                )
-            self._to_host(buffer, buffer.host)
-            arrays[name] = buffer.host
-        for name in step.writes:
-            _check_writable(self._buffers[name], name, f"host step {step.name}")
+        arrays = {name: self._on_host(name) for name in (*step.reads, *step.writes)}
         step.run(arrays)
         for name in step.writes:
             self._buffers[name].device_current = False
             self._buffers[name].written = True
 
-    def _find(self, name: str, who: str) -> _Buffer[Handle]:
-        if name not in self._buffers:
-            raise CudaProgramError(
-                f"{who} buffer {name}, which is neither passed nor allocated; "
-                f"there are {', '.join(self._buffers) or 'none'}"
-            )
-        return self._buffers[name]
+    def _on_host(self, name: str) -> NDArray[Any]:
+        buffer = self._buffers[name]
+        if buffer.host is None:
+            buffer.host = np.empty(buffer.nbytes // buffer.dtype.itemsize, buffer.dtype)
+        self._to_host(buffer, buffer.host)
+        return buffer.host
+
+    def _check(self, planned: Plan) -> None:
+        """Refuses a plan that does not fit the buffers; one that has fitted is not read again."""
+        known = _FITTED.get(planned)
+        if known is None:
+            known = _FITTED[planned] = set()
+        given = {name: buffer.kind for name, buffer in self._buffers.items()}
+        key = frozenset(given.items())
+        if key not in known:
+            check_buffers(planned, given)
+            known.add(key)
 
     def _to_device(self, buffer: _Buffer[Handle]) -> Handle:
         if buffer.memory is None:
@@ -317,13 +260,15 @@ class CudaExecutor(ABC):
 
     __slots__ = ()
 
-    def on(self, stream: Stream) -> CudaExecutor:
-        """The same device, with all work in one stream.
+    def on(self, stream: object) -> CudaExecutor:
+        """The same device, with all work in one stream: of CuPy, PyTorch or pycuda, an object with
+        ``__cuda_stream__``, or the driver's number.
 
         Raises:
+            ArgumentError: it is no stream.
             CudaUnavailable: there are no streams on the CPU.
         """
-        if stream.is_default:
+        if stream_of(stream).is_default:
             return self
         raise CudaUnavailable(
             f"{type(self).__name__} runs kernels on the CPU, where there are no streams of a GPU; "
@@ -394,16 +339,3 @@ class CudaExecutor(ABC):
             missing.
         """
         self.follow(module, plan(module, steps, scalars), buffers)
-
-
-def _do(work: Iterable[Callable[[], None]]) -> None:
-    for one in work:
-        one()
-
-
-def _check_writable(buffer: _Buffer[Handle], name: str, who: str) -> None:
-    given = buffer.given
-    if given is None:
-        return
-    if given.is_read_only if isinstance(given, DeviceArray) else not given.flags.writeable:
-        raise CudaProgramError(f"{who} writes buffer {name}, but its array is read-only")

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 
 from backend.arguments import Array, Sizes
-from backend.arrays.given import AnyArray
+from backend.arrays.given import AnyArray, on_host
 from backend.compile_gpu import GpuPipeline, compile_gpu
 from backend.cuda.kernel import AllocStep, CudaModule, FreeStep, HostStep
-from backend.cuda.nvrtc import compile_options
+from backend.cuda.nvrtc import compiler_options
 from backend.cuda.plan import Plan, PlannedLaunch, PlannedStep
 from backend.cuda.program import CudaExecutor, Session
 from backend.ir.host import HostPart
@@ -46,7 +47,7 @@ class Recorder(CudaExecutor):
 
     module: CudaModule = field(init=False)
     planned: Plan = field(init=False)
-    buffers: dict[str, Array] = field(init=False)
+    buffers: dict[str, NDArray[Any]] = field(init=False)
 
     def session(
         self,
@@ -63,8 +64,7 @@ class Recorder(CudaExecutor):
         buffers: Mapping[str, AnyArray],
         unset: Collection[str] = (),
     ) -> None:
-        self.module, self.planned = module, planned
-        self.buffers = {n: one for n, one in buffers.items() if isinstance(one, np.ndarray)}
+        self.module, self.planned, self.buffers = module, planned, on_host(buffers)
 
 
 def on_card_alone(pipeline: Pipeline, schedule: Schedule, arch: str) -> bool:
@@ -201,7 +201,7 @@ def _launch(step: PlannedLaunch) -> dict[str, Any]:
 
 def _module_record(module: CudaModule, making: Making) -> dict[str, Any]:
     folder, found = making.folder, making.build(module, making.arch)
-    _, *options = compile_options(making.arch, module.float_mode)
+    _, *options = compiler_options(making.arch, module.float_mode)
     return {
         "arch": making.arch,
         "options": options,

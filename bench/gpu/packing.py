@@ -8,7 +8,6 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[2]
 
 FROM_LIBRARY = (
-    "backend/arrays/stream.py",
     "backend/cuda/dim3.py",
     "backend/cuda/errors.py",
     "backend/cuda/drivers/driver.py",

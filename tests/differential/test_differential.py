@@ -1,4 +1,4 @@
-"""Differential fuzzing over 700 schedules; ``python -m tests.differential`` runs more.
+"""Differential fuzzing over 400 schedules; ``python -m tests.differential`` runs more.
 
 What ``verify`` calls legal lowers, compiles and computes what the reference computes; of what it
 calls illegal it names a rule; and rules that are about wrong results are seen to be right.
@@ -59,7 +59,7 @@ from tests.differential.subjects import EXACT, ODD, Subject, subject
 from tests.differential.summary import Summary
 from tests.differential.test_regressions import IMAGE, PLACE, window_sum
 
-SEED, CASES = 20, 700
+SEED, CASES = 20, 400
 ZERO = constant(0, Int32)
 SIZES = tuple({"out": ((0, width), (0, 4))} for width in (8, 7, 20))
 
@@ -82,13 +82,13 @@ def test_about_half_are_legal_in_every_kind_of_pipeline(total: Summary) -> None:
         assert total.count(kind=kind, verdict="legal") > 0.15 * total.count(kind=kind) - 1, kind
     for drawn in CLASSES:
         for verdict in ("legal", "illegal"):
-            assert total.count(drawn=drawn, verdict=verdict) > 20, (drawn, verdict)
+            assert total.count(drawn=drawn, verdict=verdict) > 10, (drawn, verdict)
 
 
 def test_compiled_code_and_kernels_ran(total: Summary) -> None:
-    assert total.runs["compiled"] > 500
-    assert total.runs["called"] > 10
-    assert total.runs["interpreted"] > 70
+    assert total.runs["compiled"] > 280
+    assert total.runs["called"] > 5
+    assert total.runs["interpreted"] > 40
 
 
 def test_every_legal_schedule_is_proven(total: Summary) -> None:
@@ -100,7 +100,7 @@ def test_every_legal_schedule_is_proven(total: Summary) -> None:
 def test_claims_of_wrong_results_are_seen_to_be_right(total: Summary) -> None:
     """A rule that is broken alone six times goes wrong at least once unchecked."""
     assert not total.silent(least=6)
-    assert sum(total.shown.values()) > 70
+    assert sum(total.shown.values()) > 40
 
 
 def test_every_rule_says_what_it_is_about() -> None:

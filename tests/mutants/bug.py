@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Callable
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from tests.mutants.definitions import Definition
 from tests.mutants.patterns import copied
@@ -20,7 +22,6 @@ class Bug:
     Attributes:
         name: what it is called in reports.
         definition: what it changes.
-        changed: the same with the bug.
         lines: the lines of the file that run only where the bug may show.
         why: what it does, in words.
         tests: files of the tests most likely to notice it; empty for those that run its lines.
@@ -28,15 +29,25 @@ class Bug:
 
     name: str
     definition: Definition
-    changed: ast.stmt
+    _change: Callable[[], ast.stmt] = field(eq=False, repr=False)
     lines: range
     why: str
     tests: tuple[str, ...] = ()
 
     @property
+    def changed(self) -> ast.stmt:
+        """The definition with the bug, made when it is asked for."""
+        return self._change()
+
+    @property
     def text(self) -> str:
         """The whole file with the bug."""
         return self.definition.rewritten(self.changed)
+
+    @property
+    def place(self) -> str:
+        """The file and line, to print."""
+        return f"{self.definition.path}:{self.lines.start}"
 
     @property
     def package(self) -> str:
@@ -45,15 +56,15 @@ class Bug:
 
     @property
     def key(self) -> str:
-        """A digest of the definition with and without the bug, wherever it stands.
+        """A digest of the definition and of what the bug does to it.
 
-        Docstrings and layout do not count.
+        Docstrings, layout and the file do not count.
         """
-        return digest(
-            self.definition.name, meaning(self.definition.node), "->", meaning(self.changed)
-        )
+        what = self.name.removeprefix(f"{self.definition.module}:")
+        return digest(self.definition.name, meaning(self.definition.node), what, self.why)
 
 
+@cache
 def meaning(node: ast.AST) -> str:
     """A syntax tree as text, without the docstrings in it."""
 

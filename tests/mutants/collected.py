@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from attrs import field, frozen
@@ -33,6 +34,7 @@ class Collected:
 
     workshop: Workshop
     tests: tuple[str, ...]
+    _folder: Path
     _requests: IO[str]
     _answers: IO[str]
     _passing: dict[str, bool] = field(factory=dict)
@@ -62,7 +64,7 @@ class Collected:
     def _asked(
         self, tests: Sequence[str], seconds: float, **more: str
     ) -> tuple[Run, dict[str, float]]:
-        record = self.workshop.root / "tests_that_ran"
+        record = self._folder / "tests_that_ran"
         request = {"tests": list(tests), "seconds": seconds, "record": str(record), **more}
         self._requests.write(json.dumps(request) + "\n")
         self._requests.flush()
@@ -87,11 +89,11 @@ def collected(workshop: Workshop, *tests: str) -> Iterator[Collected]:
     """
     asked, requests = os.pipe()
     answers, answered = os.pipe()
-    log = workshop.root / "collected.log"
     with (
+        TemporaryDirectory(prefix="collected") as folder,
         os.fdopen(requests, "w") as to,
         os.fdopen(answers) as back,
-        log.open("wb") as sink,
+        (Path(folder) / "log").open("wb") as sink,
         subprocess.Popen(
             [
                 *(sys.executable, "-m", "pytest", "-q", "--capture=no", "-p", "no:cacheprovider"),
@@ -108,9 +110,9 @@ def collected(workshop: Workshop, *tests: str) -> Iterator[Collected]:
         os.close(asked)
         os.close(answered)
         try:
-            yield Collected(workshop, tuple(_line(back)["tests"]), to, back)
+            yield Collected(workshop, tuple(_line(back)["tests"]), Path(folder), to, back)
         except EOFError:
-            text = log.read_text("utf-8", "replace")[-2000:]
+            text = (Path(folder) / "log").read_text("utf-8", "replace")[-2000:]
             raise RuntimeError(f"pytest ended before it was told to:\n{text}") from None
         finally:
             to.close()

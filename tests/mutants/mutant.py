@@ -94,7 +94,7 @@ class Mutant:
     def _bug(self, definition: Definition, changed: ast.stmt) -> Bug:
         last = definition.node.end_lineno or definition.node.lineno
         lines = range(definition.node.lineno, last + 1)
-        return Bug(self.name, definition, changed, lines, self.why, self.tests)
+        return Bug(self.name, definition, lambda: changed, lines, self.why, self.tests)
 
 
 @frozen

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 from tests.mutants.bug import Bug
 from tests.mutants.definitions import Definition
@@ -56,12 +58,14 @@ def mutations(definition: Definition) -> tuple[Bug, ...]:
     if not isinstance(function, ast.FunctionDef) or function.name in _NOT_ASKED:
         return ()
     found: list[Bug] = []
+    times: Counter[str] = Counter()
     for statement, node in _nodes(function):
         for why, new in _changes(node):
-            line = node.lineno - function.lineno
-            name = f"{definition.module}:{definition.name}+{line}: {_said(node)}: {why}"
-            changed = _with(function, node, new)
-            found.append(Bug(name, definition, changed, _span(statement), why))
+            name = f"{definition.module}:{definition.name}: {_said(node)}: {why}"
+            times[name] += 1
+            name += f" ({times[name]})" if times[name] > 1 else ""
+            change = partial(_with, function, node, new)
+            found.append(Bug(name, definition, change, _span(statement), why))
     return tuple(found)
 
 

@@ -23,7 +23,8 @@ FATES = ("killed", "survived", "out of time", "not run")
 
 def line(trial: Trial) -> str:
     """One trial as a line: its fate, and by which test."""
-    return f"{trial.fate:11} {trial.bug.name} {trial.by} ({trial.seconds:.1f} s)"
+    bug = trial.bug
+    return f"{trial.fate:11} {bug.place} {bug.name} {trial.by} ({trial.seconds:.1f} s)"
 
 
 def note(trial: Trial, commit: str, journal: Path = JOURNAL) -> None:
@@ -88,6 +89,6 @@ def table(trials: Sequence[Trial]) -> Table:
     """How many bugs of each package were planted, and what became of them."""
     shown = Table("package", "planted", *FATES, title="Planted bugs")
     for name in sorted({group(trial.bug) for trial in trials}):
-        fates = Counter(trial.fate for trial in trials if group(trial.bug) == name)
+        fates: Counter[str] = Counter(trial.fate for trial in trials if group(trial.bug) == name)
         shown.add_row(name, str(fates.total()), *(str(fates[fate]) for fate in FATES))
     return shown

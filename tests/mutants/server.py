@@ -149,7 +149,7 @@ def _first_failure(items: Sequence[pytest.Item], record: Path, covered: str | No
 
 
 @contextmanager
-def noted(covered: str | None) -> Iterator[Callable[[str], None]]:
+def noted(covered: str | None) -> Iterator[Callable[[str], object]]:
     """Note the lines that run, by the test that was entered last; nothing without a file."""
     if covered is None:
         yield lambda test: None

@@ -113,7 +113,7 @@ class C:
 
 def test_small_changes_of_a_function() -> None:
     (_, f, *_, printed) = in_text("spaces/c.py", _FUNCTION)
-    assert [bug.name.partition(": ")[2] for bug in mutations(f)] == [
+    assert [bug.name.removeprefix("spaces.c:C.f: ") for bug in mutations(f)] == [
         "`if a < b and (not self.off): …`: case forgotten",
         "`a < b and (not self.off)`: `or`",
         "`a < b`: `a <= b`",
@@ -221,23 +221,23 @@ def test_bugs_are_noticed_by_the_tests_that_run_their_lines(
     fates = {}
     for function in functions(server.workshop.root):
         for bug in mutations(function):
-            name = bug.name.partition("+")[2]
+            name = bug.name.removeprefix("spaces.f:")
             if "a += 1" in name and "left out" in name:
                 continue  # It never ends.
             trial = attempt(server, bug, lines)
             fates[name] = (trial.fate, trial.by.rpartition("::")[2])
     noticed, unnoticed = ("killed", "test_limit"), ("survived", "")
     assert fates == {
-        "1: `if a > 10: …`: case forgotten": noticed,
-        "1: `a > 10`: `a >= 10`": unnoticed,
-        "1: `a > 10`: `a <= 10`": noticed,
-        "1: `10`: `11`": unnoticed,
-        "1: `a < 0`: `a <= 0`": ("killed", "test_twice"),
-        "1: `a < 0`: `a >= 0`": ("killed", "test_twice"),
-        "1: `0`: `1`": ("killed", "test_twice"),
-        "2: `1`: `2`": ("killed", "test_twice"),
-        "3: `2 * a`: `2 // a`": ("killed", "test_twice"),
-        "3: `2`: `3`": unnoticed,
+        "limit: `if a > 10: …`: case forgotten": noticed,
+        "limit: `a > 10`: `a >= 10`": unnoticed,
+        "limit: `a > 10`: `a <= 10`": noticed,
+        "limit: `10`: `11`": unnoticed,
+        "twice: `a < 0`: `a <= 0`": ("killed", "test_twice"),
+        "twice: `a < 0`: `a >= 0`": ("killed", "test_twice"),
+        "twice: `0`: `1`": ("killed", "test_twice"),
+        "twice: `1`: `2`": ("killed", "test_twice"),
+        "twice: `2 * a`: `2 // a`": ("killed", "test_twice"),
+        "twice: `2`: `3`": unnoticed,
     }
     assert (server.workshop.root / "spaces/f.py").read_text() == _PRODUCT
 

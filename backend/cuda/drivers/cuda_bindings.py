@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.arrays.stream import DEFAULT_STREAM, Stream
-from backend.cuda.dim3 import Dim3
-from backend.cuda.drivers.driver import DriverError, PreparedLaunch
+from backend.cuda.drivers.driver import DriverError, KernelCall, PreparedLaunches
 from backend.cuda.errors import CudaUnavailable
+
+_DEFAULT_STREAM = 0
 
 
 class CudaBindings:
     """The calls of :class:`~backend.cuda.drivers.driver.Driver`.
+
+    Attributes:
+        stream: where launches and events go.
 
     Raises:
         ImportError: the package is not installed.
@@ -29,6 +32,7 @@ class CudaBindings:
     def __init__(self) -> None:
         self._driver: Any = importlib.import_module("cuda.bindings.driver")
         self._contexts: dict[int, Any] = {}
+        self.stream: Any = _DEFAULT_STREAM
         try:
             self._ask(self._driver.cuInit, 0)
         except DriverError as error:
@@ -76,17 +80,20 @@ class CudaBindings:
         what = self._driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
         return int(self._ask(self._driver.cuPointerGetAttribute, what, address))
 
-    def upload(self, address: int, host: NDArray[Any], stream: Stream) -> None:
-        copy = self._driver.cuMemcpyHtoDAsync
-        self._ask(copy, address, host.ctypes.data, host.nbytes, stream.handle)
+    def stream_of(self, number: int, given: object) -> Any:
+        return number
 
-    def download(self, host: NDArray[Any], address: int, stream: Stream) -> None:
-        copy = self._driver.cuMemcpyDtoHAsync
-        self._ask(copy, host.ctypes.data, address, host.nbytes, stream.handle)
-        self.wait(stream)
+    def upload(self, address: int, host: NDArray[Any], stream: Any = None) -> None:
+        copy, queue = self._driver.cuMemcpyHtoDAsync, self._queue(stream)
+        self._ask(copy, address, host.ctypes.data, host.nbytes, queue)
 
-    def copy(self, to: int, source: int, nbytes: int, stream: Stream) -> None:
-        self._ask(self._driver.cuMemcpyDtoDAsync, to, source, nbytes, stream.handle)
+    def download(self, host: NDArray[Any], address: int, stream: Any = None) -> None:
+        copy, queue = self._driver.cuMemcpyDtoHAsync, self._queue(stream)
+        self._ask(copy, host.ctypes.data, address, host.nbytes, queue)
+        self.wait_for_stream(queue)
+
+    def copy_on_device(self, to: int, source: int, nbytes: int, stream: Any = None) -> None:
+        self._ask(self._driver.cuMemcpyDtoDAsync, to, source, nbytes, self._queue(stream))
 
     def load(self, cubin: bytes) -> Any:
         return self._ask(self._driver.cuModuleLoadData, cubin)
@@ -106,58 +113,65 @@ class CudaBindings:
             )
         return found
 
-    def launch(
-        self,
-        function: Any,
-        grid: Dim3,
-        block: Dim3,
-        dynamic_shared_bytes: int,
-        arguments: Sequence[np.generic | None],
-        stream: Stream,
-    ) -> PreparedLaunch:
+    def prepared(self, calls: Sequence[KernelCall], stream: Any = None) -> PreparedLaunches:
         # The driver reads each value at an address; one array holds them, eight bytes for each.
+        arguments = [argument for call in calls for argument in call.arguments]
         values = np.zeros(max(len(arguments), 1), np.uint64)
         slots = values.view(np.uint8).reshape(-1, 8)
         for slot, value in zip(slots, arguments, strict=False):
             if value is not None:
                 slot[: value.nbytes] = np.frombuffer(value.tobytes(), np.uint8)
         places = values.ctypes.data + 8 * np.arange(len(values), dtype=np.uint64)
-        pointers = [number for number, value in enumerate(arguments) if value is None]
-        call, check = self._driver.cuLaunchKernel, self._check
-        sizes, where = (*grid, *block, dynamic_shared_bytes, stream.handle), places.ctypes.data
+        pointers = np.array([n for n, one in enumerate(arguments) if one is None], np.intp)
+        launch, check, queue = self._driver.cuLaunchKernel, self._check, self._queue(stream)
+        success = self._driver.CUresult.CUDA_SUCCESS
+        makes, first = [], 0
+        for function, grid, block, dynamic_shared_bytes, own in calls:
+            where = places.ctypes.data + 8 * first
+            call = (function, *grid, *block, dynamic_shared_bytes, queue, where, 0)
+            first += len(own)
 
-        def launch(addresses: Sequence[int]) -> None:
+            def make(call: tuple[Any, ...] = call, alive: object = (values, places)) -> None:
+                status = launch(*call)[0]
+                if status != success:
+                    check(status)
+
+            makes.append(make)
+
+        def point(addresses: Sequence[int] | NDArray[np.uint64]) -> None:
             values[pointers] = addresses
-            check(call(function, *sizes, where, 0)[0])
 
-        launch.__dict__["places"] = places  # alive as long as the launch
-        return launch
+        return PreparedLaunches(point, tuple(makes))
 
-    def order(self, before: Stream, after: Stream) -> None:
-        event = self._ask(self._driver.cuEventCreate, 0)
+    def order(self, before: Any, after: Any) -> None:
+        untimed = self._driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
+        event = self._ask(self._driver.cuEventCreate, untimed)
         try:
-            self._ask(self._driver.cuEventRecord, event, before.handle)
-            self._ask(self._driver.cuStreamWaitEvent, after.handle, event, 0)
+            self._ask(self._driver.cuEventRecord, event, before)
+            self._ask(self._driver.cuStreamWaitEvent, after, event, 0)
         finally:  # the driver keeps an event that a stream waits for
             self._ask(self._driver.cuEventDestroy, event)
 
-    def wait(self, stream: Stream | None = None) -> None:
-        if stream is None:
-            self._ask(self._driver.cuCtxSynchronize)
-        else:
-            self._ask(self._driver.cuStreamSynchronize, stream.handle)
+    def wait_for_stream(self, stream: Any) -> None:
+        self._ask(self._driver.cuStreamSynchronize, stream)
+
+    def wait(self) -> None:
+        self._ask(self._driver.cuCtxSynchronize)
 
     def seconds(self, work: Callable[[], None]) -> float:
         begin, end = (self._ask(self._driver.cuEventCreate, 0) for _ in range(2))
         try:
-            self._ask(self._driver.cuEventRecord, begin, DEFAULT_STREAM.handle)
+            self._ask(self._driver.cuEventRecord, begin, self.stream)
             work()
-            self._ask(self._driver.cuEventRecord, end, DEFAULT_STREAM.handle)
+            self._ask(self._driver.cuEventRecord, end, self.stream)
             self._ask(self._driver.cuEventSynchronize, end)
             return float(self._ask(self._driver.cuEventElapsedTime, begin, end)) * 1e-3
         finally:
             self._ask(self._driver.cuEventDestroy, begin)
             self._ask(self._driver.cuEventDestroy, end)
+
+    def _queue(self, stream: Any) -> Any:
+        return self.stream if stream is None else stream
 
     def _device(self, number: int) -> Any:
         return self._ask(self._driver.cuDeviceGet, number)

@@ -10,14 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.arrays.stream import Stream
-from backend.cuda.dim3 import Dim3
-from backend.cuda.drivers.driver import DriverError, PreparedLaunch
+from backend.cuda.drivers.driver import DriverError, KernelCall, PreparedLaunches
 from backend.cuda.errors import CudaUnavailable
-
-
-class ForeignStream(DriverError):
-    """A stream that pycuda did not make."""
 
 
 class Pycuda:
@@ -78,18 +72,28 @@ class Pycuda:
     def device_of(self, address: int) -> int | None:
         return None
 
-    def upload(self, address: int, host: NDArray[Any], stream: Stream) -> None:
-        with self._telling():
-            self._driver.memcpy_htod_async(address, host, self._native(stream))
+    def stream_of(self, number: int, given: object) -> Any:
+        if number == 0:
+            return None  # the default stream, as pycuda's calls take it
+        if isinstance(given, self._driver.Stream):
+            return given
+        raise DriverError(
+            "pycuda works only on streams of its own; pass a pycuda.driver.Stream, or install "
+            "cuda-bindings"
+        )
 
-    def download(self, host: NDArray[Any], address: int, stream: Stream) -> None:
+    def upload(self, address: int, host: NDArray[Any], stream: Any = None) -> None:
         with self._telling():
-            self._driver.memcpy_dtoh_async(host, address, self._native(stream))
-        self.wait(stream)
+            self._driver.memcpy_htod_async(address, host, stream)
 
-    def copy(self, to: int, source: int, nbytes: int, stream: Stream) -> None:
+    def download(self, host: NDArray[Any], address: int, stream: Any = None) -> None:
         with self._telling():
-            self._driver.memcpy_dtod_async(to, source, nbytes, self._native(stream))
+            self._driver.memcpy_dtoh_async(host, address, stream)
+        self.wait_for_stream(stream)
+
+    def copy_on_device(self, to: int, source: int, nbytes: int, stream: Any = None) -> None:
+        with self._telling():
+            self._driver.memcpy_dtod_async(to, source, nbytes, stream)
 
     def load(self, cubin: bytes) -> Any:
         with self._telling():
@@ -106,46 +110,49 @@ class Pycuda:
                 found.set_attribute(most, dynamic_shared_bytes)
         return found
 
-    def launch(
-        self,
-        function: Any,
-        grid: Dim3,
-        block: Dim3,
-        dynamic_shared_bytes: int,
-        arguments: Sequence[np.generic | None],
-        stream: Stream,
-    ) -> PreparedLaunch:
+    def prepared(self, calls: Sequence[KernelCall], stream: Any = None) -> PreparedLaunches:
         # pycuda packs NumPy's numbers, but not NumPy's bool.
-        values = [np.uint8(one) if isinstance(one, np.bool_) else one for one in arguments]
-        pointers = [number for number, value in enumerate(values) if value is None]
-        sizes = {"grid": grid, "block": block, "shared": dynamic_shared_bytes}
-        native = self._native(stream)
+        arguments = [
+            [np.uint8(one) if isinstance(one, np.bool_) else one for one in call.arguments]
+            for call in calls
+        ]
+        pointers = [
+            (values, place)
+            for values in arguments
+            for place, value in enumerate(values)
+            if value is None
+        ]
 
-        def launch(addresses: Sequence[int]) -> None:
-            for place, address in zip(pointers, addresses, strict=True):
+        def point(addresses: Sequence[int] | NDArray[np.uint64]) -> None:
+            for (values, place), address in zip(pointers, addresses, strict=True):
                 values[place] = np.uintp(address)
-            with self._telling():
-                function(*values, **sizes, stream=native)
 
-        return launch
+        def made(call: KernelCall, values: Sequence[np.generic | None]) -> Callable[[], None]:
+            sizes = {"grid": call.grid, "block": call.block, "shared": call.dynamic_shared_bytes}
 
-    def order(self, before: Stream, after: Stream) -> None:
+            def make() -> None:
+                with self._telling():
+                    call.function(*values, **sizes, stream=stream)
+
+            return make
+
+        return PreparedLaunches(point, tuple(map(made, calls, arguments)))
+
+    def order(self, before: Any, after: Any) -> None:
         with self._telling():
-            try:
-                event = self._driver.Event().record(self._native(before))
-            except ForeignStream:
-                self._driver.Context.synchronize()
-                return
-            native = self._native(after)
-            if native is None:
+            event = self._driver.Event().record(before)
+            if after is None:
                 event.synchronize()
             else:
-                native.wait_for_event(event)
+                after.wait_for_event(event)
 
-    def wait(self, stream: Stream | None = None) -> None:
-        native = None if stream is None else self._native(stream)
+    def wait_for_stream(self, stream: Any) -> None:
         with self._telling():
-            (self._driver.Context if native is None else native).synchronize()
+            (self._driver.Context if stream is None else stream).synchronize()
+
+    def wait(self) -> None:
+        with self._telling():
+            self._driver.Context.synchronize()
 
     def seconds(self, work: Callable[[], None]) -> float:
         with self._telling():
@@ -155,17 +162,6 @@ class Pycuda:
             end.record()
             end.synchronize()
             return float(end.time_since(begin)) * 1e-3
-
-    def _native(self, stream: Stream) -> Any:
-        """The stream as pycuda's calls take it: None is the default stream."""
-        if stream.is_default:
-            return None
-        if isinstance(stream.given, self._driver.Stream):
-            return stream.given
-        raise ForeignStream(
-            "pycuda works only on streams of its own; pass a pycuda.driver.Stream, or install "
-            "cuda-bindings"
-        )
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

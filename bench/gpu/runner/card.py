@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from backend.arrays.stream import DEFAULT_STREAM, Stream
 from backend.cuda.drivers.cuda_bindings import CudaBindings
 from backend.cuda.drivers.driver import DriverError
 from backend.cuda.errors import CudaUnavailable
@@ -39,20 +38,18 @@ class Card(CudaBindings):
             raise CudaUnavailable("the CUDA driver finds no device")
         major, minor = self.capability(self.number)
         self.arch = f"sm_{major}{minor}"
-        self.stream = DEFAULT_STREAM
 
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Makes the card's primary context current, with the stream."""
         with self.context(self.number):
-            made = self._ask(self._driver.cuStreamCreate, _NON_BLOCKING)
-            self.stream = Stream(int(made), made)
+            self.stream = self._ask(self._driver.cuStreamCreate, _NON_BLOCKING)
             yield
 
     @property
     def handles(self) -> tuple[int, int]:
         """The context and the stream, as addresses."""
-        return int(self._contexts[self.number]), self.stream.handle
+        return int(self._contexts[self.number]), int(self.stream)
 
     def about(self) -> dict[str, Any]:
         """The card and its driver, as JSON's types."""
@@ -84,7 +81,11 @@ class Card(CudaBindings):
 
     def fill(self, address: int, byte: int, nbytes: int) -> None:
         """Sets each byte of some memory; may return before that is done."""
-        self._ask(self._driver.cuMemsetD8Async, address, byte, nbytes, self.stream.handle)
+        self._ask(self._driver.cuMemsetD8Async, address, byte, nbytes, self.stream)
+
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        """Copies memory of the card; may return before that is done."""
+        self._ask(self._driver.cuMemcpyDtoDAsync, to, source, nbytes, self.stream)
 
     def times(self, works: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
         """The seconds of each work between two events around it. ``before`` runs ahead of each
@@ -94,9 +95,9 @@ class Card(CudaBindings):
         try:
             for work, (begin, end) in zip(works, pairs, strict=True):
                 before()
-                self._ask(self._driver.cuEventRecord, begin, self.stream.handle)
+                self._ask(self._driver.cuEventRecord, begin, self.stream)
                 work()
-                self._ask(self._driver.cuEventRecord, end, self.stream.handle)
+                self._ask(self._driver.cuEventRecord, end, self.stream)
             self.wait()
             return [
                 float(self._ask(self._driver.cuEventElapsedTime, begin, end)) * 1e-3
@@ -115,17 +116,17 @@ class Card(CudaBindings):
                 that of the host may hold something else when the graph runs.
         """
         relaxed = self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-        self._ask(self._driver.cuStreamBeginCapture, self.stream.handle, relaxed)
+        self._ask(self._driver.cuStreamBeginCapture, self.stream, relaxed)
         try:
             work()
         finally:
-            captured = self._ask(self._driver.cuStreamEndCapture, self.stream.handle)
+            captured = self._ask(self._driver.cuStreamEndCapture, self.stream)
         try:
             self._check_nodes(captured)
             made = self._ask(self._driver.cuGraphInstantiate, captured, 0)
         finally:
             self._ask(self._driver.cuGraphDestroy, captured)
-        call, check, stream = self._driver.cuGraphLaunch, self._check, self.stream.handle
+        call, check, stream = self._driver.cuGraphLaunch, self._check, self.stream
 
         def launch() -> None:
             check(call(made, stream)[0])

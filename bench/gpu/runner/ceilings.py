@@ -25,7 +25,7 @@ def _copy(card: Card) -> dict[str, Any]:
     nbytes = min(_MOST_BYTES, card.unused_bytes() // 8)
     to, source = card.allocate(nbytes), card.allocate(nbytes)
     card.fill(source, 1, nbytes)
-    copy = partial(card.copy, to, source, nbytes, card.stream)
+    copy = partial(card.copy, to, source, nbytes)
     seconds = min(card.times([copy] * _TURNS, lambda: None))
     card.free(to)
     card.free(source)

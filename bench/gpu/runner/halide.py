@@ -136,7 +136,7 @@ class HalideProgram:
         self._card.wait()
         for name, array in self._outputs.items():
             if name in self._on_card:
-                self._card.download(array, self._addresses[name], self._card.stream)
+                self._card.download(array, self._addresses[name])
         return {name: array.copy() for name, array in self._outputs.items()}
 
     def parts(self) -> list[tuple[str, Callable[[], None]]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
+from backend.cuda.drivers.driver import KernelCall
 from bench.gpu.runner.card import Card
 from bench.gpu.runner.inputs import Array
 
@@ -82,7 +82,7 @@ class Images:
         for name, array in arrays.items():
             self.addresses[name] = self._memory.take(array.nbytes)
             if array.nbytes:
-                card.upload(self.addresses[name], np.ascontiguousarray(array), card.stream)
+                card.upload(self.addresses[name], np.ascontiguousarray(array))
         card.wait()
 
     def release(self) -> None:
@@ -124,10 +124,10 @@ class KernelProgram:
         given = step["arguments"]
         values = [None if isinstance(one, str) else np.dtype(one[0]).type(one[1]) for one in given]
         grid, block = tuple(step["grid"]), tuple(step["block"])
-        prepared = self._card.launch(
-            self._functions[name], grid, block, shared, values, self._card.stream
-        )
-        return partial(prepared, [places[one] for one in given if isinstance(one, str)])
+        call = KernelCall(self._functions[name], grid, block, shared, values)
+        prepared = self._card.prepared([call])
+        prepared.point([places[one] for one in given if isinstance(one, str)])
+        return prepared.makes[0]
 
     def run(self) -> None:
         for _, launch in self._launches:
@@ -141,7 +141,7 @@ class KernelProgram:
         found = {name: np.empty_like(array) for name, array in self._outputs.items()}
         for name, array in found.items():
             if array.nbytes:
-                self._card.download(array, self._addresses[name], self._card.stream)
+                self._card.download(array, self._addresses[name])
         return found
 
     def parts(self) -> list[tuple[str, Callable[[], None]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
@@ -26,9 +27,10 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, Undecided
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
+from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.nest_memo import NestMemo
-from spaces.model.nest.placement import Bounds
+from spaces.model.nest.placement import Bounds, KnownBounds
 from spaces.model.schedules.cases import Case, holds, is_specialized
 from spaces.model.schedules.schedule import Schedule
 
@@ -102,6 +104,18 @@ def judged_in(pipeline: Pipeline, case: Case) -> Pipeline:
     return evolve(pipeline, estimates=()) if elsewhere else pipeline
 
 
+class _Local(threading.local):
+    """What each thread keeps from verdict to verdict: normal forms. The nests of similar schedules
+    simplify mostly the same expressions.
+    """
+
+    def __init__(self) -> None:
+        self.forms = KnownForms(most=1 << 14)
+
+
+_local = _Local()
+
+
 def bounds_of(
     pipeline: Pipeline,
     schedule: Schedule,
@@ -112,7 +126,7 @@ def bounds_of(
     has no bounds. Placements that the ``memo`` knows are not made again.
     """
     try:
-        memo = NestMemo() if memo is None else memo
+        memo = NestMemo(KnownBounds(forms=_local.forms)) if memo is None else memo
         bounds = memo.bounds(pipeline, schedule, assumptions)
         bounds.inputs  # noqa: B018  image reads need limits, too
         return bounds

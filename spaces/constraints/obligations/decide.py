@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 import z3
 from attrs import define, evolve, field
@@ -28,10 +29,13 @@ from spaces.constraints.reasoning.terms import Terms
 from spaces.model.expressions.expr import Expr, Op, walk
 from spaces.model.expressions.rewrite import variables
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.smt import Term, answer
+from spaces.model.formulas.smt import NO_TIMEOUT, Term, answer
 
 TIMEOUT_MS = 2000
 """The time limit of the solver for one question."""
+
+Question: TypeAlias = tuple[Expr, tuple[Expr, ...]]
+"""A goal and its hypotheses."""
 
 SMALL_SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
 """Limits of sizes, tried in turn so that counterexamples are small."""
@@ -59,10 +63,11 @@ class Decider:
     timeout_ms: int = TIMEOUT_MS
     attempts: tuple[Attempt, ...] = field(default=BY_TIME, kw_only=True)
     solver_seconds: float = 0.0
-    _terms: Terms = field(factory=Terms)
+    _terms: Terms | None = None
     _intervals: dict[tuple[Expr, ...], Intervals] = field(factory=dict)
     _generalized: Generalizer = field(factory=Generalizer)
-    _shown: dict[tuple[Expr, tuple[Expr, ...]], bool] = field(factory=dict)
+    _shown: dict[Question, bool] = field(factory=dict)
+    _given_up: set[Question] = field(factory=set)
 
     def decide(self, obligation: Obligation, further: tuple[Expr, ...] = ()) -> Outcome:
         """Whether the goal follows from the hypotheses; if not from these alone, then from them and
@@ -108,7 +113,16 @@ class Decider:
         if key not in self._shown:
             found, _, _ = self._ask(asked, self.timeout_ms // 4)
             self._shown[key] = found == z3.unsat
+            if found == z3.unknown and self._is_limited_by_steps:
+                self._given_up.add(key)
         return self._shown[key]
+
+    @property
+    def _is_limited_by_steps(self) -> bool:
+        """Whether the solver gives up only at its limits of steps, so that to ask a question again
+        gives the same answer.
+        """
+        return self.timeout_ms == NO_TIMEOUT and all(one.steps for one in self.attempts)
 
     def _ask(self, obligation: Obligation, timeout_ms: int) -> tuple[Term, Term, dict[str, Term]]:
         """The answer of the first attempt that has one, or of the last; its solver, and the terms
@@ -125,7 +139,11 @@ class Decider:
         """Those that all questions share; new ones, in a context of their own, for an answer that
         does not depend on what was asked before.
         """
-        return Terms() if attempt.steps else self._terms
+        if attempt.steps:
+            return Terms()
+        if self._terms is None:  # a context takes 2 ms, and most obligations need none
+            self._terms = Terms()
+        return self._terms
 
     def _check(self, solver: Term, timeout_ms: int, *limits: Term) -> Term:
         """The solver's answer in limited time, under further conditions if given."""
@@ -147,12 +165,13 @@ class Decider:
         return self._intervals[hypotheses]
 
     def _solve(self, obligation: Obligation) -> Outcome:
+        if (obligation.goal, obligation.hypotheses) in self._given_up:
+            return self._unknown(obligation)
         refuted, solver, values = self._ask(obligation, self.timeout_ms)
         if refuted == z3.unsat:
             return Proven("solver")
         if refuted == z3.unknown:
-            reason = f"The solver gave up within {self.timeout_ms} ms."
-            return Unknown(reason, _hardest(obligation))
+            return self._unknown(obligation)
         if obligation.opaque:
             texts = ", ".join(dict.fromkeys(str(e) for _, e in obligation.opaque))
             return Unknown("It depends on a value that is known when the pipeline runs.", texts)
@@ -160,6 +179,10 @@ class Decider:
         if not _fails(obligation, model):
             return Unknown("The solver's counterexample does not stand up to arithmetic.")
         return Refuted(counterexample(obligation, model))
+
+    def _unknown(self, obligation: Obligation) -> Unknown:
+        reason = f"The solver gave up within {self.timeout_ms} ms."
+        return Unknown(reason, _hardest(obligation))
 
     def _small_model(
         self, solver: Term, obligation: Obligation, values: Mapping[str, Term]

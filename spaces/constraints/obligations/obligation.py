@@ -28,9 +28,11 @@ def obligation(
     ``free`` (coordinates) are sizes. All copies belong to one ``second`` iteration.
     """
     given = tuple(hypotheses)
-    known = subject.opaque.known(variables(*given, goal, *coordinate), second)
-    given = (*given, *known)
     names = variables(*given, goal, *coordinate)
+    known = subject.opaque.known(names, second)
+    if known:
+        given = (*given, *known)
+        names = variables(*given, goal, *coordinate)
     loops, values = subject.loop_names, subject.opaque.meaning
     bare = {name: name.removesuffix(SECOND) for name in names}
     func, stage = site if isinstance(site, tuple) else (site.compute.func, site.compute.stage)

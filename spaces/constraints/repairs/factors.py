@@ -31,8 +31,10 @@ UNNAMED = 16
 """The factor from which distances are counted if the present one is a name, or not a factor."""
 
 _GREATEST = 2**31 - 1
-_UNCERTAIN = 8
-"""The most choices of a family that are verified one by one."""
+_UNCERTAIN = 4
+"""The most choices of a family that are verified one by one. Where proofs about kept values refuse
+the nearest few, they refuse the next, too, and each may take a second.
+"""
 
 
 @frozen

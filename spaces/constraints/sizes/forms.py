@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -49,11 +48,10 @@ class Other:
 
 Condition: TypeAlias = AtLeastZero | Divisible | Other
 
-_MOST_SUMMANDS = 2
-"""The most conditions that are added to show that another one follows."""
-
 _MANY = 32
-"""From this many conditions on, no two are added: there would be too many pairs."""
+"""From this many conditions on, no two are added to show that another one follows: there would be
+too many pairs.
+"""
 
 _MOST_PARTS = 16
 """A condition that would have more parts than this stays whole."""
@@ -255,16 +253,15 @@ class Forms:
         match condition:
             case AtLeastZero():
                 sums = _related(condition.sum, [p for o in others for p in self._sums(o)])
-                most = 1 if len(sums) > _MANY else _MOST_SUMMANDS
-                for count in range(1, most + 1):
-                    for chosen in itertools.combinations(sums, count):
-                        rest = condition.sum
-                        for summand in chosen:
-                            rest = rest - summand
-                        # A sum with more new terms than old ones shows nothing about the old ones.
-                        is_less = len(rest.terms) <= len(condition.terms)
-                        if is_less and self._never_negative(rest):
-                            return True
+                rests = [condition.sum - known for known in sums]
+                if any(self._shows(rest, condition) for rest in rests):
+                    return True
+                if len(sums) <= _MANY:
+                    return any(
+                        self._shows(rest - other, condition)
+                        for i, rest in enumerate(rests)
+                        for other in sums[i + 1 :]
+                    )
             case Divisible(dividend=dividend, divisor=divisor, most=most):
                 return any(
                     isinstance(other, Divisible)
@@ -274,6 +271,12 @@ class Forms:
                     for other in others
                 )
         return False
+
+    def _shows(self, rest: Polynomial, condition: AtLeastZero) -> bool:
+        """Whether what a condition is more than known sums shows that it holds. A sum with more new
+        terms than old ones shows nothing about the old ones.
+        """
+        return len(rest.terms) <= len(condition.terms) and self._never_negative(rest)
 
     def _sums(self, condition: Condition) -> Iterator[Polynomial]:
         """The sums that are not negative if a condition holds."""

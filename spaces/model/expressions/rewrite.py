@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from spaces.model.expressions.expr import Expr, Variable, walk
+from spaces.model.expressions.expr import Expr, Variable
 
 
 def rewrite(
@@ -84,4 +84,12 @@ def substitute(root: Expr, values: Mapping[str, Expr]) -> Expr:
 
 def variables(*roots: Expr) -> tuple[str, ...]:
     """Names of the variables in ``roots``, each once, in order of first use."""
-    return tuple(dict.fromkeys(n.name for n in walk(*roots) if isinstance(n, Variable)))
+    found: dict[str, None] = {}
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Variable):
+            found[node.name] = None
+        elif not node.names <= found.keys():  # of other parts all variables are known
+            stack.extend(reversed(node.children))
+    return tuple(found)

@@ -17,6 +17,7 @@ from backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Expr, Op, cast, constant
@@ -217,15 +218,21 @@ def test_math_functions_are_close_to_the_reference() -> None:
 
 
 def test_values_made_of_coordinates_wrap_but_coordinates_do_not() -> None:
-    func, moved = Func("f"), Func("g")
+    func, moved, total = Func("f"), Func("g"), Func("total")
+    r = RDom([(0, 60)], "r")
     func[X] = (X * X * X * X) % 7
     moved[X] = func[(X * X) % 5] / (X + 1)
-    algorithm = pipeline([func, moved])
-    directives = schedule(algorithm).func(func).gpu_tile("x", "xi", 100)
-    directives = directives.func(moved).gpu_tile("x", "xi", 100)
-    sizes = {"f": (1000,), "g": (1000,)}
+    total[X] = 0
+    total[X] += (r.x * r.x * r.x * 20_000) % 7
+    algorithm = pipeline([func, moved, total])
+    directives = schedule(algorithm)
+    for one in (func, moved, total):
+        directives = directives.func(one).gpu_tile("x", "xi", 100)
+    directives = directives.update().gpu_tile("x", "xi", 100)
+    sizes = {"f": (1000,), "g": (1000,), "total": (100,)}
     expected = evaluate(algorithm, {}, sizes=sizes)
     assert 600**4 > 1 << 32
+    assert 59**3 * 20_000 > 1 << 31
     outputs = compile_gpu_unchecked(algorithm, directives.schedule).run({}, sizes=sizes)
     for name, values in expected.items():
         np.testing.assert_array_equal(outputs[name], values)

@@ -5,6 +5,7 @@ memory that is not their own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -15,6 +16,7 @@ from backend import compile_gpu as compiling
 from backend.access import POISON, AccessError, AccessKind, AccessMode, Side
 from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
+from backend.cuda.program import CudaExecutor
 from backend.cuda.sanitizers import SanitizedEmulator
 from backend.ir.host import (
     DeviceFunction,
@@ -187,8 +189,8 @@ def test_executors_that_test_nothing_are_refused() -> None:
     class Other(Emulator):
         """Some device."""
 
-    class Device:
-        def run(self, *args: object) -> None:
+    class Device(CudaExecutor):
+        def session(self, *_: object) -> Any:
             raise AssertionError("nothing runs")
 
     built = stencil()

@@ -225,6 +225,18 @@ def test_coordinates_too_far_for_sums_of_32_bits_are_refused() -> None:
         compiled.run(inputs, sizes=far)
 
 
+def test_dimensions_too_long_for_sums_of_32_bits_are_refused() -> None:
+    """Their two ends are near enough to the origin."""
+    source, out = ImageParam(UInt8, 1, "input"), Func("out")
+    out[X] = source[X]
+    algorithm = pipeline(out)
+    d = schedule(algorithm).split("x", "x", "xi", 8).gpu_blocks("x").gpu_threads("xi")
+    long = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), (2**30 + 1,), (0,))
+    sizes = {"out": ((0, 8),), "input": ((-(2**29), 2**30 + 1),)}
+    with pytest.raises(ArgumentError, match="at most 1073741824 in a dimension"):
+        compile_gpu_unchecked(algorithm, d.schedule).run({"input": long}, sizes=sizes)
+
+
 @pytest.mark.parametrize(
     ("build", "words"),
     [

@@ -46,6 +46,18 @@ def test_memory_of_a_size_is_made_once() -> None:
     assert len(heap.pieces) == 2
 
 
+def test_memory_is_used_again_in_its_stream_only() -> None:
+    heap = Heap(1 << 20)
+    pool = pool_over(heap)
+    first = pool.take(1000, stream=7)
+    pool.give(first)
+    second = pool.take(1000, stream=8)
+    assert second != first
+    assert pool.take(1000, stream=7) == first
+    pool.give_later(second)
+    assert pool.take(1000, stream=8) == second
+
+
 def test_unused_memory_makes_room() -> None:
     heap = Heap(4 * GRANULE)
     pool = pool_over(heap)

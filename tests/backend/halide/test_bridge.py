@@ -371,6 +371,18 @@ def test_gpu_schedules_lower_without_a_gpu() -> None:
     assert ", 32, 10, 1, 0 + (320*2)," in statement
 
 
+def test_kernels_are_read_as_assembly_without_a_gpu() -> None:
+    built = blur()
+    tiled = "gpu_tile(x, y, xi, yi, 32, 8)"
+    text = f"blur_x.compute_root().{tiled}\nblur_y.{tiled}"
+    ptx = build(built, parse_schedule(text, built)).ptx()
+    assert re.findall(r"\.entry _kernel_(blur_[xy])", ptx) == ["blur_x", "blur_y"]
+    assert ptx.isascii()
+    assert ptx.rstrip().endswith("}")
+    with pytest.raises(LoweringError, match="makes no kernels of"):
+        build(built).ptx()
+
+
 SPLIT_TWICE = [
     "vectorize(x, 8).vectorize(x, 4)",
     "unroll(x, 8).unroll(x, 4)",

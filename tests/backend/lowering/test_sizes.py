@@ -145,7 +145,7 @@ def test_more_elements_than_kernels_index_are_refused() -> None:
         compiled.run({"im": pixels}, sizes={"f": (side,)})
 
 
-def _dense(arguments: Arguments) -> dict[str, int]:
+def _dense(arguments: Arguments, _: object) -> dict[str, int]:
     """All sizes, also of images too large for kernels."""
     return {**arguments.sizes(), "im.stride.0": 1, "im.stride.1": 1, "f.stride.0": 1}
 

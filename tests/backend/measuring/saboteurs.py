@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 from attrs import define
@@ -20,8 +21,12 @@ from spaces.model.schedules.schedule import Schedule
 
 (
     CRASHES, HANGS, WRONG, GREEDY, REFUSES, ABORTS, STALLS, CRASHES_LATER, GREEDY_COMPILER, SLOW,
-) = range(2, 12)  # fmt: skip
+    MEETS,
+) = range(2, 13)  # fmt: skip
 """The factors of the saboteurs."""
+
+MEETING = "SABOTEURS_MEET_IN"
+"""The environment variable with the folder in which compilers wait for each other."""
 
 
 @define
@@ -53,6 +58,13 @@ class Saboteur:
         return self.program.seconds()
 
 
+def meet(place: Path) -> None:
+    """Waits until another process waits here, too."""
+    (place / str(os.getpid())).touch()
+    while len(list(place.iterdir())) < 2:
+        time.sleep(0.01)
+
+
 def saboteur(task: MeasuringTask, schedule: Schedule) -> Saboteur:
     """Compiles a schedule, or does not."""
     records = [r for e in schedule.funcs for o in e.stages for r in o.splits]
@@ -65,6 +77,8 @@ def saboteur(task: MeasuringTask, schedule: Schedule) -> Saboteur:
         os.abort()
     if factor == STALLS:
         time.sleep(600)
+    if factor == MEETS:
+        meet(Path(os.environ[MEETING]))
     if factor == GREEDY_COMPILER:
         np.ones(1 << 40, np.uint8)
     return Saboteur(cpu_program(task, schedule), factor)

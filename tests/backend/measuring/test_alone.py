@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,11 +91,13 @@ def test_the_other_process_is_named_and_the_wait_has_an_end(
 
 
 def test_a_time_limit_ends_the_wait() -> None:
-    with held_elsewhere():
-        start = time.monotonic()
-        with pytest.raises(OutOfTime), Deadline.after(0.3).kept(), alone_on_machine(3600.0):
-            pass
-        assert time.monotonic() - start < 60
+    with (
+        held_elsewhere(),
+        pytest.raises(OutOfTime),
+        Deadline.after(0.3).kept(),
+        alone_on_machine(36_000.0),
+    ):
+        pass
 
 
 def test_who_waits_goes_on_when_the_other_is_done() -> None:

@@ -9,6 +9,7 @@ import sys
 from unittest import mock
 
 import pytest
+from attrs import evolve
 
 from spaces.constraints.devices.device import device
 from spaces.constraints.examples import algorithms
@@ -17,7 +18,7 @@ from spaces.constraints.obligations import decide
 from spaces.constraints.obligations.assumptions import assumptions
 from spaces.constraints.obligations.decide import Decider
 from spaces.constraints.obligations.folding import folding
-from spaces.constraints.obligations.records import Obligation
+from spaces.constraints.obligations.records import Obligation, Unknown
 from spaces.constraints.obligations.sites import Subject
 from spaces.constraints.obligations.sliding import sliding
 from spaces.constraints.reasoning.solvers import BY_STEPS
@@ -115,6 +116,25 @@ def test_a_second_attempt_decides_what_the_first_gives_up() -> None:
     _, answers = drawn(48, 0)  # no violation
     assert "('unknown', " in answers
     assert "('unsat', " in answers
+
+
+def test_no_question_that_is_given_up_is_asked_again() -> None:
+    asked: list[str] = []
+
+    def noted(solver: Term, *assumed: Term, timeout_ms: int = NO_TIMEOUT) -> Term:
+        asked.append(solver.sexpr())
+        return answer(solver, *assumed, timeout_ms=timeout_ms)
+
+    spaced = algorithms.spaced()
+    text = "by.split(y, y, yi, 4); bx.compute_at(by, yi).store_at(by, y);"
+    nest = loop_nest(spaced, parse_schedule(text, spaced))
+    subject = Subject(nest, assumptions(nest, None))
+    few = tuple(evolve(attempt, steps=5000) for attempt in BY_STEPS)
+    decider = Decider(NO_TIMEOUT, attempts=few)
+    with mock.patch.object(decide, "answer", noted):
+        outcomes = [decider.decide(one, subject.known.all) for one in sliding(subject)]
+    assert any(isinstance(outcome, Unknown) for outcome in outcomes)
+    assert len(asked) == len(set(asked))
 
 
 def obligations(number: int, schedule: int) -> tuple[Subject, list[Obligation]]:

@@ -145,10 +145,8 @@ UNIVERSES = {"two stages": two_stages, "three stages": three_stages, "updates": 
 @cache
 def verdicts(name: str, on: str) -> dict[tuple, bool]:
     """Brute force: for each choice of a universe, whether its schedule is legal on a device."""
-    universe = UNIVERSES[name]()
-    return {
-        tuple(choice.items()): verify(
-            universe.pipeline, universe.schedule(choice), device(on)
-        ).legal
-        for choice in universe.choices()
-    }
+    universe, target = UNIVERSES[name](), device(on)
+    schedules = {tuple(c.items()): universe.schedule(c) for c in universe.choices()}
+    # Where a number has no effect, several choices give one schedule.
+    legal = {s: verify(universe.pipeline, s, target).legal for s in {*schedules.values()}}
+    return {choice: legal[one] for choice, one in schedules.items()}

@@ -166,5 +166,6 @@ def test_a_space_lists_the_schedules_that_are_legal_alone(
     legal = [s for s in schedules if verify(space.pipeline, s, space.device)]
     assert 0 < len(legal) < len(schedules) <= space.candidates
     assert list(space) == legal
-    assert space.rank(legal[-1]) == len(legal) - 1
+    place = len(legal) // 4  # to find a rank takes as long as to list all before it
+    assert space.rank(legal[place]) == place
     assert next(s for s in schedules if s not in set(legal)) not in space

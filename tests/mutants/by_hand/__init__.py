@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from tests.mutants.by_hand import kernels, memory, orders, proofs, tails, windows
+from tests.mutants.by_hand import (
+    device_memory,
+    kernels,
+    memory,
+    numbers,
+    orders,
+    proofs,
+    tails,
+    windows,
+)
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *windows.WINDOWS,
     *tails.TAILS,
     *memory.MEMORY,
+    *device_memory.DEVICE_MEMORY,
     *kernels.KERNELS,
+    *numbers.NUMBERS,
     *orders.ORDERS,
     *proofs.PROOFS,
 )

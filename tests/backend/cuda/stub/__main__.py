@@ -1,37 +1,27 @@
-"""``python -m tests.backend.cuda.stub APP ...``: small runs of apps through the driver that is
-here, beside the emulator. Prints the binding, and for each app whether the bits are equal.
-"""
+"""``python -m tests.backend.cuda.stub``: all tests over the stub driver, with all apps."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
-import numpy as np
-
-from backend.compile_gpu import compile_gpu
-from backend.cuda.emulator import Emulator
-from backend.cuda.launch import GpuExecutor
-from spaces.constraints.devices.device import device
-from spaces.constraints.legality.verify import verify
-from tests.apps.runs import gpu_run
-from tests.backend.cuda.stub.modules import use_stub_modules
+from tests.backend.cuda.stub.driver import build_driver, with_driver
 
 
-def main(names: list[str]) -> None:
-    use_stub_modules()
-    gpu = GpuExecutor()
-    print(gpu.binding, gpu.arch)
-    for name in names:
-        small = gpu_run(name)
-        schedule = small.schedule("gpu")
-        compiled = compile_gpu(verify(small.pipeline, schedule, device("sm_90")))
-        found, wanted = (
-            compiled.run(small.inputs, sizes=small.sizes, executor=executor)
-            for executor in (gpu, Emulator())
-        )
-        print(name, all(np.array_equal(found[key], wanted[key]) for key in wanted))
-    gpu.release()
+def main(arguments: list[str]) -> int:
+    """Runs pytest with a stub driver; the arguments go to pytest."""
+    here = Path(__file__).parent
+    with tempfile.TemporaryDirectory() as folder:
+        build_driver(Path(folder))
+        log = Path(folder) / "calls"
+        log.touch()
+        files = (str(here / f"{name}.py") for name in ("calls", "arrays", "apps"))
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        environment = with_driver(Path(folder), STUB_LOG=str(log))
+        return subprocess.run([*command, *files, *arguments], env=environment).returncode
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -3,13 +3,11 @@
 // such a library in place of a CUBIN, then a line for each kernel: its name and its parameters.
 //
 // With $STUB_IDLE kernels do nothing, so that all time is that of the host. With $STUB_FAULTS the
-// kernel of that name breaks the context: all calls after it that wait for work fail.
+// kernel of that name breaks the context: all later calls fail, until there is no such setting.
 //
 // Work of a stream is done as late as possible: when a call waits for it, or when work of another
-// stream that waits for it must be done. The default stream and the others wait for each other.
-//
-// Streams that were made not to wait for the default stream do not; an event on one of them waits
-// for its work, so that times are those of work. A stream that is captured notes its launches.
+// stream that waits for it must be done. A call that waits for all streams does their work in turns.
+// The default stream and the others wait for each other.
 //
 // It stops the process where a program must not go on: memory that is not its own, a call without a
 // current context, a launch that no device accepts.
@@ -25,7 +23,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -41,26 +38,25 @@ using Run = int (*)(int, const unsigned*, unsigned, int, uint64_t, void**, const
 struct Kernel { std::string name; int parameters; };
 struct Module { Run run; std::vector<Kernel> kernels; };
 struct Function { Module* module; int number; std::string name; int shared; int parameters; };
-struct Event { double at; uintptr_t stream; size_t number; };
+struct Event { bool is_timed; double at; uintptr_t stream; size_t number; };
 
 struct Stream {
     std::deque<std::function<void()>> work;
     size_t done = 0;
     size_t asked() const { return done + work.size(); }
 };
-
 struct Launch { void* function; unsigned sizes[7]; std::vector<uint64_t> values; };
 struct Graph { std::vector<Launch> launches; size_t copies = 0; };
 
 std::map<uintptr_t, size_t> memory;  // by address, the bytes
 std::map<uintptr_t, Stream> streams;  // by handle
-std::set<uintptr_t> apart;  // the streams that do not wait for the default stream
-Graph* capturing = nullptr;
 int contexts = 0;
 bool is_broken = false;  // a kernel has touched memory that is not its own
+Graph* capturing = nullptr;
 
 void line(const char* format, ...) {
-    static FILE* log = fopen(getenv("STUB_LOG") ? getenv("STUB_LOG") : "/dev/null", "a");
+    static FILE* log = getenv("STUB_LOG") ? fopen(getenv("STUB_LOG"), "a") : nullptr;
+    if (!log) return;
     va_list rest;
     va_start(rest, format);
     vfprintf(log, format, rest);
@@ -108,19 +104,28 @@ void ask(uintptr_t stream, std::function<void()> work) {
     streams[stream];
     std::vector<std::pair<uintptr_t, size_t>> before;
     for (auto& [other, one] : streams)
-        if (other != stream && (other == 0 || stream == 0) && !apart.count(other | stream))
-            before.push_back({other, one.asked()});
+        if (other != stream && (other == 0 || stream == 0)) before.push_back({other, one.asked()});
     streams[stream].work.push_back([=] {
         for (auto [other, number] : before) finish(other, number);
         work();
     });
 }
 
-void finish_all() {
-    for (auto& [stream, one] : streams) finish(stream);
+void finish_all() {  // in turns
+    for (bool is_done = false; !is_done;) {
+        is_done = true;
+        for (auto& [stream, one] : streams)
+            if (!one.work.empty()) {
+                finish(stream, one.done + 1);
+                is_done = false;
+            }
+    }
 }
 
-int broken() { return is_broken ? ILLEGAL_ADDRESS : SUCCESS; }
+int broken() {
+    if (!getenv("STUB_FAULTS")) is_broken = false;  // the next test
+    return is_broken ? ILLEGAL_ADDRESS : SUCCESS;
+}
 
 void run(const Function& kernel, std::vector<unsigned> sizes, unsigned shared,
          std::vector<uint64_t> values) {
@@ -182,11 +187,9 @@ int cuCtxPopCurrent_v2(void** context) {
 }
 int cuCtxSynchronize() { IN_CONTEXT; line("wait"); finish_all(); return broken(); }
 
-int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = 64 << 20; return SUCCESS; }
-
-int cuStreamCreate(void** stream, unsigned flags) {
+int cuStreamCreate(void** stream, unsigned) {
     static uintptr_t next = 0x1000;
-    if (flags & 1) apart.insert(next);
+    line("stream");
     *stream = reinterpret_cast<void*>(next++);
     return SUCCESS;
 }
@@ -233,20 +236,6 @@ int cuMemFree_v2(uintptr_t address) {
     line("free %zx", size_t(address));
     free(reinterpret_cast<void*>(address));
     return SUCCESS;
-}
-
-int cuMemGetInfo_v2(size_t* unused, size_t* all) {
-    IN_CONTEXT;
-    *unused = *all = 64 << 20;
-    return SUCCESS;
-}
-
-int cuMemsetD8Async(uintptr_t to, unsigned char byte, size_t bytes, void* stream) {
-    IN_CONTEXT;
-    within(to, bytes);
-    line("fill %zx %zu %zx", size_t(to), bytes, handle(stream));
-    ask(handle(stream), [=] { memset(reinterpret_cast<void*>(to), byte, bytes); });
-    return broken();
 }
 
 int cuMemcpyHtoDAsync_v2(uintptr_t to, const void* from, size_t bytes, void* stream) {
@@ -357,6 +346,22 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
     return broken();
 }
 
+int cuMemsetD8Async(uintptr_t to, unsigned char byte, size_t bytes, void* stream) {
+    IN_CONTEXT;
+    within(to, bytes);
+    line("fill %zx %zu", size_t(to), bytes);
+    ask(handle(stream), [=] { memset(reinterpret_cast<void*>(to), byte, bytes); });
+    return broken();
+}
+
+int cuMemGetInfo_v2(size_t* unused, size_t* all) {
+    IN_CONTEXT;
+    *unused = *all = 64 << 20;
+    return SUCCESS;
+}
+
+int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = 64 << 20; return SUCCESS; }
+
 int cuStreamBeginCapture_v2(void*, int) {
     IN_CONTEXT;
     if (capturing) return INVALID_VALUE;
@@ -405,14 +410,19 @@ int cuGraphLaunch(void* graph, void* stream) {
     return SUCCESS;
 }
 
-int cuEventCreate(void** event, unsigned) { IN_CONTEXT; *event = new Event{}; line("event"); return SUCCESS; }
+int cuEventCreate(void** event, unsigned flags) {
+    IN_CONTEXT;
+    *event = new Event{!(flags & 2)};
+    line("event");
+    return SUCCESS;
+}
 int cuEventDestroy_v2(void* event) { delete static_cast<Event*>(event); line("end of event"); return SUCCESS; }
 int cuEventRecord(void* event, void* stream) {
     IN_CONTEXT;
     line("record");
-    if (!stream) finish_all();  // times are those of work
-    if (apart.count(handle(stream))) finish(handle(stream));
-    *static_cast<Event*>(event) = {now(), handle(stream), streams[handle(stream)].asked()};
+    auto& one = *static_cast<Event*>(event);
+    if (one.is_timed) finish(handle(stream));  // times are those of work
+    one = {one.is_timed, now(), handle(stream), streams[handle(stream)].asked()};
     return SUCCESS;
 }
 int cuEventSynchronize(void* event) {

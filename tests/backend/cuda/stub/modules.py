@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from backend.cuda import emulator, launch
@@ -10,9 +11,15 @@ from backend.cuda.host_build import build, library_text
 from backend.cuda.kernel import CudaModule
 
 
+@cache
+def _library(text: str) -> Path:
+    """The library of a text, built without the optimiser, in a third of the time."""
+    return build(text, Path(tempfile.mkdtemp()), ("-O0", "-fPIC", "-shared"))
+
+
 def stub_module(module: CudaModule) -> bytes:
     """What the stub driver loads for a text: the path of its library, and its kernels."""
-    path = build(library_text(module), Path(tempfile.mkdtemp()), emulator._FLAGS)
+    path = _library(library_text(module))
     kernels = (f"{kernel.name} {len(kernel.params)}" for kernel in module.kernels)
     return "\n".join((str(path), *kernels, "\0")).encode()
 
@@ -21,3 +28,4 @@ def use_stub_modules() -> None:
     """From now on executors load these in place of what NVRTC compiles."""
 
     launch.compiled_module = lambda module, *_: stub_module(module)
+    emulator.build = lambda text, *_: _library(text)  # both run the same library

@@ -1,0 +1,48 @@
+"""Bugs in the memory of a GPU: streams, scratch memory, arrays of callers, kept kernels."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+DEVICE_MEMORY = (
+    Mutant(
+        "memory-of-another-stream",
+        "MemoryPool.take",
+        "self._unused[a] == piece",
+        "self._unused[a].size == piece.size",
+        "Memory that kernels of one stream still use goes to another stream.",
+        ("test_memory_pool.py", "test_cuda_bindings.py"),
+    ),
+    Mutant(
+        "streams-do-not-wait",
+        "Gpu.order",
+        "before == after",
+        "True",
+        "A call does not wait for the stream that computes its image.",
+        ("test_cuda_bindings.py",),
+    ),
+    Mutant(
+        "scratch-of-all-in-one-place",
+        "Scratch.of",
+        "_gap(sorted(living.values()), size)",
+        "_gap([], size)",
+        "All buffers of a plan begin at the beginning of its memory.",
+        ("test_scratch_of_plans.py", "test_cuda_bindings.py"),
+    ),
+    Mutant(
+        "gaps-of-outputs-not-kept",
+        "_Buffer.of",
+        "_Buffer(array.dtype, array.span[1], array, None, memory, False, True)",
+        "_Buffer(array.dtype, array.span[1], array, None, memory, True, True)",
+        "What the CPU writes to an array of the GPU takes the gaps between its elements with it.",
+        ("test_cuda_bindings.py",),
+    ),
+    Mutant(
+        "torn-kernels-are-loaded",
+        "kernel_cache:_read",
+        "cubin if hashlib.sha256(cubin).digest() == digest else None",
+        "cubin",
+        "A file of a kernel that was cut or changed is loaded.",
+        ("test_kernel_cache.py",),
+    ),
+)
