@@ -87,8 +87,8 @@ class NumberEnds:
         return self._ends(expr)[1]
 
     def wraps_once(self, expr: Expr) -> bool:
-        """Whether an expression certainly has the same value in int as if only its result wraps,
-        and whoever computes it so needs no huge numbers.
+        """Whether an expression without loads certainly has the same value in int as if only its
+        result wraps, and whoever computes it so needs no huge numbers.
         """
         stack, seen = [expr], set[Expr]()
         while stack:
@@ -186,6 +186,4 @@ def _joined(a: Ends, b: Ends) -> Ends:
 
 
 def _any_of(type: Type) -> Ends:
-    if type.is_float or type.bits > 32:
-        return Int32.min_value, Int32.max_value
     return type.min_value, type.max_value

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
 from backend.cuda.number_ends import FARTHEST, NumberEnds
 from backend.ir.host import BLOCK, THREAD, DeviceFunction
 from backend.ir.statements import For, Store
+from backend.ir.vectors import Load
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant, walk
+from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.schedules.domain_order import LoopKind
 from tests.backend.cuda.coordinates import (
@@ -57,6 +59,53 @@ def test_the_ends_of_variables_are_those_of_a_launch() -> None:
     assert ends.of_coordinate(loop)[1] >= 2 * (ITERATIONS - 1)
 
 
+DATA = Load(Int32, "table", EXTENT)
+
+KNOWN = [
+    (EXTENT % 7 * 100, (0, 600)),
+    (fn.max(fn.min(DATA, 27), -2) + 5, (3, 32)),
+    (EXTENT < MIN, (0, 1)),
+    ((EXTENT < MIN) & (MIN <= 4), (0, 1)),
+    (fn.select(EXTENT < MIN, EXTENT - 3, constant(-7, Int32)), (-7, FARTHEST - 3)),
+    (fn.select(EXTENT < MIN, EXTENT % 7, EXTENT % 3 - 9), (-9, 6)),
+    (fn.select(EXTENT < MIN, EXTENT % 3 - 9, EXTENT % 7), (-9, 6)),
+    (EXTENT / STRIDE, (0, FARTHEST)),
+    (fn.min(MIN, 3) / STRIDE, (-FARTHEST, FARTHEST)),
+    (fn.max(MIN, -3) / MIN, (-FARTHEST, FARTHEST)),
+    (MIN / STRIDE, (-FARTHEST, FARTHEST)),
+    (MIN / 4, (-FARTHEST // 4, FARTHEST // 4)),
+]
+"""Numbers that are exact, with their ends."""
+
+UNKNOWN = [
+    EXTENT * STRIDE,
+    fn.min(EXTENT * STRIDE, 5),
+    EXTENT * STRIDE < 5,
+    (EXTENT * STRIDE < 5) & (MIN < 4),
+    fn.select(EXTENT * STRIDE < 5, MIN, EXTENT),
+    EXTENT * STRIDE / 3,
+    Op(Int32, "shift_left", (EXTENT, MIN)),
+    Op(Int32, "shift_left", (EXTENT, constant(3, Int32))),
+    cast(Int32, Load(Float32, "image", EXTENT)),
+    cast(Int32, cast(UInt8, EXTENT)) + 1,
+    DATA + 1,
+]
+"""Numbers that int may not hold, or that nothing is known of."""
+
+
+@pytest.mark.parametrize(("number", "ends"), KNOWN, ids=str)
+def test_what_is_exact_has_ends(number: Expr, ends: tuple[int, int]) -> None:
+    known = NumberEnds({})
+    assert known.is_exact(number)
+    assert number.loads or known.wraps_once(number)
+    assert known.of_coordinate(number) == ends
+
+
+@pytest.mark.parametrize("number", UNKNOWN, ids=str)
+def test_what_int_may_not_hold_is_not_exact(number: Expr) -> None:
+    assert not NumberEnds({}).is_exact(number)
+
+
 def test_loops_of_one_name_are_taken_together() -> None:
     store = Store("f", LOOP, constant(1, Int32))
     first, second = (
@@ -91,5 +140,7 @@ def test_sums_wrap_as_a_whole_and_quotients_do_not() -> None:
     ends = NumberEnds({})
     product = EXTENT * STRIDE + MIN
     assert ends.wraps_once(product)
-    assert not ends.wraps_once(Op(Int32, "div", (product, constant(2, Int32))))
+    half = Op(Int32, "div", (product, constant(2, Int32)))
+    assert not ends.wraps_once(half)
+    assert not ends.wraps_once(half * STRIDE + MIN)
     assert not ends.wraps_once(fn.min(product, 0))
