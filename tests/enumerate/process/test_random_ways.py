@@ -21,9 +21,9 @@ from tests.enumerate.process.test_universes import UNIVERSES, options
 @pytest.mark.parametrize(
     ("universe", "draws"),
     [
-        ("tails", 400),
-        ("fuses", 400),
-        ("blocks and threads", 500),
+        ("tails", 250),
+        ("fuses", 250),
+        ("blocks and threads", 300),
         ("whole patterns and storage", 400),
     ],
 )
