@@ -1,7 +1,7 @@
 """The steps of a host program, checked once and followed as often as wanted.
 
-A plan knows the kernel, the grid and the numbers of each launch, and frees each buffer that steps
-allocate after the last step that uses it.
+A plan knows the kernel, the grid and the numbers of each launch. It allocates a buffer of its own
+before the first step that uses it, and frees it after the last one.
 """
 
 from __future__ import annotations
@@ -139,25 +139,35 @@ def plan(
         _launch(module, step, scalars) if isinstance(step, LaunchStep) else step for step in steps
     ]
     done = [step for step in planned if not isinstance(step, PlannedLaunch) or 0 not in step.grid]
-    return Plan(tuple(_freed_after_last_use(done)))
+    return Plan(tuple(_with_short_lives(done)))
 
 
-def _freed_after_last_use(steps: Sequence[PlannedStep]) -> Iterable[PlannedStep]:
-    """The steps, in which each buffer that they allocate is freed sooner."""
-    last: dict[int, list[FreeStep]] = {}
-    used: dict[str, int] = {}
+def _with_short_lives(steps: Sequence[PlannedStep]) -> Iterable[PlannedStep]:
+    """The steps, in which each buffer that they allocate and free is allocated before the first
+    step that uses it, and freed after the last one.
+    """
+    begun: dict[str, int] = {}
+    uses: dict[str, list[int]] = {}
+    before: dict[int, list[PlannedStep]] = {}
+    after: dict[int, list[PlannedStep]] = {}
+    moved: set[int] = set()
     for place, step in enumerate(steps):
-        if isinstance(step, FreeStep) and step.buffer in used:
-            last.setdefault(used.pop(step.buffer), []).append(step)
-        elif isinstance(step, AllocStep):
-            used[step.buffer] = place
+        if isinstance(step, AllocStep):
+            begun[step.buffer], uses[step.buffer] = place, []
+        elif isinstance(step, FreeStep) and step.buffer in begun:
+            begin, used = begun.pop(step.buffer), uses.pop(step.buffer) or [place]
+            before.setdefault(used[0], []).append(steps[begin])
+            after.setdefault(used[-1], []).append(step)
+            moved |= {begin, place}
         else:
-            used.update((name, place) for name in _names(step) if name in used)
-    moved = {id(free) for frees in last.values() for free in frees}
+            for name in _names(step):
+                if name in uses:
+                    uses[name].append(place)
     for place, step in enumerate(steps):
-        if id(step) not in moved:
+        yield from before.get(place, ())
+        if place not in moved:
             yield step
-        yield from last.get(place, ())
+        yield from after.get(place, ())
 
 
 def _names(step: PlannedStep) -> Iterable[str]:

@@ -24,8 +24,8 @@ DEVICE_MEMORY = (
     Mutant(
         "scratch-of-all-in-one-place",
         "Scratch.of",
-        "_gap(sorted(living.values()), size)",
-        "_gap([], size)",
+        "_gap(sorted(taken), life.nbytes)",
+        "_gap([], life.nbytes)",
         "All buffers of a plan begin at the beginning of its memory.",
         ("test_scratch_of_plans.py", "test_cuda_bindings.py"),
     ),

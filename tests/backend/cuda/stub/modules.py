@@ -10,11 +10,13 @@ from backend.cuda import emulator, launch
 from backend.cuda.host_build import build, library_text
 from backend.cuda.kernel import CudaModule
 
+_FOLDER = tempfile.TemporaryDirectory()
+
 
 @cache
 def _library(text: str) -> Path:
     """The library of a text, built without the optimiser, in a third of the time."""
-    return build(text, Path(tempfile.mkdtemp()), ("-O0", "-fPIC", "-shared"))
+    return build(text, Path(tempfile.mkdtemp(dir=_FOLDER.name)), ("-O0", "-fPIC", "-shared"))
 
 
 def stub_module(module: CudaModule) -> bytes:
