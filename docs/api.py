@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType, NoneType
-from typing import Any
+from typing import Any, ForwardRef
 
 import spaces
 from spaces.public_names import read_names
@@ -132,6 +132,8 @@ _STARS: Mapping[object, str] = {
 def _parameter(parameter: inspect.Parameter, written: Mapping[str, object]) -> str:
     text = _STARS.get(parameter.kind, "") + parameter.name
     annotation = written.get(parameter.name, parameter.annotation)
+    if isinstance(annotation, ForwardRef):  # of a named tuple
+        annotation = annotation.__forward_arg__
     text += f": {annotation}" if isinstance(annotation, str) else ""
     if parameter.default is parameter.empty:
         return text
