@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from bench.contenders import pipeline_of, written
 from bench.gpu.kernels import kernels_record, on_card_alone
 from bench.gpu.making import Making
 from bench.gpu.packing import write_runner
+from bench.gpu.random_cases import DRAWS, SCHEDULES, is_random, seed_of, subject_pipeline
 from bench.gpu.runner.folder import FORMAT, SMALL, write
 from bench.gpu.runner.library import is_known
 from bench.gpu.sizes import arguments_at, size_record
@@ -126,7 +128,7 @@ def app_record(making: Making, app: str, without_halide: str) -> dict[str, Any]:
     Raises:
         ContenderFailed: the app has no references.
     """
-    pipeline = pipeline_of(app)
+    pipeline = subject_pipeline(app)
     loose = list(tolerance(pipeline))
     strict = list(EXACT) if _is_exact(pipeline) else loose
     contenders: dict[str, Any] = {}
@@ -140,7 +142,7 @@ def app_record(making: Making, app: str, without_halide: str) -> dict[str, Any]:
 
     maker = _Maker(app)
     sizes = maker.made(_sizes, making, app)
-    for which in OURS:
+    for which in () if is_random(app) else OURS:
         try:
             text = maker.made(_schedule, making, app, which)
         except ContenderFailed as failed:
@@ -149,7 +151,9 @@ def app_record(making: Making, app: str, without_halide: str) -> dict[str, Any]:
         for mode in MODES:
             allowed = strict if mode is FloatMode.STRICT else loose
             add(f"{which}, {mode.value}", allowed, _kernels, making, app, text, mode)
-    for which in making.halide:
+    for number, text in enumerate(maker.made(_drawn, making, app) if is_random(app) else ()):
+        add(f"drawn {number}", strict, _kernels, making, app, text, FloatMode.STRICT)
+    for which in () if is_random(app) else making.halide:
         if without_halide:
             absent[f"Halide, {which}"] = without_halide
         else:
@@ -161,6 +165,7 @@ def app_record(making: Making, app: str, without_halide: str) -> dict[str, Any]:
     return {
         "app": app,
         "scalars": scalars,
+        "timed": not is_random(app),
         "sizes": sizes,
         "contenders": contenders,
         "absent": absent,
@@ -237,8 +242,17 @@ def _schedule(making: Making, app: str, which: str) -> str:
     return format_schedule(next(alone, found[0].schedule), pipeline)
 
 
+def _drawn(making: Making, name: str) -> list[str]:
+    """The texts of schedules of a random pipeline that leave nothing on the CPU."""
+    pipeline = subject_pipeline(name)
+    space = ScheduleSpace(pipeline, device(making.arch))
+    drawn = space.sample(DRAWS, seed=seed_of(name), seconds=LONGEST / 3)
+    alone = (one for one in drawn if on_card_alone(pipeline, one, making.arch))
+    return [format_schedule(one, pipeline) for one in islice(alone, SCHEDULES)]
+
+
 def _kernels(making: Making, app: str, text: str, mode: FloatMode) -> dict[str, Any]:
-    schedule = parse_schedule(text, pipeline_of(app))
+    schedule = parse_schedule(text, subject_pipeline(app))
     sizes = {
         size: arguments_at(app, width, height)
         for size, (width, height) in making.shown_at(app).items()

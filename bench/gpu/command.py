@@ -14,6 +14,7 @@ from apps.catalog import APPS
 from backend.cuda.errors import CudaUnavailable
 from bench.gpu.bundle import RUNNER, make
 from bench.gpu.making import ARCH, HALIDE, Making
+from bench.gpu.random_cases import CASES, names
 from bench.gpu.runner.card import Card
 
 MADE = Path("build/gpu_bundle")
@@ -43,6 +44,12 @@ def _parser(command: str, description: str) -> argparse.ArgumentParser:
         "--apps", nargs="+", choices=sorted(APPS), metavar="APP", help="these apps; else all"
     )
     parser.add_argument(
+        "--random",
+        type=int,
+        metavar="N",
+        help=f"so many random pipelines are checked, too; else {CASES}, or none with --apps",
+    )
+    parser.add_argument(
         "--schedules",
         type=Path,
         metavar="FOLDER",
@@ -64,9 +71,9 @@ def _bundle(arguments: Sequence[str]) -> None:
     parser.add_argument("-o", type=Path, required=True, metavar="FOLDER", help="the bundle")
     given = parser.parse_args(arguments)
     making = Making(given.o, arch=given.arch, schedules=given.schedules, halide=tuple(given.halide))
-    apps = make(making, given.apps or list(APPS), processes=_processes())
+    apps = make(making, _subjects(given), processes=_processes())
     nbytes = bytes_of(given.o)
-    print(f"{given.o}: {len(apps)} apps, {nbytes / (1 << 20):.1f} MB")
+    print(f"{given.o}: {len(apps)} pipelines, {nbytes / (1 << 20):.1f} MB")
     if nbytes > MOST_BYTES:
         sys.exit(f"The bundle is larger than {MOST_BYTES >> 20} MB; take fewer apps.")
 
@@ -92,11 +99,17 @@ def _gpu(arguments: Sequence[str]) -> int:
             parser.error(f"There is no GPU that can run kernels: {error}.")
         making = Making(folder, arch=arch, schedules=given.schedules, halide=tuple(given.halide))
         half = start + 30 * given.minutes
-        apps = make(making, apps or list(APPS), half, _processes())
+        apps = make(making, _subjects(given), half, _processes())
         if not apps:
             sys.exit("No app was made in half of the minutes; give more.")
     checked = _run("check", folder, apps, (end - time.monotonic()) / 3, given.o)
     return max(checked, _run("time", folder, apps, end - time.monotonic(), given.o))
+
+
+def _subjects(given: argparse.Namespace) -> list[str]:
+    """The apps and the random pipelines of a bundle."""
+    count = (0 if given.apps else CASES) if given.random is None else given.random
+    return [*(given.apps or APPS), *names(count)]
 
 
 def _processes() -> int:

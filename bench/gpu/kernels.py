@@ -26,8 +26,8 @@ from backend.ir.host import HostPart
 from backend.ir.node import walk_nodes
 from backend.llvm.operators import FloatMode
 from backend.preconditions import SizeError
-from bench.contenders import pipeline_of
 from bench.gpu.making import Making
+from bench.gpu.random_cases import subject_pipeline
 from bench.gpu.runner.folder import write_arrays
 from bench.gpu.runner.inputs import made
 from spaces.constraints.devices.device import device
@@ -96,7 +96,7 @@ def kernels_record(
     Raises:
         ValueError: the schedule is illegal or serves no size, or leaves work on the CPU.
     """
-    verdict = verify(pipeline_of(app), schedule, device(making.arch))
+    verdict = verify(subject_pipeline(app), schedule, device(making.arch))
     if not isinstance(verdict, CheckedSchedule):
         raise ValueError(f"not legal for {making.arch}: {verdict}")
     compiled = compile_gpu(verdict, arch=making.arch, float_mode=mode)

@@ -15,6 +15,7 @@ from backend.arguments import Array, Sizes
 from backend.compile import compile_cpu
 from backend.reference import evaluate
 from bench.contenders import legal, pipeline_of, sizes_of, written
+from bench.gpu.random_cases import is_random, random_arguments, sizes_at, subject_pipeline
 from bench.gpu.runner.checks import sampled
 from bench.gpu.runner.folder import FULL, SMALL, write_arrays
 from bench.gpu.runner.inputs import digest, made
@@ -38,11 +39,15 @@ _SMOOTH = 0.5
 
 def shown_at(app: str) -> dict[str, tuple[int, int]]:
     """Width and height of the photograph at each size."""
+    if is_random(app):
+        return sizes_at(app)
     return {SMALL: SMALLER.get(app, (WIDTH, HEIGHT)), FULL: APPS[app].paper_size}
 
 
 def arguments_at(app: str, width: int, height: int) -> tuple[dict[str, Any], Sizes]:
     """The recipes of the inputs for a photograph of this size, and the sizes of all buffers."""
+    if is_random(app):
+        return random_arguments(app, width, height)
     pipeline = pipeline_of(app)
     make = APPS[app].inputs
     models = make(pipeline, photograph(*SMALLER.get(app, (WIDTH, HEIGHT))))
@@ -65,12 +70,13 @@ def arguments_at(app: str, width: int, height: int) -> tuple[dict[str, Any], Siz
 def size_record(app: str, size: str, width: int, height: int, folder: Path) -> dict[str, Any]:
     """What a bundle says of one size of an app. Writes the references into the bundle.
 
-    Small sizes are evaluated by NumPy without a schedule, full ones by the schedule for CPUs.
+    Small sizes, and random pipelines, are evaluated by NumPy without a schedule, full ones by the
+    schedule for CPUs.
     """
-    pipeline = pipeline_of(app)
+    pipeline = subject_pipeline(app)
     recipes, sizes = arguments_at(app, width, height)
     images = {name: made(recipe) for name, recipe in recipes.items()}
-    if size == SMALL:
+    if size == SMALL or is_random(app):
         results = evaluate(pipeline, images, sizes=sizes)
     else:
         results = compile_cpu(legal(pipeline, written(app, "cpu"))).run(images, sizes=sizes)

@@ -107,11 +107,12 @@ class Run:
             except Died as died:
                 self.found["ceilings"] = {"failed": str(died)}
         timed = self.found.setdefault("times", {})
-        for number, app in enumerate(self.apps):
+        apps = [app for app in self.apps if records.subject(self.folder, app)["timed"]]
+        for number, app in enumerate(apps):
             left = max(self.end - time.monotonic(), 0.0)
             timed[app] = {}
-            self._time(app, left / (len(self.apps) - number), turns, timed[app])
-        return all(any(map(best_ms, timed[app].values())) for app in self.apps)
+            self._time(app, left / (len(apps) - number), turns, timed[app])
+        return all(any(map(best_ms, timed[app].values())) for app in apps)
 
     def _time(
         self, app: str, seconds: float, turns: int, of_app: dict[str, dict[str, Any]]
