@@ -15,7 +15,13 @@ from backend.reference import evaluate
 from spaces import Options, ScheduleSpace
 from spaces.cost.batch import Batch
 from spaces.cost.occupancy import OccupancyModel
-from spaces.enumerate.gpu_patterns import blocks, grid, thread_blocks, thread_registers, threads
+from spaces.enumerate.gpu_patterns import (
+    blocks,
+    grid,
+    thread_blocks,
+    thread_registers,
+    threads,
+)
 from spaces.enumerate.menus import fits, func_menus
 from spaces.enumerate.pattern_builder import Maker, Shape
 from spaces.model.schedules.domain_order import LoopKind
@@ -153,27 +159,6 @@ def test_values_of_a_thread_share_what_they_read() -> None:
     tiles = "out.split(y, y, yb, 8).gpu_tile(x, y, xt, yt, 32, 8)"
     apart, together = moved(tiles), moved(f"{tiles}.reorder(yb, xt, yt).unroll(yb)")
     assert apart == 8 * together
-
-
-def test_values_for_which_a_thread_has_no_registers_are_loaded() -> None:
-    """A column of 64 values of 4 bytes fits 64 registers, one of 128 values does not."""
-    x, y = spaces.Var("x"), spaces.Var("y")
-    column, out = spaces.Func("column"), spaces.Func("out")
-    column[x, y] = x + y
-    out[x, y] = column[x, y]
-    pipe = spaces.pipeline(out, estimates={out: [1024, 1024]})
-    model = OccupancyModel(SM80, registers_per_thread=64)
-
-    def spilled(values: int) -> float:
-        """The share of the values of a column that are loaded again."""
-        text = (
-            f"out.split(y, y, yb, {values}).gpu_tile(x, y, xt, yt, 32, 1).reorder(yb, xt, yt)\n"
-            "column.compute_at(out, xt)"
-        )
-        (kernel,) = Batch.of(pipe, spaces.parse_schedule(text, pipe)).features.kernels
-        return float(model._spilled(kernel))
-
-    assert [spilled(values) for values in (32, 64, 128)] == [0.0, 0.0, 0.5]
 
 
 def test_schedules_with_fused_loops_are_found_in_their_space() -> None:
