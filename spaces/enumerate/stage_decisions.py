@@ -21,8 +21,13 @@ from spaces.enumerate.events import Event, Found
 from spaces.enumerate.frontier import depth_of
 from spaces.enumerate.half_decided import CostOfOthers, FreeNumbers, HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.ladder import RUNGS, filled, priced
-from spaces.enumerate.menus import entry_parameters
-from spaces.enumerate.overreach import fitting_menus, may_reach_far
+from spaces.enumerate.menus import adds_up, entry_parameters
+from spaces.enumerate.overreach import (
+    OVERREACH,
+    fitting_menus,
+    may_reach_far,
+    overreach_of_updates,
+)
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.process.placing import may_be_inlined, may_start_nest
@@ -320,7 +325,9 @@ class StageDecisions:
 
     def free(self, state: HalfDecided, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """The parameters to choose together, with their numbers: those of the entry of the last of
-        some Funcs and, if they are not too many, those of the loops around it.
+        some Funcs and, if they are not too many, those of the loops around it. For a GPU those
+        around a sum are few enough in pipelines of any length: only with the sum does a search see
+        how many values a thread should compute.
         """
         entries = {one.name: one for one in state.entries(names)}
         entry = entries[names[-1]]
@@ -328,7 +335,11 @@ class StageDecisions:
         path = () if before is None else before.partial.state.frontier.path(entry.name)
         around = path[: depth_of(path, entry.compute)]
         menus = state.partial.state.menus
-        numbers = (len(menus[one]) for e in entries.values() for one in entry_parameters(e))
+        counted = entries.values()
+        function = state.partial.state.pipeline.function(entry.name)
+        if around and adds_up(function) and isinstance(self.space.device, GpuDevice):
+            counted = {around[0].func: entries[around[0].func], entry.name: entry}.values()
+        numbers = (len(menus[one]) for e in counted for one in entry_parameters(e))
         sizes = accumulate(numbers, operator.mul)
         is_small = around and all(size <= self.lattice for size in sizes)
         shared = self.menus(state, entries[around[0].func]) if is_small else {}
@@ -389,11 +400,22 @@ class StageDecisions:
         of a thread often do not go together.
         """
         if isinstance(self.space.device, GpuDevice):
-            return self.scored(part, way)
+            found = self.scored(part, way)
+            return None if found is None else self._within_reach(found)
         found = self.scored(part, way.usual)
         if found is None or np.isfinite(found.cost):
             return found
         return self.with_all_numbers(part, found)
+
+    def _within_reach(self, found: PricedWay) -> PricedWay:
+        """The way without the choices whose updates reach far beyond the Func decided last, unless
+        all do: its producers, which have no cost yet, would compute as much more.
+        """
+        way, structure = found.way, found.way.priced
+        numbers = {**way.state.numbers, **structure.columns}
+        reach = overreach_of_updates(way.state.partial.state.pipeline, way.entry, numbers)
+        costs = np.where(reach > OVERREACH, np.inf, found.costs)
+        return evolve(found, costs=costs) if np.isfinite(costs).any() else found
 
     def _is_doubtful(self, way: OpenWay) -> bool:
         """Whether a way needs a verdict before the search goes on with it. Complete schedules get

@@ -19,6 +19,7 @@ from spaces.enumerate.gpu_patterns import (
     blocks,
     grid,
     thread_blocks,
+    thread_boxes,
     thread_registers,
     threads,
 )
@@ -32,6 +33,7 @@ MENUS = {"row": (32, 64), "tile": (4, 8), "block": (2, 4)}
 LINE = Shape("f", 0, ("x",), (), ("x",), MENUS)
 PLANE = Shape("f", 0, ("x", "y"), (), ("x", "y"), MENUS)
 LAYERS = Shape("f", 0, ("x", "y", "c", "n"), (), ("x", "n"), MENUS)
+BATCH = Shape("f", 0, ("c", "x", "y", "n"), (), ("c", "x", "y"), MENUS)
 SUMS = Shape("f", 1, ("x", "y"), ("r.x", "r.y"), ("x", "y"), MENUS, sums=True)
 
 WRITTEN = {
@@ -62,6 +64,12 @@ def shown(maker: Maker, shape: Shape) -> str:
             thread_blocks,
             SUMS,
             "block y, block x, thread yt, thread xt, r.y, r.x, unrolled yb",
+        ),
+        (thread_boxes, PLANE, ""),
+        (
+            thread_boxes,
+            BATCH,
+            "block n, block x, block c, thread yt, thread xt, thread ct, unrolled yb",
         ),
         (threads, SUMS, "thread y, thread x, r.y, r.x"),
         (thread_registers, SUMS, "r.y, r.x, unrolled y, unrolled x"),
