@@ -10,6 +10,7 @@ _COMPILED = ("tuning/test_compiled.py",)
 _OVERREACH = ("test_overreach.py",)
 _RECURRING = ("test_recurring.py",)
 _IMPROVING = ("test_improving.py",)
+_DOMINANCE = ("test_dominance.py",)
 _GPU_PATTERNS = ("test_gpu_patterns.py",)
 
 GPU_COSTS = (
@@ -116,5 +117,21 @@ GPU_COSTS = (
         "used[2]",
         "A pattern forgets the dimensions beside its three.",
         _GPU_PATTERNS,
+    ),
+    Mutant(
+        "threads-share-what-they-keep",
+        "dominance:_is_in_thread",
+        "loop.kind is LoopKind.GPU_THREAD",
+        "False",
+        "What a thread computes again with its reader is always inlined there.",
+        _DOMINANCE,
+    ),
+    Mutant(
+        "open-numbers-decide-alone",
+        "StageDecisions._legal_alone",
+        "self.space.judged.mask(part, schedule, {}, memo).all()",
+        "False",
+        "A search leaves out what is legal with its numbers only.",
+        _DOMINANCE,
     ),
 )
