@@ -463,7 +463,6 @@ class StageDecisions:
         self.board.legal += bool(np.isfinite(costs).any())
         return evolve(way, costs=costs, is_legal=True)
 
-
     def _legal_alone(self, part: Pipeline, way: PricedWay) -> NDArray[np.bool_]:
         """The first legal one of the cheapest choices, each judged with its numbers: some extents
         are known to be constant only then (:func:`legal_mask`), such as those of threads of a Func
