@@ -14,6 +14,7 @@ from bench import (
     against_gpu_autoschedulers,
     against_halide,
     cost_quality,
+    gpu_found,
     gpu_static,
     spaces,
     tuned,
@@ -24,12 +25,14 @@ from bench.report import RESULTS, renew_pages
 AGAINST_HALIDE = "against_halide"
 AGAINST_AUTOSCHEDULERS = "against_autoschedulers"
 AGAINST_GPU_AUTOSCHEDULERS = "against_gpu_autoschedulers"
+GPU_FOUND = "gpu_found"
 GPU_STATIC = "gpu_static"
 TUNED = "tuned"
 BY_APP = {
     AGAINST_HALIDE: against_halide,
     AGAINST_AUTOSCHEDULERS: against_autoschedulers,
     AGAINST_GPU_AUTOSCHEDULERS: against_gpu_autoschedulers,
+    GPU_FOUND: gpu_found,
     GPU_STATIC: gpu_static,
     TUNED: tuned,
 }
@@ -43,6 +46,7 @@ NAMES = (
     AGAINST_HALIDE,
     AGAINST_AUTOSCHEDULERS,
     AGAINST_GPU_AUTOSCHEDULERS,
+    GPU_FOUND,
     GPU_STATIC,
     TUNED,
     "against_blas",

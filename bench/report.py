@@ -13,7 +13,7 @@ from typing import Any
 
 from apps.files import write_text
 from backend.halide.autoschedule import AUTOSCHEDULERS, GPU_AUTOSCHEDULERS
-from bench import against_gpu_autoschedulers, chains, gpu_static
+from bench import against_gpu_autoschedulers, chains, gpu_found, gpu_static
 from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.formal import DEVICES
 from bench.gpu import table as gpu_table
@@ -94,7 +94,9 @@ def _medians(apps: Mapping[str, Any]) -> str:
 def tables() -> str:
     """All results as Markdown."""
     on_gpu = (_on_gpu,) if _was_on_gpu() else ()
-    searches = (_autoschedulers, *on_gpu, _gpu_autoschedulers, _gpu_static, _spaces, _quality)
+    found = (_gpu_found,) if (RESULTS / "gpu_found.json").exists() else ()
+    gpus = (*on_gpu, _gpu_autoschedulers, *found, _gpu_static)
+    searches = (_autoschedulers, *gpus, _spaces, _quality)
     parts = (_speed, _halide, *searches, _blas, _formal, _throughput, _growth, _machine, _trust)
     return "\n\n".join(part() for part in parts)
 
@@ -176,6 +178,11 @@ def _autoschedulers() -> str:
 def _gpu_autoschedulers() -> str:
     table = against_gpu_autoschedulers.table(_load("against_gpu_autoschedulers")["results"])
     return f"{against_gpu_autoschedulers.CONDITIONS}\n\n{_table(*table)}"
+
+
+def _gpu_found() -> str:
+    table = gpu_found.table(_load("gpu_found")["results"])
+    return f"{gpu_found.CONDITIONS}\n\n{_table(*table)}"
 
 
 def _gpu_static() -> str:

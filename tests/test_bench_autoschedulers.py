@@ -10,7 +10,7 @@ pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
 from backend.halide.autoschedule import autoscheduled
 from backend.halide.errors import DirectiveError
-from bench import against_gpu_autoschedulers, report
+from bench import against_gpu_autoschedulers, gpu_found, report
 from bench.against_autoschedulers import _compared, _means, best_of
 from bench.processes import Contender, ContenderFailed
 from tests.enumerate.pipelines import blur
@@ -106,3 +106,23 @@ def test_gpu_schedules_are_compared_where_both_are_legal() -> None:
     assert (first["cost: Li2018 / ours"], first["bound: Li2018 / ours"]) == ("4.00", "1.00")
     assert (second["Anderson2021, s"], second["cost: Anderson2021 / ours"]) == ("failed", "")
     assert last["bound: Li2018 / ours"] == "2.00 of 2"
+
+
+def test_what_is_found_for_a_gpu_is_compared_with_the_schedule_by_hand() -> None:
+    by_hand = {"occupancy": 4.0, "roofline": 2.0, "registers": 40, "spilled": 0, "compile_s": 1.0}
+    ours = {"occupancy": 2.0, "roofline": 3.0, "registers": 64, "spilled": 8, "compile_s": 2.5}
+    apps = {
+        "a": {"hand": by_hand, "occupancy": ours, "roofline": {"failed": "out of time"}},
+        "b": {"hand": by_hand, "occupancy": {**ours, "occupancy": 8.0}, "roofline": ours},
+    }
+    means = gpu_found.means(apps)
+    assert means == {
+        "occupancy": {"apps": 2, "mean": 1.0, "worst": 2.0},
+        "roofline": {"apps": 1, "mean": 1.5, "worst": 1.5},
+    }
+    heads, rows = gpu_found.table({"apps": apps, "geometric_means": means})
+    first, second, last = (dict(zip(heads, row, strict=True)) for row in rows)
+    assert (first["cost by occupancy"], first["cost by roofline"]) == ("0.50", "failed")
+    assert (first["spills: occupancy"], first["spills: roofline"]) == (8, "failed")
+    assert (second["registers: roofline"], second["registers: hand"]) == (64, 40)
+    assert last["cost by roofline"] == "1.50 of 1"

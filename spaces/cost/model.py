@@ -73,6 +73,19 @@ class PartedModel(CostModel, Protocol):
         ...
 
 
+@runtime_checkable
+class RegisterModel(CostModel, Protocol):
+    """A cost model that estimates the registers of threads, and can be told what a compiler counts
+    instead.
+    """
+
+    def with_registers(self, counted: Mapping[tuple[str, int], int]) -> CostModel:
+        """The model with the registers of a thread of some kernels, each by the Func and the number
+        of the stage that name it.
+        """
+        ...
+
+
 CostFunction: TypeAlias = Callable[[Batch], NDArray[np.float64]]
 
 

@@ -2,18 +2,20 @@
 
 The cost of a group of stages that share a kernel is its arithmetic, divided by the threads that run
 at a time, plus its loads, weighted by the memory that they read. A kernel that does not fit the
-device, or keeps too few threads of a multiprocessor busy, is useless. The listing discards both;
-here the second has a finite cost, :data:`USELESS` times that of its work, because a small problem
-may have no other kernels. For the same reason the multiprocessors without a block are lost
-throughput here, where the listing discards kernels of fewer blocks than multiprocessors. The
-listing looks at groups, not at whole pipelines. This model adds the stores for other kernels, the
-start of kernels and blocks, and the time of a single thread.
+device has no cost. The listing also discards kernels that keep few threads of a multiprocessor
+busy, that have partly filled warps, or that have fewer blocks than there are multiprocessors. All
+of these run, and some problems have no other kernels. So here they cost what they lose: idle lanes
+and idle multiprocessors are lost throughput. The listing looks at groups, not at whole pipelines.
+This model adds the stores for other kernels, the start of kernels and blocks, the time of a single
+thread, values in local memory, and code that no instruction cache holds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device, GpuDevice
@@ -21,9 +23,18 @@ from spaces.constraints.devices.occupancy import SymbolicNumber, occupancy_fract
 from spaces.cost.accesses import ReadGroup
 from spaces.cost.batch import Batch
 from spaces.cost.contention import contended_loops, shared_elements
-from spaces.cost.feature_records import KernelFeatures, StageFeatures, volume
+from spaces.cost.feature_records import KernelFeatures, StageFeatures
 from spaces.cost.features import Features
+from spaces.cost.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
+from spaces.cost.quick import larger, smaller
 from spaces.cost.registers import copies_that_share
+from spaces.cost.thread_code import (
+    ThreadCode,
+    instructions_of,
+    local_accesses,
+    registers_available,
+    thread_code,
+)
 from spaces.model.schedules.domain_order import LoopKind
 
 TRANSACTION_BYTES = 128
@@ -32,12 +43,13 @@ TRANSACTION_BYTES = 128
 ASSUMED_REGISTERS = 64
 """The registers that a thread is assumed to take."""
 
-USELESS = 1e6
-"""How many times its work a kernel costs that the listing discards, though it fits the device: any
-other kernel is cheaper, and of two such kernels the one with less work.
+CACHED_INSTRUCTIONS = (128 << 10) // 16
+"""The instructions that a multiprocessor caches: 128 KiB, each of 16 bytes (Jia et al., Dissecting
+the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018, 3.1 and 4.1).
 """
 
-_REGISTER_BYTES = 4
+_FETCHED = TRANSACTION_BYTES // 16
+"""The instructions that one access to memory brings."""
 
 _ISSUED_PER_CLOCK = 128
 """Operations of threads that a multiprocessor begins in a clock: one for each thread of a warp, in
@@ -53,24 +65,25 @@ class OccupancyModel:
 
     Attributes:
         device: the GPU.
-        registers_per_thread: the assumed registers of a thread; fewer if a block would not get
-            them, because compilers then spill [S20 4.2].
-        threshold: the least occupancy worth considering [S20 4.2].
+        registers_per_thread: the registers that a thread is assumed to take at least; fewer if a
+            block would not get them, because compilers then spill [S20 4.2].
         global_load: the time of a transaction with global memory, in operations.
         shared_load: the time of one thread's load from shared memory, in operations.
         latency: the operations that a thread could start before the result of one arrives.
         launch: the time to start a kernel on each multiprocessor, in operations.
         block: the time to start a block, in operations.
+        counted: the registers of a thread of some kernels, each by its Func and stage, as a
+            compiler counts them.
     """
 
     device: GpuDevice
     registers_per_thread: int = ASSUMED_REGISTERS
-    threshold: float = 0.1
     global_load: float = 40.0
     shared_load: float = 0.3
     latency: float = 4.0
     launch: float = 300.0
     block: float = 2.0
+    counted: Mapping[tuple[str, int], int] = field(factory=dict, hash=False)
 
     @staticmethod
     def of(device: Device) -> OccupancyModel:
@@ -129,7 +142,7 @@ class OccupancyModel:
                 cost = cost + self._on_host(features, stage)
                 continue
             threads = stage_threads(stage)
-            fraction = self._fraction(threads, 0)
+            fraction = self._fraction(threads, 0, self.registers_per_thread)
             busy = np.maximum(fraction, 1e-9) * self._active_threads(fraction, threads)
             images = tuple(a for a in stage.work.accesses if a.buffer in features.readers)
             work = evolve(stage, work=evolve(stage.work, accesses=images))
@@ -141,27 +154,45 @@ class OccupancyModel:
         return cost
 
     def occupancy(self, kernel: KernelFeatures, threads: SymbolicNumber) -> SymbolicNumber:
-        """Occupancy, 0 to 1, while a stage of ``threads`` threads a block runs in ``kernel``."""
-        return self._fraction(threads, kernel.shared_bytes)
+        """Occupancy, 0 to 1, while a stage of ``threads`` threads a block runs in ``kernel`` with
+        the registers that threads take at least.
+        """
+        return self._fraction(threads, kernel.shared_bytes, self.registers_per_thread)
 
-    def _fraction(self, threads: SymbolicNumber, shared_bytes: SymbolicNumber) -> SymbolicNumber:
-        registers = np.minimum(
-            min(self.registers_per_thread, self.device.max_registers_per_thread),
-            self.device.registers_per_sm // np.maximum(threads, 1),
-        )
-        return occupancy_fractions(self.device, threads, registers, shared_bytes)
+    def with_registers(self, counted: Mapping[tuple[str, int], int]) -> OccupancyModel:
+        """The model with the registers of a thread of some kernels, as a compiler counts them."""
+        return evolve(self, counted={**self.counted, **counted})
+
+    def _registers(self, kernel: KernelFeatures, code: ThreadCode) -> SymbolicNumber:
+        """The registers that a thread needs: counted ones, or those of its values but as many as
+        each is assumed to take.
+        """
+        known = self.counted.get((kernel.func, kernel.stage))
+        return larger(code.registers, self.registers_per_thread) if known is None else known
+
+    def _fraction(
+        self, threads: SymbolicNumber, shared_bytes: SymbolicNumber, needed: SymbolicNumber
+    ) -> SymbolicNumber:
+        """Occupancy if each thread needs so many registers."""
+        registers = np.minimum(needed, self.device.registers_per_sm // np.maximum(threads, 1))
+        most = np.minimum(registers, self.device.max_registers_per_thread)
+        return occupancy_fractions(self.device, threads, most, shared_bytes)
 
     def _group(self, features: Features, kernel: KernelFeatures) -> SymbolicNumber:
         arithmetic: SymbolicNumber = 0.0
         memory: SymbolicNumber = 0.0
+        executed: SymbolicNumber = 0.0
         least_occupancy: SymbolicNumber = 1.0
         least_threads: SymbolicNumber = float(self.device.max_threads_per_sm)
         idle = self._idle(kernel)
+        code = thread_code(features, (kernel.func, kernel.stage))
+        needed = self._registers(kernel, code)
+        available = registers_available(self.device, kernel.threads)
         for stage in features.stages:
             if kernel_of(stage) != (kernel.func, kernel.stage):
                 continue
             threads = stage_threads(stage)
-            fraction = self.occupancy(kernel, threads)
+            fraction = self._fraction(threads, kernel.shared_bytes, needed)
             active = self._active_threads(fraction, threads)
             operations = stage.points * max(stage.work.operations.total, 1)
             shared = operations / (np.maximum(fraction, 1e-9) * active) * idle
@@ -169,16 +200,17 @@ class OccupancyModel:
             workers = np.maximum(threads * kernel.blocks, 1)
             alone = operations / workers * self.latency * self.device.sm_count
             arithmetic = arithmetic + np.maximum(shared, alone)
-            loads = self._loads(features, stage, self._spilled(kernel))
-            memory = memory + loads + self._stores(features, stage)
+            loads, stores = self._loads(features, stage), self._stores(features, stage)
+            memory = memory + loads + stores + self._local(stage, code, available)
+            executed = executed + stage.points * instructions_of(stage)
             arithmetic = arithmetic + self._waiting(features, stage)
             least_occupancy = np.minimum(least_occupancy, fraction)
             least_threads = np.minimum(least_threads, active)
+        memory = memory + self._fetched(code, executed)
         busy = np.maximum(least_occupancy * least_threads, 1e-9)
         begun = self.launch * self.device.sm_count + self.block * kernel.blocks
         cost = arithmetic + memory / busy * idle + begun
-        useful = np.where(self._is_useful(features, kernel, least_occupancy), cost, USELESS * cost)
-        return np.where(self._fits(kernel), useful, np.inf)
+        return np.where(fits(self.device, kernel), cost, np.inf)
 
     def _idle(self, kernel: KernelFeatures) -> SymbolicNumber:
         """All multiprocessors over those that have a block, ``active_SMs`` of Listing 1."""
@@ -190,45 +222,37 @@ class OccupancyModel:
         share = threads / np.maximum(-(-threads // warp) * warp, 1)
         return np.maximum(occupancy * self.device.max_threads_per_sm * share, 1.0)
 
-    def _is_useful(
-        self, features: Features, kernel: KernelFeatures, occupancy: SymbolicNumber
-    ) -> SymbolicNumber:
-        """Lines 28, 36 and 37 of Listing 1, without ``active_SMs``."""
-        # A domain smaller than a warp has no whole one.
-        is_small = features.func(kernel.func).distinct < self.device.warp_threads
-        whole_warps = (kernel.threads % self.device.warp_threads == 0) | is_small
-        return whole_warps & (occupancy >= self.threshold)
-
-    def _fits(self, kernel: KernelFeatures) -> SymbolicNumber:
-        """Whether a block has no more threads and shared memory than the device allows."""
-        device = self.device
-        return (kernel.threads <= device.max_threads_per_block) & (
-            kernel.shared_bytes <= device.max_shared_bytes_per_block
-        )
-
-    def _spilled(self, kernel: KernelFeatures) -> SymbolicNumber:
-        """The share of the values of a thread for which it has no registers."""
-        room = _REGISTER_BYTES * self.registers_per_thread
-        return 1 - np.minimum(1, room / np.maximum(kernel.private_bytes, 1))
-
-    def _loads(
-        self, features: Features, stage: StageFeatures, spilled: SymbolicNumber = 0.0
-    ) -> SymbolicNumber:
-        """The cost of loads; ``spilled`` is the share of values of a thread that it has to load
-        from local memory, where those of the threads of a warp are neighbors.
-        """
+    def _loads(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
+        """The cost of loads from shared and global memory."""
         cost: SymbolicNumber = 0.0
         for access in stage.work.accesses:
             loads = stage.points * access.reads / copies_that_share(stage.own, access.moved_by)
             kinds = kinds_around_storage(features, access.buffer)
             if LoopKind.GPU_THREAD in kinds:
-                cost = cost + loads * spilled * self.global_load / self.device.warp_threads
-            elif LoopKind.GPU_BLOCK in kinds:
+                continue
+            if LoopKind.GPU_BLOCK in kinds:
                 cost = cost + loads * self.shared_load
             else:
                 together = consecutive_loads(features, stage, access)
                 cost = cost + loads * self.global_load / together
         return cost
+
+    def _local(
+        self, stage: StageFeatures, code: ThreadCode, available: SymbolicNumber
+    ) -> SymbolicNumber:
+        """The cost of accesses to local memory, where the values of the threads of a warp are
+        neighbors.
+        """
+        accesses = local_accesses(stage, code, available)
+        return accesses * self.global_load / self.device.warp_threads
+
+    def _fetched(self, code: ThreadCode, executed: SymbolicNumber) -> SymbolicNumber:
+        """The cost to fetch the executed instructions that the cache does not hold, for all threads
+        of a warp together.
+        """
+        missing = 1 - smaller(CACHED_INSTRUCTIONS / larger(code.instructions, 1), 1)
+        accesses = executed * missing / (_FETCHED * self.device.warp_threads)
+        return accesses * self.global_load
 
     def _stores(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """The cost of stores for other kernels: one transaction for the threads of a warp."""
@@ -258,11 +282,6 @@ class OccupancyModel:
         return stage.points * (max(stage.work.operations.total, 1) + (reads + 1) * self.global_load)
 
 
-def stage_threads(stage: StageFeatures) -> SymbolicNumber:
-    """Threads that a stage keeps busy in each block."""
-    return volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD))
-
-
 def consecutive_loads(
     features: Features, stage: StageFeatures, access: ReadGroup
 ) -> SymbolicNumber:
@@ -279,19 +298,3 @@ def consecutive_loads(
     along, *others = (steps[d] for d in features.order(access.buffer))
     is_dense = all(abs(s) == 1 for s in along) and not any(map(any, others))
     return np.minimum(x.positive_trips, most) if is_dense else 1
-
-
-def kernel_of(stage: StageFeatures) -> tuple[str, int] | None:
-    """The stage that gives a stage's kernel its name."""
-    for loop in stage.loops:
-        if loop.kind is LoopKind.GPU_BLOCK:
-            return (loop.func, loop.stage)
-    return None
-
-
-def kinds_around_storage(features: Features, buffer: str) -> frozenset[LoopKind]:
-    """The kinds of the loops around the storage of a buffer; empty for global memory."""
-    if features.is_image[buffer]:
-        return frozenset()
-    func = features.func(buffer)
-    return frozenset(loop.kind for loop in func.stages[0].loops[: func.store_depth])

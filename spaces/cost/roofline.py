@@ -2,8 +2,9 @@
 
 A Func takes at least its operations at the peak rate, and at least its bytes at the bandwidth
 [W09]. The ceilings below the roof count, too: lanes, cores or threads that a stage leaves idle
-lower the peak. The Funcs of a schedule run one after the other, those of a GPU kernel between its
-barriers, so that their times add up.
+lower the peak. What a thread of a GPU keeps in local memory moves, too, and takes operations. The
+Funcs of a schedule run one after the other, those of a GPU kernel between its barriers, so that
+their times add up.
 """
 
 from __future__ import annotations
@@ -19,13 +20,18 @@ from spaces.cost.batch import Batch
 from spaces.cost.feature_records import FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.cost.features import Features
 from spaces.cost.footprints import Footprint
-from spaces.cost.occupancy import kinds_around_storage, stage_threads
+from spaces.cost.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
+from spaces.cost.quick import chosen
+from spaces.cost.thread_code import local_accesses, registers_available, thread_code
 from spaces.cost.traffic import Cache, Traffic, resident, touched
 from spaces.cost.unfused import unfused
 from spaces.model.schedules.domain_order import LoopKind
 
 _BITS = 32
 """The operations of peak rates are of so many bits."""
+
+WORD_BYTES = 4
+"""What a thread moves between a register and local memory."""
 
 _SECTOR_BYTES = 32
 """What global memory of a GPU moves at once (CUDA C++ Best Practices Guide, 10.2.1)."""
@@ -52,6 +58,11 @@ class Roofline:
         """
         return Roofline(device, peaks_of(device))
 
+    @property
+    def adds_nests(self) -> bool:
+        """Always true: the times of Funcs add up, and nests share only the last-level cache."""
+        return True
+
     def cost(self, batch: Batch) -> NDArray[np.float64]:
         return batch.full(self.price(batch.features))
 
@@ -65,6 +76,7 @@ class Roofline:
     def parts(self, features: Features) -> dict[tuple[str, int], dict[str, SymbolicNumber]]:
         """The seconds of each Func, all under its first stage."""
         traffic = self._traffic(features)
+        in_memory = self._local_accesses(features)
         found: dict[tuple[str, int], dict[str, SymbolicNumber]] = {}
         for func in features.funcs:
             moved = sum(
@@ -72,7 +84,26 @@ class Roofline:
                 for stage in _working(traffic.features.func(func.name))
                 for buffer in touched(stage)
             )
-            found[func.name, 0] = {"seconds": self._seconds(func, moved)}
+            local = in_memory.get(func.name, 0)
+            found[func.name, 0] = {"seconds": self._seconds(func, moved, local)}
+        return found
+
+    def _local_accesses(self, features: Features) -> dict[str, SymbolicNumber]:
+        """How often the threads of a GPU load or store words of local memory, for each Func that
+        they compute; infinitely often if a block does not fit the device.
+        """
+        device, found = self.device, dict[str, SymbolicNumber]()
+        if not isinstance(device, GpuDevice):
+            return found
+        for kernel in features.kernels:
+            name = kernel.func, kernel.stage
+            code = thread_code(features, name)
+            available = registers_available(device, kernel.threads)
+            for stage in features.stages:
+                if kernel_of(stage) == name:
+                    accesses = local_accesses(stage, code, available)
+                    accesses = chosen(fits(device, kernel), accesses, np.inf)
+                    found[stage.func] = found.get(stage.func, 0) + accesses
         return found
 
     def least(self, features: Features) -> SymbolicNumber:
@@ -99,14 +130,18 @@ class Roofline:
             return Traffic(unfused(features), self.device.cache_line_bytes)
         return Traffic(features, _SECTOR_BYTES)
 
-    def _seconds(self, func: FuncFeatures, moved: SymbolicNumber) -> SymbolicNumber:
-        """The longer one of the time to compute a Func and the time to move its bytes."""
+    def _seconds(
+        self, func: FuncFeatures, moved: SymbolicNumber, local: SymbolicNumber = 0
+    ) -> SymbolicNumber:
+        """The longer one of the time to compute a Func and the time to move its bytes, with some
+        accesses to local memory.
+        """
         computing: SymbolicNumber = 0.0
         for stage in _working(func):
             operations = stage.points * stage.work.operations.total
             computing = computing + operations / self._share(stage)
-        computing = computing / self.peaks.operations_per_second
-        return np.maximum(computing, moved / self.peaks.bytes_per_second)
+        computing = (computing + local) / self.peaks.operations_per_second
+        return np.maximum(computing, (moved + local * WORD_BYTES) / self.peaks.bytes_per_second)
 
     def _share(self, stage: StageFeatures) -> SymbolicNumber:
         """The share of the peak rate that a stage can reach; on a CPU, cores times the share of

@@ -7,8 +7,10 @@ process decides everything else as it was, or as near to it as its options allow
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TypeAlias
 
 from attrs import frozen
@@ -28,6 +30,10 @@ Way: TypeAlias = tuple[PartialSchedule, ...]
 """The partial schedules on the way to a schedule: the one before each decision, and the complete
 one last.
 """
+
+
+ALL_ALIKE: Mapping[str, float] = MappingProxyType({})
+"""No shares of Funcs in a cost are known."""
 
 
 @frozen
@@ -119,22 +125,38 @@ class PlacedSchedule:
             if option.label != taken:
                 yield self.with_option(number, option), partial.func
 
-    def neighbours(self, chosen: random.Random, most: int) -> Iterator[ChangedSchedule]:
+    def neighbours(
+        self, chosen: random.Random, most: int, shares: Mapping[str, float] = ALL_ALIKE
+    ) -> Iterator[ChangedSchedule]:
         """The schedule with each other option of each decision, in random order: one change for
         each option of a decision about its structure, and one for the numbers of each Func. Each
         has up to ``most`` choices of the numbers of the Func that the decision is about.
+
+        With the ``shares`` of Funcs in a cost, decisions about a Func with a larger share are
+        likely to come earlier, in proportion [ES06].
         """
         decisions = [n for n, one in enumerate(self.way[:-1]) if not one.state.has_structure]
         entries = self.way[-1].state.entries
         funcs = [entry.name for entry in entries if entry_parameters(entry)]
         subjects: list[int | str] = [*decisions, *funcs]
-        for subject in chosen.sample(subjects, len(subjects)):
+        ordered = chosen.sample(subjects, len(subjects))
+        if shares:
+            least = min(shares.values())
+            keys = {
+                subject: math.log(1 - chosen.random()) / shares.get(self._func_of(subject), least)
+                for subject in ordered
+            }
+            ordered.sort(key=keys.__getitem__, reverse=True)
+        for subject in ordered:
             if isinstance(subject, str):
                 yield ChangedSchedule.along(self.way, subject, chosen, most)
                 continue
             others = list(self.others(subject))
             for way, func in chosen.sample(others, len(others)):
                 yield ChangedSchedule.along(way, func, chosen, most)
+
+    def _func_of(self, subject: int | str) -> str:
+        return subject if isinstance(subject, str) else self.way[subject].func
 
     def with_option(self, number: int, option: DecisionOption) -> Way:
         """The way to the schedule with another option of a decision, given by its number."""

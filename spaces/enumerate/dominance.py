@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from spaces.cost.accesses import Course, stage_work
 from spaces.enumerate.frontier import ResidualPath, depth_of, store_depths
@@ -61,6 +61,37 @@ def is_read_in_lanes(pipeline: Pipeline, schedule: Schedule, buffer: str) -> boo
         if not any(loop.kind is LoopKind.VECTORIZED for loop in loops):
             return False
     return True
+
+
+def is_read_in_threads(
+    pipeline: Pipeline, entries: Mapping[str, FuncSchedule], buffer: str
+) -> bool:
+    """Whether a thread of a GPU computes a Func for itself that reads ``buffer``: neighboring
+    threads compute the same values again, and with them what is inlined.
+    """
+    for reader in pipeline.consumers(buffer):
+        entry = entries.get(reader)
+        if entry is None or reader == buffer:
+            continue
+        if entry.compute.is_inline:
+            if is_read_in_threads(pipeline, entries, reader):
+                return True
+        elif _is_in_thread(entries, entry):
+            return True
+    return False
+
+
+def _is_in_thread(entries: Mapping[str, FuncSchedule], entry: FuncSchedule) -> bool:
+    """Whether a loop over threads is around the computation of a Func."""
+    while not entry.compute.is_root:
+        level = entry.compute
+        entry = entries[level.func]
+        for order in entry.stages:
+            names = [loop.name for loop in order.loops]
+            around = order.loops[: names.index(level.loop) + 1] if level.loop in names else ()
+            if any(loop.kind is LoopKind.GPU_THREAD for loop in around):
+                return True
+    return False
 
 
 def _readers(pipeline: Pipeline, schedule: Schedule, buffer: str) -> list[tuple[str, int, Stage]]:

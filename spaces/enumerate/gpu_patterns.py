@@ -44,6 +44,22 @@ def thread_blocks(shape: Shape) -> Pattern | None:
     return build.done((*blocks_of_all, *threads, *rest(shape, (*used, *others)), values))
 
 
+def thread_boxes(shape: Shape) -> Pattern | None:
+    """A grid over the innermost and the two outermost long dimensions, as layers of networks have
+    them. A thread computes a few values along the outermost one.
+    """
+    used = tuple(dict.fromkeys((*shape.long[:1], *shape.long[-2:])))
+    if len(used) < 3:
+        return None
+    build = PatternBuilder(shape)
+    values = OrderedLoop(build.split(used[2], f"{used[2]}b", "block"), LoopKind.UNROLLED)
+    threads = _threads(build, used)
+    others = _others(shape, used)
+    outermost = build.fuse((used[2], *others)) if others else used[2]
+    blocks_of_all = _grid(build, (*used[:2], outermost))
+    return build.done((*blocks_of_all, *threads, *rest(shape, (*used, *others)), values))
+
+
 def threads(shape: Shape) -> Pattern | None:
     """The threads of the enclosing block, one value a thread."""
     used = _tiled(shape)

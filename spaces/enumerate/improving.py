@@ -14,6 +14,7 @@ from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.judging import PART, concluded, drawn_if_none, judged
 from spaces.enumerate.ladder import first_incumbent
 from spaces.enumerate.runners_up import runners_up
+from spaces.enumerate.shares import shares_of_funcs
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.stagewise import Stagewise
 from spaces.model.deadline import OutOfTime
@@ -79,7 +80,8 @@ class Improving:
         is_improved = True
         while is_improved:
             is_improved = False
-            for change in place.neighbours(chosen, self.numbers):
+            shares = shares_of_funcs(space, model, place.schedule)
+            for change in place.neighbours(chosen, self.numbers, shares):
                 if tried % PART == 0:
                     yield Expanded(tried // PART + 1, 0, "improvement")
                     yield board.scored

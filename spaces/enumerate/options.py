@@ -209,7 +209,7 @@ class Options:
         if not isinstance(device, CpuDevice):
             return evolve(
                 small,
-                root=("blocks", "grid", "thread_blocks", "atomic_blocks"),
+                root=("blocks", "grid", "thread_blocks", "thread_boxes", "atomic_blocks"),
                 inner=(*small.inner, "thread_registers"),
                 blocks=(2, 4, 8),
             )

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
+from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.enumerate.menus import entry_parameters
 from spaces.enumerate.process.sizes import sizes_of
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.domain_order import DomainOrder, Split
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
 from spaces.model.schedules.schedule import FuncSchedule
 
 OVERREACH = 1.1
@@ -69,6 +72,37 @@ def may_reach_far(
                 if rounded > OVERREACH * extent:
                     return True
     return False
+
+
+def overreach_of_updates(
+    pipeline: Pipeline, entry: FuncSchedule, numbers: Mapping[str, SymbolicNumber]
+) -> SymbolicNumber:
+    """How many times as long as a Func its updates in blocks of threads are, along the dimension
+    where this is most: whole tiles compute more, and all that they read is larger.
+
+    Args:
+        pipeline: the pipeline of the Func.
+        entry: its entry.
+        numbers: the number or, for many choices, the numbers of each factor that is a name.
+    """
+    sizes, args = sizes_of(pipeline), pipeline.function(entry.name).args
+    most: SymbolicNumber = 1.0
+    for order in entry.stages[1:]:
+        if not any(loop.kind is LoopKind.GPU_THREAD for loop in order.loops):
+            continue
+        lengths: dict[str, SymbolicNumber] = {}
+        outer = {arg: arg for arg in args}
+        for record in order.splits:
+            if isinstance(record, Split) and record.old in outer:
+                arg = outer[record.outer] = outer.pop(record.old)
+                factor = record.factor
+                number = numbers[factor] if isinstance(factor, str) else factor
+                lengths[arg] = lengths.get(arg, 1) * number
+        for arg, length in lengths.items():
+            extent = sizes.extent(entry.name, arg)
+            if extent:
+                most = np.maximum(most, -(-extent // length) * length / extent)
+    return most
 
 
 def _tiles(

@@ -22,6 +22,7 @@ from spaces.enumerate.gpu_patterns import (
     blocks,
     grid,
     thread_blocks,
+    thread_boxes,
     thread_registers,
     threads,
 )
@@ -49,6 +50,7 @@ ROOT_PATTERNS = _patterns(
     blocks=blocks,
     grid=grid,
     thread_blocks=thread_blocks,
+    thread_boxes=thread_boxes,
     atomic_blocks=atomic_blocks,
 )
 """Patterns for Funcs computed at root."""

@@ -27,6 +27,10 @@ from spaces.model.schedules.schedule import FuncSchedule
 _NAME = re.compile("'([^']*)'")
 """A name in the text of a record."""
 
+_MUCH = 1.5
+"""How many times what the dearest Func costs a Func may cost that is decided without a comparison.
+"""
+
 _PER_DOUBLING = 2
 """Extents are similar if they are in the same half of a doubling."""
 
@@ -69,6 +73,18 @@ class RecurringDecisions:
     """
 
     _known: dict[Hashable, _Decided] = field(init=False, factory=dict)
+    _dearest: float = field(init=False, default=0.0)
+
+    def compared(self, added: float) -> None:
+        """Remembers what a Func cost whose options were compared."""
+        if math.isfinite(added):
+            self._dearest = max(self._dearest, added)
+
+    def is_plausible(self, added: float) -> bool:
+        """Whether a Func that is decided as before costs about as much as those whose options were
+        compared. The numbers of its readers may be others than before, and may not fit.
+        """
+        return added <= _MUCH * self._dearest
 
     def keep(self, state: HalfDecided, func: str, free: FreeNumbers | None = None) -> None:
         """Remembers how a half-decided schedule decides a Func. Skips a decision without a choice,

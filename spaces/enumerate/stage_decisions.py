@@ -16,13 +16,23 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.changed_nests import Nests, funcs_around, nests_of
-from spaces.enumerate.dominance import is_read_in_lanes, is_read_once, is_undominated
+from spaces.enumerate.dominance import (
+    is_read_in_lanes,
+    is_read_in_threads,
+    is_read_once,
+    is_undominated,
+)
 from spaces.enumerate.events import Event, Found
 from spaces.enumerate.frontier import depth_of
 from spaces.enumerate.half_decided import CostOfOthers, FreeNumbers, HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.ladder import RUNGS, filled, priced
-from spaces.enumerate.menus import entry_parameters
-from spaces.enumerate.overreach import fitting_menus, may_reach_far
+from spaces.enumerate.menus import adds_up, entry_parameters
+from spaces.enumerate.overreach import (
+    OVERREACH,
+    fitting_menus,
+    may_reach_far,
+    overreach_of_updates,
+)
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.process.placing import may_be_inlined, may_start_nest
@@ -43,6 +53,9 @@ COMPLETING = 0.125
 
 FEW = 12
 """A small pipeline has at most so many Funcs."""
+
+ALONE = 8
+"""How many choices of a structure are judged one by one if none is legal with open numbers."""
 
 NEST = 64
 """Nests with so many Funcs take no more of them: the next Func starts a nest of its own, if it is
@@ -247,12 +260,16 @@ class StageDecisions:
         return decided_part(process.pipeline, around), Schedule(state.entries(around))
 
     def _loses_nothing_inlined(self, state: HalfDecided, name: str) -> bool:
-        """Whether a Func whose values are each read once may be inlined, and keeps vector lanes
-        then.
+        """Whether a Func whose values are each read once may be inlined, keeps vector lanes then,
+        and is not computed again by each thread that computes its reader.
         """
-        is_gpu = isinstance(self.space.device, GpuDevice)
-        has_lanes = is_gpu or is_read_in_lanes(*self._nests_of_readers(state, name), name)
-        return has_lanes and may_be_inlined(state.partial.state, name)
+        process = state.partial.state
+        if isinstance(self.space.device, GpuDevice):
+            entries = {entry.name: entry for entry in process.entries}
+            loses_nothing = not is_read_in_threads(process.pipeline, entries, name)
+        else:
+            loses_nothing = is_read_in_lanes(*self._nests_of_readers(state, name), name)
+        return loses_nothing and may_be_inlined(process, name)
 
     def inlined(
         self, state: HalfDecided, names: Sequence[str], known: PartialSchedule | None
@@ -320,7 +337,9 @@ class StageDecisions:
 
     def free(self, state: HalfDecided, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """The parameters to choose together, with their numbers: those of the entry of the last of
-        some Funcs and, if they are not too many, those of the loops around it.
+        some Funcs and, if they are not too many, those of the loops around it. For a GPU those
+        around a sum are few enough in pipelines of any length: only with the sum does a search see
+        how many values a thread should compute.
         """
         entries = {one.name: one for one in state.entries(names)}
         entry = entries[names[-1]]
@@ -328,7 +347,11 @@ class StageDecisions:
         path = () if before is None else before.partial.state.frontier.path(entry.name)
         around = path[: depth_of(path, entry.compute)]
         menus = state.partial.state.menus
-        numbers = (len(menus[one]) for e in entries.values() for one in entry_parameters(e))
+        counted = entries.values()
+        function = state.partial.state.pipeline.function(entry.name)
+        if around and adds_up(function) and isinstance(self.space.device, GpuDevice):
+            counted = {around[0].func: entries[around[0].func], entry.name: entry}.values()
+        numbers = (len(menus[one]) for e in counted for one in entry_parameters(e))
         sizes = accumulate(numbers, operator.mul)
         is_small = around and all(size <= self.lattice for size in sizes)
         shared = self.menus(state, entries[around[0].func]) if is_small else {}
@@ -389,23 +412,35 @@ class StageDecisions:
         of a thread often do not go together.
         """
         if isinstance(self.space.device, GpuDevice):
-            return self.scored(part, way)
+            found = self.scored(part, way)
+            return None if found is None else self._within_reach(found)
         found = self.scored(part, way.usual)
         if found is None or np.isfinite(found.cost):
             return found
         return self.with_all_numbers(part, found)
 
+    def _within_reach(self, found: PricedWay) -> PricedWay:
+        """The way without the choices whose updates reach far beyond the Func decided last, unless
+        all do: its producers, which have no cost yet, would compute as much more.
+        """
+        way, structure = found.way, found.way.priced
+        numbers = {**way.state.numbers, **structure.columns}
+        reach = overreach_of_updates(way.state.partial.state.pipeline, way.entry, numbers)
+        costs = np.where(reach > OVERREACH, np.inf, found.costs)
+        return evolve(found, costs=costs) if np.isfinite(costs).any() else found
+
     def _is_doubtful(self, way: OpenWay) -> bool:
         """Whether a way needs a verdict before the search goes on with it. Complete schedules get
-        one in any case; most that are illegal unroll loops whose extents are not constant, or run
-        them on threads.
+        one in any case; most that are illegal unroll loops whose extents are not constant, run them
+        on threads, or store arrays of such extents in kernels.
         """
         space, pipeline = self.space, way.state.partial.state.pipeline
         if space.where or space.sizes or not isinstance(self.model, AdditiveModel):
             return True
         if way.decided[-1] in pipeline.outputs:  # tiles may be longer than an output
             return True
-        if isinstance(space.device, GpuDevice) and way.changed is None:
+        is_gpu = isinstance(space.device, GpuDevice)
+        if is_gpu and (way.changed is None or _is_at_loop(way.entry)):
             return True
         entry, sizes = way.entry, way.state.partial.state.sizes
         constant = sizes.constant.get(entry.name, frozenset())
@@ -418,6 +453,8 @@ class StageDecisions:
         structure, restricted = way.structure, self.space.restricted
         columns, memo = structure.columns, self.space.memo.nests
         mask = self.space.judged.mask(part, structure.schedule, columns, memo)
+        if isinstance(self.space.device, GpuDevice) and not mask.any():
+            mask = self._legal_alone(part, way)
         if restricted.where:
             mask = restricted.conditions_mask(structure.schedule, columns, mask, part)
         costs = np.where(mask, way.costs, np.inf)
@@ -425,6 +462,21 @@ class StageDecisions:
             _drop_unwanted(restricted, structure, costs)
         self.board.legal += bool(np.isfinite(costs).any())
         return evolve(way, costs=costs, is_legal=True)
+
+    def _legal_alone(self, part: Pipeline, way: PricedWay) -> NDArray[np.bool_]:
+        """The first legal one of the cheapest choices, each judged with its numbers: some extents
+        are known to be constant only then (:func:`legal_mask`), such as those of threads of a Func
+        that a block computes for its tile.
+        """
+        mask = np.zeros(way.costs.shape, dtype=np.bool_)
+        for index in np.argsort(way.costs, axis=None, kind="stable")[:ALONE]:
+            schedule, memo = way.structure.at(int(index)), self.space.memo.nests
+            if not np.isfinite(way.costs.flat[index]):
+                break
+            if self.space.judged.mask(part, schedule, {}, memo).all():
+                mask.flat[index] = True
+                break
+        return mask
 
 
 @lru_cache(maxsize=16)
@@ -450,6 +502,10 @@ def _has_open_extents(order: DomainOrder, dimensions: Collection[str]) -> bool:
         loop.kind in (LoopKind.UNROLLED, LoopKind.GPU_THREAD) and loop.name not in constant
         for loop in order.loops
     )
+
+
+def _is_at_loop(entry: FuncSchedule) -> bool:
+    return not (entry.compute.is_root or entry.compute.is_inline)
 
 
 def of_whole_schedules(model: CostModel) -> CostModel | None:

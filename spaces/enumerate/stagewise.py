@@ -265,8 +265,11 @@ class Stagewise:
             ways = [one for one in (task.scored(part, way) for way in known) if one is not None]
             ways += self._priced(task, part, others, decided, places)
             found = kept.of(task, part, ways)
+            if is_gpu and not recurring.is_plausible(_added(states, found)):
+                found = []
         if not found:
             found = kept.of(task, part, self._priced(task, part, states, decided, places))
+            recurring.compared(_added(states, found))
         if not reads_sum:  # else the sum shows which of them are good
             settled = decided[-2:] if adds_up(function) else decided[-1:]
             for state in found:
@@ -328,6 +331,12 @@ def _may_wrap(space: ScheduleSpace) -> bool:
     if not isinstance(device, CpuDevice):
         return False
     return any(True for _ in wrappers_for_sums(pipeline, device))
+
+
+def _added(before: Sequence[HalfDecided], after: Sequence[HalfDecided]) -> float:
+    """What the cheapest state costs more than the cheapest one before."""
+    costs = [min((state.cost for state in states), default=np.inf) for states in (before, after)]
+    return costs[1] - costs[0]
 
 
 def _levels(way: PricedWay) -> Hashable:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import spaces
@@ -49,6 +51,14 @@ def test_a_single_thread_of_a_gpu_is_slow() -> None:
     model = Roofline.of(spaces.device("sm_80"))
     serial = spaces.schedule(twice_plus_one()).schedule
     assert seconds(model, serial) == pytest.approx(2 * 4096 * 108 * 4 * 32 / 19.5e12)
+
+
+@pytest.mark.parametrize(("threads", "fits"), [(1024, True), (2048, False)])
+def test_a_block_that_does_not_fit_costs_infinitely_much(threads: int, fits: bool) -> None:
+    """A search that adds up nests asks for a verdict last: costs alone keep it from such blocks."""
+    blocks = spaces.schedule(twice_plus_one()).gpu_tile("x", "xi", threads)
+    model = Roofline.of(spaces.device("sm_90"))
+    assert math.isfinite(seconds(model, blocks.schedule)) == fits
 
 
 @pytest.mark.parametrize("name", [name for name in spaces.device_names() if name != "cpu"])

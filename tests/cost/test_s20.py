@@ -8,7 +8,8 @@ import pytest
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.counting import features
-from spaces.cost.occupancy import OccupancyModel, stage_threads
+from spaces.cost.in_kernels import stage_threads
+from spaces.cost.occupancy import OccupancyModel
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -71,27 +72,44 @@ def test_only_members_with_threads_keep_them_busy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tx", "ty", "is_"),
+    ("tx", "ty", "fits"),
     [
-        (32, 12, "useful"),
-        (32, 60, "too large"),  # 32 x 64 = 2048 threads
-        (33, 12, "useless"),  # 33 x 16 = 528 threads are no whole number of warps
-        (768, 1, "too large"),  # 768 x 5 threads
-        (32, 28, "useful"),  # 32 x 32 = 1024
+        (32, 12, True),
+        (32, 60, False),  # 32 x 64 = 2048 threads
+        (33, 12, True),  # 33 x 16 = 528 threads are no whole number of warps
+        (768, 1, False),  # 768 x 5 threads
+        (32, 28, True),  # 32 x 32 = 1024
     ],
 )
 def test_only_configurations_that_do_not_fit_cost_infinitely_much(
-    tx: int, ty: int, is_: str
+    tx: int, ty: int, fits: bool
 ) -> None:
     pipe = _khwz()
     batch = Batch.of(pipe, _nested(pipe, "TX", "TY"), {"TX": [tx], "TY": [ty]})
     cost = OccupancyModel(SM_75).cost(batch)
     assert cost.shape == (1,)
-    assert np.isfinite(cost[0]) == (is_ != "too large")
-    usual = OccupancyModel(SM_75).cost(
-        Batch.of(pipe, _nested(pipe, "TX", "TY"), {"TX": [32], "TY": [12]})
-    )
-    assert (cost[0] > 1e5 * usual[0]) == (is_ != "useful")
+    assert np.isfinite(cost[0]) == fits
+
+
+def _rows(threads: int, values: int = 4096 * 31 * 32) -> tuple[float, float]:
+    """The cost of one operation a value by blocks of so many threads in a row, and that of full
+    warps that run as many blocks.
+    """
+    x = Var("x")
+    f = Func("f")
+    f[x] = x + 1
+    pipe = pipeline(f, estimates={f: [values]})
+    blocks = [schedule(pipe).gpu_tile("x", "xi", n).schedule for n in (threads, 32)]
+    model = OccupancyModel(device("sm_90"), latency=0.0, launch=0.0, block=0.0)
+    return tuple(float(model.cost(Batch.of(pipe, one))) for one in blocks)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8, 16, 31])
+def test_the_empty_lanes_of_a_warp_are_lost_throughput(threads: int) -> None:
+    """Each warp takes the place of a full one: a block of n threads does n / 32 of its work."""
+    partly, full = _rows(threads)
+    assert full < partly < np.inf
+    assert partly == pytest.approx(full * 32 / threads)
 
 
 def test_idle_multiprocessors_are_lost_throughput() -> None:

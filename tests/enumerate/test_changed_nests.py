@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from apps.catalog import APPS
-from spaces import ScheduleSpace, best, cost_model, search
+from apps.command_line.options import given_schedule
+from spaces import ScheduleSpace, best, cost_model, device, search
 from spaces.cost.batch import Batch
 from spaces.cost.model import AdditiveModel, FunctionModel
 from spaces.cost.reuse import Reuse
@@ -25,6 +26,18 @@ def test_a_search_returns_the_cost_of_the_whole_schedule(app: str) -> None:
     assert isinstance(model, AdditiveModel)
     found = best(search(space, model)).best[0]
     assert found.cost == pytest.approx(float(model.cost(Batch.of(space.pipeline, found.schedule))))
+
+
+@pytest.mark.parametrize("name", ["occupancy", "roofline"])
+@pytest.mark.parametrize("app", ["unsharp", "harris"])
+def test_a_search_for_a_gpu_does_so_too(app: str, name: str) -> None:
+    gpu = device("sm_90")
+    space, model = ScheduleSpace(APPS[app].pipeline(), gpu).of_patterns, cost_model(name, gpu)
+    assert isinstance(model, AdditiveModel)
+    found = best(search(space, model)).best[0]
+    assert found.cost == pytest.approx(float(model.cost(Batch.of(space.pipeline, found.schedule))))
+    by_hand = given_schedule(APPS[app], space.pipeline, "gpu").faultless()
+    assert found.cost <= 1.1 * float(model.cost(Batch.of(space.pipeline, by_hand)))
 
 
 @pytest.mark.parametrize("app", ["unsharp", "harris", "hist"])

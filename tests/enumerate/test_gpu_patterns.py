@@ -15,7 +15,14 @@ from backend.reference import evaluate
 from spaces import Options, ScheduleSpace
 from spaces.cost.batch import Batch
 from spaces.cost.occupancy import OccupancyModel
-from spaces.enumerate.gpu_patterns import blocks, grid, thread_blocks, thread_registers, threads
+from spaces.enumerate.gpu_patterns import (
+    blocks,
+    grid,
+    thread_blocks,
+    thread_boxes,
+    thread_registers,
+    threads,
+)
 from spaces.enumerate.menus import fits, func_menus
 from spaces.enumerate.pattern_builder import Maker, Shape
 from spaces.model.schedules.domain_order import LoopKind
@@ -26,6 +33,7 @@ MENUS = {"row": (32, 64), "tile": (4, 8), "block": (2, 4)}
 LINE = Shape("f", 0, ("x",), (), ("x",), MENUS)
 PLANE = Shape("f", 0, ("x", "y"), (), ("x", "y"), MENUS)
 LAYERS = Shape("f", 0, ("x", "y", "c", "n"), (), ("x", "n"), MENUS)
+BATCH = Shape("f", 0, ("c", "x", "y", "n"), (), ("c", "x", "y"), MENUS)
 SUMS = Shape("f", 1, ("x", "y"), ("r.x", "r.y"), ("x", "y"), MENUS, sums=True)
 
 WRITTEN = {
@@ -56,6 +64,12 @@ def shown(maker: Maker, shape: Shape) -> str:
             thread_blocks,
             SUMS,
             "block y, block x, thread yt, thread xt, r.y, r.x, unrolled yb",
+        ),
+        (thread_boxes, PLANE, ""),
+        (
+            thread_boxes,
+            BATCH,
+            "block n, block x, block c, thread yt, thread xt, thread ct, unrolled yb",
         ),
         (threads, SUMS, "thread y, thread x, r.y, r.x"),
         (thread_registers, SUMS, "r.y, r.x, unrolled y, unrolled x"),
@@ -153,27 +167,6 @@ def test_values_of_a_thread_share_what_they_read() -> None:
     tiles = "out.split(y, y, yb, 8).gpu_tile(x, y, xt, yt, 32, 8)"
     apart, together = moved(tiles), moved(f"{tiles}.reorder(yb, xt, yt).unroll(yb)")
     assert apart == 8 * together
-
-
-def test_values_for_which_a_thread_has_no_registers_are_loaded() -> None:
-    """A column of 64 values of 4 bytes fits 64 registers, one of 128 values does not."""
-    x, y = spaces.Var("x"), spaces.Var("y")
-    column, out = spaces.Func("column"), spaces.Func("out")
-    column[x, y] = x + y
-    out[x, y] = column[x, y]
-    pipe = spaces.pipeline(out, estimates={out: [1024, 1024]})
-    model = OccupancyModel(SM80, registers_per_thread=64)
-
-    def spilled(values: int) -> float:
-        """The share of the values of a column that are loaded again."""
-        text = (
-            f"out.split(y, y, yb, {values}).gpu_tile(x, y, xt, yt, 32, 1).reorder(yb, xt, yt)\n"
-            "column.compute_at(out, xt)"
-        )
-        (kernel,) = Batch.of(pipe, spaces.parse_schedule(text, pipe)).features.kernels
-        return float(model._spilled(kernel))
-
-    assert [spilled(values) for values in (32, 64, 128)] == [0.0, 0.0, 0.5]
 
 
 def test_schedules_with_fused_loops_are_found_in_their_space() -> None:

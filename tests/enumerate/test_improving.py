@@ -12,6 +12,7 @@ from spaces.cost.batch import Batch
 from spaces.enumerate.board import Board
 from spaces.enumerate.changes import PlacedSchedule
 from spaces.enumerate.exhaustive import cheapest
+from spaces.enumerate.shares import shares_of_funcs
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -118,6 +119,42 @@ def test_neighbours_change_each_decision_to_each_option() -> None:
     model, board = spaces.cost_model("reuse", FOUR_CORES), Board(Limits())
     best = [cheapest(space, model, board, change.structure) for change in changes]
     assert all(one is None or one.schedule in space for one in best)
+
+
+def test_changes_about_a_func_with_a_large_share_come_first() -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES, FEW)
+    place = PlacedSchedule.of(space, found(space).best[0].schedule)
+    shares = {"blur_x": 1e-9, "blur_y": 1.0}
+    for seed in range(5):
+        changes = list(place.neighbours(random.Random(seed), 8, shares))
+        alike = list(place.neighbours(random.Random(seed), 8))
+        assert len(changes) == len(alike)
+        others = [one.way for one in alike]
+        assert all(any(change.way == way for way in others) for change in changes)
+        named = [one.way[-1].state.entries for one in changes]
+        own = place.way[-1].state.entries
+        differs = [[a.name for a, b in zip(n, own, strict=True) if a != b] for n in named]
+        about_y = [number for number, one in enumerate(differs) if one == ["blur_y"]]
+        about_x = [number for number, one in enumerate(differs) if one == ["blur_x"]]
+        assert max(about_y) < min(about_x)
+
+
+def test_shares_are_those_of_the_costs_on_a_gpu() -> None:
+    """Half of the cost is the kernel of blur_y, whose Funcs share it."""
+    gpu = spaces.device("sm_90")
+    space, model = ScheduleSpace(blur(), gpu), spaces.cost_model("occupancy", gpu)
+    apart = spaces.parse_schedule(
+        "blur_y.gpu_tile(x, y, xi, yi, 32, 8)\nblur_x.compute_root().gpu_tile(x, y, xi, yi, 32, 8)",
+        space.pipeline,
+    )
+    shares = shares_of_funcs(space, model, apart)
+    assert shares.keys() == {"blur_x", "blur_y"}
+    assert sum(shares.values()) == pytest.approx(1.0)
+    inlined = spaces.parse_schedule("blur_y.gpu_tile(x, y, xi, yi, 32, 8)", space.pipeline)
+    assert shares_of_funcs(space, model, inlined) == {"blur_x": 1.0, "blur_y": 1.0}
+    cpu = ScheduleSpace(blur(), FOUR_CORES)
+    default = spaces.schedule(cpu.pipeline).schedule
+    assert shares_of_funcs(cpu, spaces.cost_model("reuse", FOUR_CORES), default) == {}
 
 
 def test_it_stops_soon_after_its_limit_and_says_so(clock: Clock) -> None:

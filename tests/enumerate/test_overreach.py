@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import spaces
 from spaces import Options
-from spaces.enumerate.overreach import fitting_menus, may_reach_far
+from spaces.enumerate.overreach import fitting_menus, may_reach_far, overreach_of_updates
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.schedule import FuncSchedule
 from tests.cpus import FOUR_CORES
@@ -114,3 +114,26 @@ def test_searches_leave_out_long_tiles_but_in_restricted_spaces(where, height: i
     found = spaces.best(spaces.search(space, low, "stagewise")).best[0].schedule
     (split, _) = found.of("f").stages[0].splits
     assert split == Split("y", "y", "yi", height)
+
+
+@pytest.mark.parametrize(
+    ("text", "extents", "reach"),
+    [
+        ("f.update(0).gpu_tile(x, xi, 32)", (64,), 1.0),
+        ("f.update(0).gpu_tile(x, xi, 32)", (33,), 64 / 33),
+        ("f.update(0).split(x, x, xb, 4).gpu_tile(x, xi, 32)", (130,), 256 / 130),
+        ("f.gpu_tile(x, xi, 32)", (33,), 1.0),  # the last tile moves inwards
+        ("f.update(0).split(x, x, xi, 32)", (33,), 1.0),  # not in threads
+    ],
+)
+def test_how_far_the_updates_of_blocks_of_threads_reach(text, extents, reach) -> None:
+    pipeline = summed(*extents)
+    entry = spaces.parse_schedule(text, pipeline).of("f")
+    assert overreach_of_updates(pipeline, entry, {}) == pytest.approx(reach)
+
+
+def test_updates_reach_far_with_some_of_many_numbers() -> None:
+    pipeline = summed(100)
+    entry = with_names(spaces.parse_schedule("f.update(0).gpu_tile(x, xi, 8)", pipeline).of("f"))
+    reach = overreach_of_updates(pipeline, entry, {"xi": np.array([20, 25, 64, 128])})
+    assert reach == pytest.approx([1.0, 1.0, 1.28, 1.28])

@@ -107,3 +107,24 @@ def test_a_decision_is_taken_again_only_where_its_readers_are_scheduled_alike(
     assert str(entry.store) == "layer_8.y"
     assert memory.again(tiled, "layer_9") is None
     assert memory.again(inner, "layer_8") is None
+
+
+def test_a_decision_that_costs_much_more_than_compared_ones_is_not_plausible() -> None:
+    recurring = RecurringDecisions()
+    recurring.compared(3.0)
+    recurring.compared(2.0)
+    recurring.compared(np.inf)
+    assert recurring.is_plausible(4.0)
+    assert not recurring.is_plausible(5.0)
+
+
+def test_a_chain_of_stencils_on_a_gpu_never_costs_much_more_for_one_stage() -> None:
+    """A decision that recurs for a reader with other tiles may not fit: each stage costs about as
+    much as the others.
+    """
+    pipeline = _chain(LAYERS, 2048)
+    space = ScheduleSpace(pipeline, device("sm_90")).of_patterns
+    found = best(search(space, "roofline"))
+    apart = ScheduleSpace(_chain(1, 2048), device("sm_90")).of_patterns
+    one = best(search(apart, "roofline")).best[0].cost
+    assert found.best[0].cost <= 1.2 * LAYERS * one

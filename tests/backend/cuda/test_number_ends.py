@@ -72,6 +72,7 @@ KNOWN = [
     (EXTENT / STRIDE, (0, FARTHEST)),
     (fn.min(MIN, 3) / STRIDE, (-FARTHEST, FARTHEST)),
     (fn.max(MIN, -3) / MIN, (-FARTHEST, FARTHEST)),
+    (EXTENT / fn.min(MIN, 3), (-FARTHEST, FARTHEST)),
     (MIN / STRIDE, (-FARTHEST, FARTHEST)),
     (MIN / 4, (-FARTHEST // 4, FARTHEST // 4)),
 ]

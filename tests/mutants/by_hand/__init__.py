@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.by_hand import (
     device_memory,
+    gpu_costs,
     kernels,
     memory,
     numbers,
@@ -19,6 +20,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *tails.TAILS,
     *memory.MEMORY,
     *device_memory.DEVICE_MEMORY,
+    *gpu_costs.GPU_COSTS,
     *kernels.KERNELS,
     *numbers.NUMBERS,
     *orders.ORDERS,

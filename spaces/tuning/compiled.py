@@ -1,0 +1,114 @@
+"""What a search for a GPU found, ranked again with what the compiler makes of it.
+
+A cost model estimates the registers of threads. The compiler counts them, and says which values it
+spills. It takes a second for a schedule, so a search asks it about its last few schedules only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import monotonic
+
+from attrs import frozen
+
+from backend.compile_gpu import GpuPipeline, compile_gpu
+from backend.cuda.compiled_apart import resources_within
+from backend.cuda.errors import CudaCompileError
+from backend.cuda.nvrtc import KernelResources
+from spaces.constraints.devices.device import GpuDevice
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.cost.batch import Batch
+from spaces.cost.model import CostFunction, CostModel, RegisterModel
+from spaces.cost.registry import cost_model, default_model
+from spaces.enumerate.events import Found
+from spaces.enumerate.space import ScheduleSpace
+
+COMPILING = 60.0
+"""Seconds to compile all schedules."""
+
+
+@frozen
+class CompiledSchedule:
+    """A schedule with what the compiler counts.
+
+    Attributes:
+        found: the schedule, with its cost for the registers that the compiler takes.
+        kernels: the registers and spills of each kernel by name; empty if the compiler refuses the
+            schedule or has no time for it.
+    """
+
+    found: Found
+    kernels: Mapping[str, KernelResources]
+
+    @property
+    def spilled_bytes(self) -> int:
+        """The bytes that a thread of each kernel spills, added over the kernels."""
+        return sum(one.spill_store_bytes for one in self.kernels.values())
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """Compiled before not compiled, without spills before with spills, then by cost."""
+        return not self.kernels, self.spilled_bytes > 0, self.found.cost
+
+
+def ranked_by_compiler(
+    space: ScheduleSpace,
+    found: Sequence[Found],
+    model: str | CostModel | CostFunction | None = None,
+    *,
+    seconds: float = COMPILING,
+) -> tuple[CompiledSchedule, ...]:
+    """The schedules of a search for a GPU, those first whose threads spill nothing, each group by
+    cost. The cost counts the registers that the compiler takes, if the model can.
+
+    >>> done = best(search(space, limits=Limits(top=4)))
+    >>> first = ranked_by_compiler(space, done.best)[0].found.schedule
+
+    Args:
+        space: the space of the search, for a GPU.
+        found: legal schedules of the space with their costs, cheapest first.
+        model: the cost model of the search; by default :func:`default_model`.
+        seconds: the time to compile all of them. Those that have no time come last.
+
+    Raises:
+        CudaUnavailable: NVIDIA's compiler library is not here.
+        ValueError: the space is for a CPU.
+    """
+    device = space.device
+    if not isinstance(device, GpuDevice):
+        raise ValueError(f"ranked_by_compiler is for GPUs, and {device.name} is a CPU.")
+    priced = cost_model(default_model(device) if model is None else model, device)
+    end = monotonic() + seconds
+    ranked = []
+    for one in found:
+        verdict = space.verdict(one.schedule)
+        left = end - monotonic()
+        kernels: Mapping[str, KernelResources] = {}
+        if isinstance(verdict, CheckedSchedule) and left > 0:
+            compiled = compile_gpu(verdict)
+            try:
+                kernels = resources_within(compiled.source, compiled.arch, left)
+            except (CudaCompileError, TimeoutError):
+                kernels = {}
+            one = Found(_cost(space, one, priced, compiled, kernels), one.schedule)
+        ranked.append(CompiledSchedule(one, kernels))
+    return tuple(sorted(ranked, key=lambda one: one.rank))
+
+
+def _cost(
+    space: ScheduleSpace,
+    found: Found,
+    model: CostModel,
+    compiled: GpuPipeline,
+    kernels: Mapping[str, KernelResources],
+) -> float:
+    """The cost of a schedule with the registers of its kernels. Kernels of a program and of its
+    features come in the same order; if their numbers differ, nobody knows which is which.
+    """
+    batch = Batch.of(space.pipeline, found.schedule, memo=space.memo)
+    counted = [kernels[one.name].registers for one in compiled.kernels if one.name in kernels]
+    named = [(one.func, one.stage) for one in batch.features.kernels]
+    if not isinstance(model, RegisterModel) or len(counted) != len(named):
+        return found.cost
+    known = model.with_registers(dict(zip(named, counted, strict=True)))
+    return float(known.cost(batch))
