@@ -24,6 +24,7 @@ from tests.backend.cuda.stub.driver import with_driver
 SIZES = {
     "blur": {SMALL: (70, 30), FULL: (400, 230)},
     "max_filter": {SMALL: (24, 14), FULL: (70, 24)},
+    "random_1": {SMALL: (256, 128), FULL: (512, 256)},
 }
 HALIDE = "Halide, default"
 
@@ -96,11 +97,14 @@ class Bundle:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, stub_driver):
-    """Two apps: one kernel, and several with tables that the CPU computes before them."""
+    """Two apps: one kernel, and several with tables that the CPU computes before them; and a random
+    pipeline.
+    """
     pytest.importorskip("cuda.bindings")
     folder = tmp_path_factory.mktemp("bundle")
     patched = pytest.MonkeyPatch()
     patched.setattr(bundle._Maker, "made", in_this_process)
+    patched.setattr(bundle, "SCHEDULES", 1)
     making = Making(folder, build=planted, sizes=SIZES, schedules=folder, halide=())
     (folder / "bundle.json").write_text("{}")  # of an earlier bundle
     (folder / "apps").mkdir()
@@ -135,12 +139,14 @@ class TestRehearsal:
         assert "at least 32 wide" in max_filter["by hand, strict"][SMALL]["refused"]
         assert max_filter["by hand, strict"][FULL] == {"right": True, "same_bits": True}
         assert blur["by hand, fast"]["loaded"] == "cubin"
+        assert found["check"]["random_1"]["drawn 0"][FULL] == {"right": True, "same_bits": True}
         assert "by hand, strict: WRONG" in printed
         assert "launches no kernel" in found["absent"]["max_filter"]["found, strict"]
 
     def test_times_are_those_of_what_is_right(self, whole):
-        found, status, _ = whole.run("time", "--turns", "3", "--apps", "blur")
+        found, status, _ = whole.run("time", "--turns", "3", "--apps", "blur", "random_1")
         assert status == 0
+        assert "random_1" not in found["times"]
         timed = found["times"]["blur"]
         for name in ("by hand, fast", "found, fast"):
             one = timed[name]

@@ -245,7 +245,7 @@ def _schedule(making: Making, app: str, which: str) -> str:
 def _drawn(making: Making, name: str) -> list[str]:
     """The texts of schedules of a random pipeline that leave nothing on the CPU."""
     pipeline = subject_pipeline(name)
-    space = ScheduleSpace(pipeline, device(making.arch))
+    space = ScheduleSpace(pipeline, device(making.arch)).of_patterns
     drawn = space.sample(DRAWS, seed=seed_of(name), seconds=LONGEST / 3)
     alone = (one for one in drawn if on_card_alone(pipeline, one, making.arch))
     return [format_schedule(one, pipeline) for one in islice(alone, SCHEDULES)]
