@@ -179,7 +179,8 @@ class TestRehearsal:
         before = (whole.folder / "results.json").read_bytes()
         _, status, printed = whole.run("check", STUB_DEVICES="0")
         assert status == 2
-        assert "the CUDA driver finds no device" in printed
+        sentence = "There is no GPU that can run kernels: the CUDA driver finds no device."
+        assert f"error: {sentence}" in printed
         assert (whole.folder / "results.json").read_bytes() == before
 
     def test_a_graph_holds_no_copies(self, whole):

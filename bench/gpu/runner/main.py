@@ -9,7 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from bench.gpu.runner.processes import Died
+from backend.cuda.errors import CudaUnavailable
+from bench.gpu.runner.processes import REFUSED, Died
 from bench.gpu.runner.run import WORK, Run
 from bench.gpu.runner.times import TURNS
 from bench.gpu.runner.worker import work
@@ -27,7 +28,11 @@ def main() -> None:
     """
     if sys.argv[1:2] == [WORK]:
         task, folder = json.loads(sys.argv[2]), Path(sys.argv[3])
-        work(folder, task)
+        try:
+            work(folder, task)
+        except (ImportError, CudaUnavailable) as error:
+            print(f"There is no GPU that can run kernels: {error}.", file=sys.stderr)
+            sys.exit(REFUSED)
         sys.stdout.flush()
         os._exit(0)  # Halide's runtime and the driver may not agree on who ends first
     parser = argparse.ArgumentParser(

@@ -15,6 +15,10 @@ _SHOWN = 300
 """The most characters of an error that a result has room for."""
 
 
+REFUSED = 3
+"""The exit status of a process that can do nothing, and says why in a sentence."""
+
+
 class Died(Exception):
     """A process ended in an error, or was stopped; ``str`` says why."""
 
@@ -65,5 +69,7 @@ def _read(stream: TextIO, written: queue.Queue[str | None]) -> None:
 
 def _last_words(errors: str, status: int) -> str:
     said = errors.strip().splitlines()[-1:] or [""]
+    if status == REFUSED:
+        return said[0][:_SHOWN]
     how = f"signal {-status}" if status < 0 else f"exit status {status}"
     return f"its process ended with {how}: {said[0]}"[:_SHOWN]
