@@ -39,12 +39,16 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Op, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.writing.text import format_schedule, parse_schedule
+from spaces.tuning.compiled import ranked_by_compiler
 
 SEARCHING = 20.0
 """Seconds of a search for a schedule."""
 
 FINALISTS = 6
-"""So many schedules of a search are looked at for one that leaves nothing on the CPU."""
+"""So many schedules of a search are looked at for those that leave nothing on the CPU."""
+
+RANKING = 60.0
+"""Seconds in which the compiler ranks them by registers and spills."""
 
 LONGEST = 180.0
 """Seconds in which a contender must be made."""
@@ -237,9 +241,9 @@ def _schedule(making: Making, app: str, which: str) -> str:
         return file.read_text("utf-8")
     space = ScheduleSpace(pipeline, device(making.arch))
     found = best(search(space, limits=Limits(top=FINALISTS, seconds=SEARCHING))).best
-    legal = (one.schedule for one in found)
-    alone = (schedule for schedule in legal if on_card_alone(pipeline, schedule, making.arch))
-    return format_schedule(next(alone, found[0].schedule), pipeline)
+    alone = [one for one in found if on_card_alone(pipeline, one.schedule, making.arch)]
+    first, *_ = ranked_by_compiler(space, alone or found[:1], seconds=RANKING)
+    return format_schedule(first.found.schedule, pipeline)
 
 
 def _drawn(making: Making, name: str) -> list[str]:
