@@ -98,7 +98,7 @@ def path_of(program: str) -> str:
     """The file of a program: that of a wheel before that of a toolkit.
 
     Raises:
-        CudaUnavailable: there is none.
+        CudaUnavailable: neither has the program.
     """
     wheels = importlib.util.find_spec("nvidia")
     for folder in (wheels and wheels.submodule_search_locations) or ():

@@ -26,7 +26,7 @@ ArrayReader: TypeAlias = Callable[[object], AnyArray]
 """Gives an array for what a caller gives.
 
 Raises:
-    UnreadableArray: there is none where the pipeline runs.
+    UnreadableArray: a pipeline that runs where this one does cannot read it.
 """
 
 

@@ -12,7 +12,7 @@ GPU = spaces.device("sm_90")
 
 
 def dear_point() -> spaces.Pipeline:
-    """Many operations of a pixel, read once by ``middle``, of which ``out`` reads neighbors."""
+    """``middle`` reads a result of many operations once; ``out`` reads neighbors in it."""
     x, y = spaces.Var("x"), spaces.Var("y")
     image = spaces.ImageParam(spaces.Float32, 2, "image")
     dear, middle, out = spaces.Func("dear"), spaces.Func("middle"), spaces.Func("out")

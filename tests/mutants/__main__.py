@@ -27,6 +27,9 @@ from tests.mutants.covering import Covering
 from tests.mutants.trial import Trial, attempt
 from tests.mutants.workshop import Workshop, present_state
 
+_KEPT_TOGETHER = 20
+"""After so many bugs the results are written."""
+
 _COLUMNS = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 
 
@@ -71,8 +74,13 @@ def main() -> None:
         if map_of_lines is None and any(not bug.tests for bug in bugs):
             sys.exit("Which tests run which lines is not known: give --cover first.")
         seconds = given.minutes * 60 if given.minutes else float("inf")
-        trials = _planted(servers, bugs, map_of_lines, time.monotonic() + seconds, console)
-        report.keep(every_bug(root))
+        everything = every_bug(root)
+        trials: list[Trial] = []
+        for trial in _planted(servers, bugs, map_of_lines, time.monotonic() + seconds, console):
+            trials.append(trial)
+            if len(trials) % _KEPT_TOGETHER == 0:
+                report.keep(trials, everything)
+        report.keep(trials, everything)
     console.print(report.table(trials))
     console.print(f"Written to {report.RESULTS}.")
     sys.exit(any(trial.fate != "killed" for trial in trials))
@@ -107,7 +115,8 @@ def _planted(
     map_of_lines: Covering | None,
     deadline: float,
     console: Console,
-) -> list[Trial]:
+) -> Iterator[Trial]:
+    """What becomes of bugs, each as soon as it is known."""
     free: SimpleQueue[Collected] = SimpleQueue()
     for server in servers:
         free.put(server)
@@ -121,7 +130,6 @@ def _planted(
         finally:
             free.put(server)
 
-    trials: list[Trial] = []
     with (
         Progress(*_COLUMNS, console=console) as progress,
         ThreadPoolExecutor(len(servers)) as pool,
@@ -131,12 +139,10 @@ def _planted(
             trial = future.result()
             if trial is None:
                 continue
-            trials.append(trial)
-            report.note(trial, servers[0].workshop.commit)
             # Names of tests hold brackets, which are no markup.
             progress.console.print(report.line(trial), markup=False, soft_wrap=True)
             progress.advance(task)
-    return trials
+            yield trial
 
 
 if __name__ == "__main__":

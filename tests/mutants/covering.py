@@ -102,8 +102,8 @@ def note(
 ) -> Covering:
     """Note the lines of all tests that no run before has noted, with several processes at a time.
 
-    What is noted is written after each part; the next call goes on there. ``advance`` is told how
-    many tests there are more.
+    Each part is written when it is noted; the next call goes on there. ``advance`` hears how many
+    tests have been noted since.
     """
     folder.mkdir(parents=True, exist_ok=True)
     commit = servers[0].workshop.commit

@@ -1,4 +1,4 @@
-"""What became of the planted bugs: a journal to go on from, a table, and JSON to keep."""
+"""What became of the planted bugs: JSON to keep and to go on from, and a table."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
 from apps.files import write_text
 from tests.mutants.bug import Bug
-from tests.mutants.covering import FOLDER
 from tests.mutants.trial import Trial
 from tests.mutants.workshop import ROOT
 
 RESULTS = ROOT / "bench" / "results" / "mutants.json"
-JOURNAL = FOLDER / "trials.jsonl"
 FATES = ("killed", "survived", "out of time", "not run")
 
 
@@ -27,62 +24,50 @@ def line(trial: Trial) -> str:
     return f"{trial.fate:11} {bug.place} {bug.name} {trial.by} ({trial.seconds:.1f} s)"
 
 
-def note(trial: Trial, commit: str, journal: Path = JOURNAL) -> None:
-    """Write what became of a bug to the end of the journal."""
-    entry = {
-        "key": trial.bug.key,
-        "name": trial.bug.name,
-        "package": group(trial.bug),
-        "fate": trial.fate,
-        "by": trial.by,
-        "seconds": round(trial.seconds, 2),
-        "commit": commit,
-    }
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    with journal.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps(entry) + "\n")
-
-
 def group(bug: Bug) -> str:
     """What a bug counts with: those by hand, or its package."""
     return "by hand" if bug.tests else bug.package
 
 
-def known(journal: Path = JOURNAL) -> dict[str, dict[str, Any]]:
-    """The last entry of each bug, by its key. A line that was cut off is no entry."""
-    found = {}
-    for text in journal.read_text("utf-8").splitlines() if journal.exists() else ():
-        try:
-            entry = json.loads(text)
-        except ValueError:
-            continue
-        found[entry["key"]] = entry
+def known(results: Path = RESULTS) -> dict[str, str]:
+    """The last fate of each bug that is known, by its key."""
+    if not results.exists():
+        return {}
+    found: dict[str, str] = json.loads(results.read_text("utf-8"))["known"]
     return found
 
 
-def keep(bugs: Iterable[Bug], results: Path = RESULTS, journal: Path = JOURNAL) -> None:
-    """Write what is known of bugs, by package; what became of bugs in other code is left out."""
-    entries = known(journal)
+def keep(trials: Iterable[Trial], bugs: Iterable[Bug], results: Path = RESULTS) -> None:
+    """Write what became of bugs beside what is known of others.
+
+    Args:
+        trials: what became of them.
+        bugs: all bugs that there are. Results of others, whose code has changed, are dropped.
+        results: the file.
+    """
+    fates = known(results) | {trial.bug.key: trial.fate for trial in trials}
     of_package: dict[str, Counter[str]] = {}
-    survivors: list[str] = []
+    kept: dict[str, str] = {}
+    not_killed: list[str] = []
     for bug in bugs:
         counts = of_package.setdefault(group(bug), Counter())
         counts["possible"] += 1
-        entry = entries.get(bug.key)
-        if entry is None:
+        fate = fates.get(bug.key)
+        if fate is None:
             continue
-        counts["planted"] += 1
-        counts[entry["fate"]] += 1
-        if entry["fate"] != "killed":
-            survivors.append(f"{entry['fate']}: {entry['name']}")
-    kept = {
+        counts.update(("planted", fate))
+        kept[bug.key] = fate
+        if fate != "killed":
+            not_killed.append(f"{fate}: {bug.name}")
+    written = {
         "packages": {
             name: {key: counts[key] for key in ("possible", "planted", *FATES)}
             for name, counts in sorted(of_package.items())
         },
-        "not killed": sorted(survivors),
+        "not killed": sorted(not_killed),
+        "known": dict(sorted(kept.items())),
     }
-    write_text(results, json.dumps(kept, indent=2) + "\n")
+    write_text(results, json.dumps(written, indent=2) + "\n")
 
 
 def table(trials: Sequence[Trial]) -> Table:

@@ -183,7 +183,7 @@ def test_broken():
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collected]:
-    """The tests of a product of two functions, one of which fails whatever the product does."""
+    """The tests of a product of two functions. ``test_broken`` fails whatever the product does."""
     root = tmp_path_factory.mktemp("product")
     shutil.copytree(ROOT / "tests" / "mutants", root / "tests" / "mutants")
     for path, text in {
@@ -260,19 +260,18 @@ def test_what_never_ends_is_stopped(server: Collected) -> None:
 
 
 def test_results_are_kept_until_the_code_changes(tmp_path: Path) -> None:
-    bugs = [mutant.planted(ROOT) for mutant in MUTANTS[:3]]
-    journal, results = tmp_path / "journal", tmp_path / "results"
-    for bug, fate in zip(bugs, ("survived", "killed"), strict=False):
-        report.note(Trial(bug, fate, "test", 1.0), "first", journal)  # type: ignore[arg-type]
-    report.note(Trial(bugs[0], "killed", "test", 1.0), "second", journal)
-    with journal.open("a") as lines:
-        lines.write('{"key": "cut o')
-    assert [entry["fate"] for entry in report.known(journal).values()] == ["killed", "killed"]
-    report.keep(bugs, results, journal)
+    first, second, third = (mutant.planted(ROOT) for mutant in MUTANTS[:3])
+    results = tmp_path / "results"
+    survived = [Trial(first, "survived", "", 1.0), Trial(second, "survived", "", 1.0)]
+    report.keep(survived, [first, second, third], results)
+    report.keep([Trial(first, "killed", "test", 1.0)], [first, second, third], results)
     kept = json.loads(results.read_text())
     counts = kept["packages"]["by hand"]
-    assert (counts["possible"], counts["planted"], counts["killed"]) == (3, 2, 2)
-    assert kept["not killed"] == []
+    assert [counts[n] for n in ("possible", "planted", "killed", "survived")] == [3, 2, 1, 1]
+    assert kept["not killed"] == [f"survived: {second.name}"]
+    assert report.known(results) == {first.key: "killed", second.key: "survived"}
+    report.keep([], [first, third], results)  # the code of the second has changed
+    assert report.known(results) == {first.key: "killed"}
 
 
 def test_a_sample_has_each_function_before_any_has_two() -> None:

@@ -347,7 +347,7 @@ def test_streams_wait_for_what_computes_an_image() -> None:
 
 
 def test_memory_is_used_again_in_the_same_stream_only() -> None:
-    """Many calls in streams of which nobody waits for the other."""
+    """Many calls in streams. No stream waits for another one."""
     left, right = pictures()
     places = [gpu().on(stream()) for _ in range(3)] * 4
     images = [
