@@ -137,12 +137,14 @@ class OccupancyModel:
         if min(self.global_load, self.shared_load, self.latency, self.launch, self.block) < 0:
             return -np.inf
         cost: SymbolicNumber = 0.0
+        # A compiler may count fewer registers than are assumed.
+        fewest = min((self.registers_per_thread, *self.counted.values()))
         for stage in features.stages:
             if kernel_of(stage) is None:
                 cost = cost + self._on_host(features, stage)
                 continue
             threads = stage_threads(stage)
-            fraction = self._fraction(threads, 0, self.registers_per_thread)
+            fraction = self._fraction(threads, 0, fewest)
             busy = np.maximum(fraction, 1e-9) * self._active_threads(fraction, threads)
             images = tuple(a for a in stage.work.accesses if a.buffer in features.readers)
             work = evolve(stage, work=evolve(stage.work, accesses=images))

@@ -183,3 +183,17 @@ def test_a_thread_alone_keeps_nothing_busy() -> None:
     model = OccupancyModel(SM_75)
     by_many, by_one = (float(model.cost(Batch.of(pipe, s))) for s in (together, alone))
     assert by_one > 10 * by_many
+
+
+@pytest.mark.parametrize("counted", [16, 32, 64, 128])
+def test_no_cost_is_below_the_least_one_whatever_the_compiler_counts(counted: int) -> None:
+    """Fewer registers than are assumed let more threads run."""
+    x, y = Var("x"), Var("y")
+    image, out = ImageParam(Float32, 2, "image"), Func("out")
+    out[x, y] = image[x, y] + 1
+    pipe = pipeline(out, estimates={out: [8192, 8192]})
+    tiled = schedule(pipe).gpu_tile("x", "y", "xo", "yo", "xi", "yi", 32, 8).schedule
+    model = OccupancyModel(SM_75, registers_per_thread=128, block=0)
+    model = model.with_registers({("out", 0): counted})
+    batch = Batch.of(pipe, tiled)
+    assert float(np.min(model.least(batch.features))) <= float(model.cost(batch))
