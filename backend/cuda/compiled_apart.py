@@ -48,7 +48,9 @@ def resources_within(
     except subprocess.TimeoutExpired:
         raise TimeoutError(f"The CUDA compiler takes more than {seconds:.3g} seconds.") from None
     if ended.returncode != 0:
-        raise CudaCompileError(ended.stderr.strip().splitlines()[-1], log=ended.stderr)
+        said = ended.stderr.strip().splitlines()
+        why = said[-1] if said else f"The CUDA compiler ended with status {ended.returncode}."
+        raise CudaCompileError(why, log=ended.stderr)
     counted = json.loads(ended.stdout)
     return {name: KernelResources(**numbers) for name, numbers in counted.items()}
 

@@ -33,22 +33,22 @@ class CompiledSchedule:
 
     Attributes:
         found: the schedule, with its cost for the registers that the compiler takes.
-        kernels: the registers and spills of each kernel by name; empty if the compiler refuses the
-            schedule or has no time for it.
+        kernels: the registers and spills of each kernel by name, none if all loops run on the CPU;
+            None if the compiler refuses the schedule or has no time for it.
     """
 
     found: Found
-    kernels: Mapping[str, KernelResources]
+    kernels: Mapping[str, KernelResources] | None
 
     @property
     def spilled_bytes(self) -> int:
         """The bytes that a thread of each kernel spills, added over the kernels."""
-        return sum(one.spill_store_bytes for one in self.kernels.values())
+        return sum(one.spill_store_bytes for one in (self.kernels or {}).values())
 
     @property
     def rank(self) -> tuple[bool, bool, float]:
         """Compiled before not compiled, without spills before with spills, then by cost."""
-        return not self.kernels, self.spilled_bytes > 0, self.found.cost
+        return self.kernels is None, self.spilled_bytes > 0, self.found.cost
 
 
 def ranked_by_compiler(
@@ -83,16 +83,23 @@ def ranked_by_compiler(
     for one in found:
         verdict = space.verdict(one.schedule)
         left = end - monotonic()
-        kernels: Mapping[str, KernelResources] = {}
+        kernels: Mapping[str, KernelResources] | None = None
         if isinstance(verdict, CheckedSchedule) and left > 0:
             compiled = compile_gpu(verdict)
-            try:
-                kernels = resources_within(compiled.source, compiled.arch, left)
-            except (CudaCompileError, TimeoutError):
-                kernels = {}
-            one = Found(_cost(space, one, priced, compiled, kernels), one.schedule)
+            kernels = _counted(compiled, left)
+            one = Found(_cost(space, one, priced, compiled, kernels or {}), one.schedule)
         ranked.append(CompiledSchedule(one, kernels))
     return tuple(sorted(ranked, key=lambda one: one.rank))
+
+
+def _counted(compiled: GpuPipeline, seconds: float) -> Mapping[str, KernelResources] | None:
+    """The resources of each kernel; None if the compiler does not count them in time."""
+    if not compiled.kernels:
+        return {}
+    try:
+        return resources_within(compiled.source, compiled.arch, seconds)
+    except (CudaCompileError, TimeoutError):
+        return None
 
 
 def _cost(

@@ -56,7 +56,17 @@ def test_schedules_that_spill_come_after_those_that_do_not(
     ranked = ranked_by_compiler(SPACE, [CHEAP, DEAR, LATE], "roofline")
     assert [one.found for one in ranked] == [DEAR, CHEAP, LATE]
     assert [one.spilled_bytes for one in ranked] == [0, 400, 0]
-    assert not ranked[-1].kernels
+    assert ranked[-1].kernels is None
+
+
+def test_what_has_no_kernel_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All its loops run on the CPU: it is not behind schedules whose threads spill."""
+    plain = Found(1.5, spaces.Schedule.default(SPACE.pipeline))
+    answers = iter([_counted(64, 400)])
+    monkeypatch.setattr(compiled, "resources_within", lambda *_: next(answers))
+    ranked = ranked_by_compiler(SPACE, [CHEAP, plain], "roofline")
+    assert [one.found for one in ranked] == [plain, CHEAP]
+    assert ranked[0].kernels == {}
 
 
 def test_costs_count_the_registers_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
