@@ -22,8 +22,10 @@ from apps.command_line.progress import Reporter
 from apps.command_line.space import Inexact, Leave, OptionsName, Preset, Sizes, Where, space_of
 from apps.errors import CommandError, Interrupted, WrongUsage
 from apps.loading import brief, is_function_name, load_function
+from backend.cuda.errors import CudaUnavailable
+from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch, BatchError
-from spaces.cost.model import CostFunction
+from spaces.cost.model import CostFunction, CostModel
 from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.board import Limits
 from spaces.enumerate.emptiness import explain_empty
@@ -39,6 +41,7 @@ from spaces.enumerate.events import (
     Scored,
 )
 from spaces.enumerate.optuna_search import OptunaUnavailableError
+from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.strategies import DEFAULT, UnknownStrategyError
 from spaces.enumerate.strategies import search as search_space
 from spaces.model.algorithm.pipeline import Pipeline
@@ -46,6 +49,7 @@ from spaces.model.amounts import amount
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
+from spaces.tuning.compiled import CompiledSchedule, ranked_by_compiler
 from spaces.tuning.priced import priced_here
 from spaces.tuning.schema import StoreError
 
@@ -89,6 +93,16 @@ Seconds = Annotated[
 ]
 
 
+Compiler = Annotated[
+    bool,
+    typer.Option(
+        "--compiler",
+        help="For a GPU: NVIDIA's compiler counts the registers and spills of what is found, and "
+        "ranks it again; schedules that spill come last (the extra cuda-check).",
+    ),
+]
+
+
 ENDINGS: Mapping[Ending, str] = {
     "finished": "The search finished after {:.1f} s.",
     "no tried change is cheaper": "The search ended after {:.1f} s: no change that it tried makes "
@@ -120,10 +134,13 @@ def search(
     top: Top = 5,
     apart: Apart = 1,
     seconds: Seconds = None,
+    compiler: Compiler = False,
     as_json: AsJson = False,
 ) -> None:
     """Search for the cheapest schedules."""
     space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
+    if compiler and not isinstance(space.device, GpuDevice):
+        raise WrongUsage(f"--compiler is for GPUs, and {space.device.name} is a CPU.")
     strategy = strategy or DEFAULT
     cost = cost or default_model(space.device)
     own = _own_model(cost) if is_function_name(cost) else None
@@ -146,10 +163,16 @@ def search(
         if not space.has_patterns:
             raise WrongUsage(f"Strategy {strategy}: {error}") from None
         raise
+    compiled = _compiled(space, done, chosen) if compiler else ()
+    if compiled:
+        # What is proven, is proven of costs with estimated registers.
+        best = tuple(one.found for one in compiled)
+        done = attrs.evolve(done, best=best, certificate=None)
     if as_json:
+        counted = [_json_kernels(one) for one in compiled] or [{}] * len(done.best)
         found = [
-            {"cost": _json_cost(f.cost), "schedule": _text(f.schedule, space.pipeline)}
-            for f in done.best
+            {"cost": _json_cost(f.cost), "schedule": _text(f.schedule, space.pipeline), **more}
+            for f, more in zip(done.best, counted, strict=True)
         ]
         report = {
             "app": app, "device": device, "cost": cost, "strategy": strategy, "seed": seed,
@@ -164,7 +187,22 @@ def search(
         line(json.dumps(report, indent=2))
     else:
         show_found(done, space.pipeline)
+        if compiled:
+            show_compiled(compiled)
     events.stop()
+
+
+def _compiled(space: ScheduleSpace, done: Done, model: CostModel) -> tuple[CompiledSchedule, ...]:
+    """What the compiler makes of the result of a search, and in which order it puts it."""
+    try:
+        return ranked_by_compiler(space, done.best, model)
+    except CudaUnavailable as error:
+        raise CommandError(f"--compiler: {error}.") from None
+
+
+def _json_kernels(compiled: CompiledSchedule) -> dict[str, object]:
+    kernels = compiled.kernels
+    return {"kernels": kernels and {name: attrs.asdict(one) for name, one in kernels.items()}}
 
 
 def _json_cost(cost: float) -> float | None:
@@ -267,6 +305,17 @@ def show_ranking(done: Done, pipeline: Pipeline) -> None:
         for rank, found in enumerate(done.best, start=1)
     ]
     table(("rank", "cost", "schedule"), rows)
+
+
+def show_compiled(compiled: Sequence[CompiledSchedule]) -> None:
+    """Prints what the compiler counts for each schedule of a ranking, as a table."""
+    rows: list[tuple[object, ...]] = []
+    for rank, one in enumerate(compiled, start=1):
+        if one.kernels is None:
+            rows.append((rank, "not compiled", "", ""))
+        for name, kernel in (one.kernels or {}).items():
+            rows.append((rank, name, kernel.registers, kernel.spill_store_bytes))
+    table(("rank", "kernel", "registers", "spilled bytes"), rows)
 
 
 def _text(schedule: Schedule, pipeline: Pipeline) -> str:

@@ -10,8 +10,10 @@ from apps.catalog import APPS
 from apps.command_line import count
 from apps.command_line.count import any_digits
 from apps.command_line.search import show_found
+from backend.cuda.nvrtc import KernelResources
 from spaces.enumerate.events import Certificate, Done, Found
 from spaces.model.schedules.schedule import Schedule
+from spaces.tuning import compiled
 from tests.apps.command_line import spaces
 
 SMALL = ("--options", "small")
@@ -51,6 +53,31 @@ def test_search_is_reproducible_and_sorted():
     assert report["complete"] is True
     assert report["certificate"] == {"bound": costs[0], "proven": 3}
     assert spaces(*arguments)[0] == out
+
+
+def test_the_compiler_ranks_what_a_search_found(monkeypatch):
+    """It counts spills for the first that it is asked about, and none for the second."""
+    spills = iter([400, 0, 400, 0])
+
+    def counted(source, *given):
+        names = re.findall(r"void.* (\w+_kernel\w*)\(", source)
+        spilled = next(spills)
+        return {name: KernelResources(40, 0, spilled, spilled, spilled) for name in names}
+
+    monkeypatch.setattr(compiled, "resources_within", counted)
+    arguments = ("search", "blur", "--device", "sm_90", "--top", "2")
+    plain = json.loads(spaces(*arguments, "--json")[0])["schedules"]
+    ranked = json.loads(spaces(*arguments, "--compiler", "--json")[0])["schedules"]
+    assert [one["schedule"] for one in ranked] == [one["schedule"] for one in plain[::-1]]
+    (kernel,) = ranked[1]["kernels"].values()
+    assert (kernel["registers"], kernel["spill_store_bytes"]) == (40, 400)
+    out, _ = spaces(*arguments, "--compiler")
+    assert re.search(r"rank +kernel +registers +spilled bytes\n +1 +\S+ +40 +0\n +2 .* 400\n", out)
+
+
+def test_the_compiler_is_for_gpus():
+    _, error = spaces("search", "blur", "--compiler", status=2)
+    assert "--compiler is for GPUs, and cpu is a CPU." in error
 
 
 @pytest.mark.parametrize(
