@@ -126,15 +126,7 @@ class CompiledPipeline:
         """
         return self.prepare(inputs, params, sizes, out)()
 
-    def __call__(
-        self,
-        inputs: Mapping[str, Any] = NO_IMAGES,
-        params: Scalars | None = None,
-        sizes: Sizes | None = None,
-        out: Mapping[str, Any] | None = None,
-    ) -> dict[str, Array]:
-        """The same as :meth:`run`."""
-        return self.run(inputs, params, sizes, out)
+    __call__ = run
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Machine code serves one kind of processor and one process, so a copy of the pipeline is

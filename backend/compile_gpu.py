@@ -11,7 +11,6 @@ from attrs import evolve, field, frozen
 from backend.access import AccessError, AccessMode, Side
 from backend.arguments import (
     NO_IMAGES,
-    ArgumentError,
     Arguments,
     Scalars,
     Sizes,
@@ -23,10 +22,9 @@ from backend.arrays.given import given_arrays
 from backend.buffers import kept_buffers, poison
 from backend.cuda.emulator import Emulator
 from backend.cuda.executors import present_executor
-from backend.cuda.host import MOST_ELEMENTS, HostProgram, host_program
+from backend.cuda.host import HostProgram, host_program
 from backend.cuda.host_part import HostFunction, compile_host_part
 from backend.cuda.kernel import CudaKernel
-from backend.cuda.number_ends import FARTHEST
 from backend.cuda.nvrtc import KernelResources, compile_cuda
 from backend.cuda.printer import PrintedProgram, print_kernels
 from backend.cuda.program import CudaExecutor
@@ -243,7 +241,7 @@ class GpuPipeline:
         self, arguments: Arguments, arrays: GpuArrays, runner: CudaExecutor
     ) -> Callable[[], None]:
         """What computes the outputs of arguments that fit the pipeline."""
-        values = _values(arguments, arrays)
+        values = arrays.values(arguments)
         program, host = self._for_values(values, arguments)
         given = arrays.buffers(self.pipeline, arguments)
 
@@ -289,18 +287,7 @@ class GpuPipeline:
         host = host_program(program.body, self._printed, self._parts, values)
         return self._recent.keep(key, (program, host)).value
 
-    def __call__(
-        self,
-        inputs: Mapping[str, Any] = NO_IMAGES,
-        params: Scalars | None = None,
-        sizes: Sizes | None = None,
-        out: Mapping[str, Any] | None = None,
-        *,
-        executor: CudaExecutor | None = None,
-        stream: object = None,
-    ) -> dict[str, Any]:
-        """The same as :meth:`run`."""
-        return self.run(inputs, params, sizes, out, executor=executor, stream=stream)
+    __call__ = run
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The parts of the CPU are machine code, which serves one process, so a copy of the
@@ -366,27 +353,6 @@ class PreparedGpuRun:
             self._compute()
         self._arrays.outputs.results()
         return dict(self._arrays.results)
-
-
-def _values(arguments: Arguments, arrays: GpuArrays) -> dict[str, int | float]:
-    """All sizes, strides in device memory, and scalars of a call."""
-    found: dict[str, int] = {}
-    for buffer, ranges in arguments.ranges.items():
-        strides = arrays.strides(buffer, tuple(extent for _, extent in ranges))
-        reach = 0
-        for d, ((low, extent), stride) in enumerate(zip(ranges, strides, strict=True)):
-            found[f"{buffer}.stride.{d}"] = stride
-            reach += max(abs(low), abs(low + extent)) * stride
-        farthest = max(
-            (abs(end) for low, extent in ranges for end in (low, low + extent, extent)), default=0
-        )
-        if reach > MOST_ELEMENTS or farthest > FARTHEST:
-            raise ArgumentError(
-                f"{buffer} is too large or too far from the origin: kernels can index "
-                f"at most {MOST_ELEMENTS} elements, and have coordinates from {-FARTHEST} to "
-                f"{FARTHEST}, at most {FARTHEST} in a dimension."
-            )
-    return {**arguments.sizes(), **found, **arguments.scalars}
 
 
 @in_one_chunk

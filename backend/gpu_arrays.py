@@ -15,6 +15,8 @@ from backend.arrays.device_array import DeviceArray
 from backend.arrays.given import AnyArray, GivenArrays, on_gpu
 from backend.arrays.streams import Stream
 from backend.buffers import Outputs, image_arrays, kept_buffers
+from backend.cuda.host import MOST_ELEMENTS
+from backend.cuda.number_ends import FARTHEST
 from backend.cuda.program import CudaExecutor
 from backend.cuda.relayout import relayout
 from spaces.model.algorithm.pipeline import Pipeline
@@ -116,6 +118,31 @@ class GpuArrays:
                 shape = self.on_gpu[image.name].shape
                 raise ArgumentError(f"Image {image.name} is empty (its shape is {shape}).")
         return {**image_arrays(pipeline, arguments, written), **written, **self.on_gpu}
+
+    def values(self, arguments: Arguments) -> dict[str, int | float]:
+        """All sizes, strides in device memory, and scalars of a call.
+
+        Raises:
+            ArgumentError: an array is too large for kernels, or too far from the origin.
+        """
+        found: dict[str, int] = {}
+        for buffer, ranges in arguments.ranges.items():
+            strides = self.strides(buffer, tuple(extent for _, extent in ranges))
+            reach = 0
+            for d, ((low, extent), stride) in enumerate(zip(ranges, strides, strict=True)):
+                found[f"{buffer}.stride.{d}"] = stride
+                reach += max(abs(low), abs(low + extent)) * stride
+            farthest = max(
+                (abs(end) for low, extent in ranges for end in (low, low + extent, extent)),
+                default=0,
+            )
+            if reach > MOST_ELEMENTS or farthest > FARTHEST:
+                raise ArgumentError(
+                    f"{buffer} is too large or too far from the origin: kernels can index "
+                    f"at most {MOST_ELEMENTS} elements, and have coordinates from {-FARTHEST} to "
+                    f"{FARTHEST}, at most {FARTHEST} in a dimension."
+                )
+        return {**arguments.sizes(), **found, **arguments.scalars}
 
     def strides(self, buffer: str, extents: tuple[int, ...]) -> tuple[int, ...]:
         """The elements from one element to the next as kernels see it, innermost dimension first:
