@@ -14,6 +14,7 @@ from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from backend.cuda.emulator import Emulator
 from backend.cuda.kernel import AllocStep
 from backend.cuda.plan import PlannedStep
+from backend.gpu_arrays import GpuArrays
 from backend.ir.sizes import elements, known_elements
 from backend.llvm.runtime.helpers import runtime_symbols
 from backend.preconditions import SizeError
@@ -139,13 +140,13 @@ def test_more_elements_than_kernels_index_are_refused() -> None:
     rows = np.zeros(2 * side, np.int32)
     pixels = np.lib.stride_tricks.as_strided(rows, (side, side), (4, 4))
     with (
-        mock.patch("backend.compile_gpu._values", _dense),
+        mock.patch.object(GpuArrays, "values", _dense),
         pytest.raises(ArgumentError, match="g has 4294967296 elements to store"),
     ):
         compiled.run({"im": pixels}, sizes={"f": (side,)})
 
 
-def _dense(arguments: Arguments, _: object) -> dict[str, int]:
+def _dense(_: GpuArrays, arguments: Arguments) -> dict[str, int]:
     """All sizes, also of images too large for kernels."""
     return {**arguments.sizes(), "im.stride.0": 1, "im.stride.1": 1, "f.stride.0": 1}
 
