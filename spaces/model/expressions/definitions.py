@@ -46,10 +46,17 @@ OperatorDefinition: TypeAlias = Callable[..., Expr]
 
 @frozen
 class DerivedOperator:
-    """An operator defined by others."""
+    """An operator defined by others.
+
+    Attributes:
+        fits: the types that it may have.
+        definition: what it means.
+        to_type: whether its function takes the type of the result first, here and in Halide.
+    """
 
     fits: signatures.Signature
     definition: OperatorDefinition
+    to_type: bool = False
 
 
 def fits(name: str, result: Type, operands: tuple[Type, ...]) -> bool:
@@ -331,7 +338,9 @@ DERIVED: Mapping[str, DerivedOperator] = {
     "saturating_add": DerivedOperator(signatures.is_pair, _saturating_add),
     "saturating_sub": DerivedOperator(signatures.is_pair, _saturating_sub),
     "saturating_cast": DerivedOperator(
-        lambda result, operands: len(operands) == 1 and not result.is_bool, _saturating_cast
+        lambda result, operands: len(operands) == 1 and not result.is_bool,
+        _saturating_cast,
+        to_type=True,
     ),
     "mul_shift_right": DerivedOperator(signatures.is_mul_shift, _mul_shift_right),
     "rounding_mul_shift_right": DerivedOperator(signatures.is_mul_shift, _rounding_mul_shift_right),
@@ -369,6 +378,9 @@ assume strict arithmetic; ``likely`` equals its operand.
 
 LANGUAGE = (*OPERATORS, *DERIVED)
 """The names of all operators: the ones that every layer knows, and the ones with a definition."""
+
+CONVERSIONS = ("reinterpret", *(name for name, one in DERIVED.items() if one.to_type))
+"""Operators whose functions take the type of the result first, here and in Halide."""
 
 HINTS = ("likely", "likely_if_innermost")
 """Operators that equal their operand, and say which side of a test is the usual one."""
