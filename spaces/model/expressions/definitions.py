@@ -239,6 +239,15 @@ def _saturating_cast(type: Type, a: Expr) -> Expr:
     return cast(type, a)
 
 
+def _extract_bits(type: Type, a: Expr, lowest: Expr) -> Expr:
+    bits = cast(_unsigned(lowest.type), _reinterpreted(_unsigned(a.type), a))
+    return _reinterpreted(type, cast(_unsigned(type), bits >> lowest))
+
+
+def _reinterpreted(type: Type, a: Expr) -> Expr:
+    return a if a.type == type else Op(type, "reinterpret", (a,))
+
+
 def _finite(type: Type, a: Expr) -> Expr:
     """``a`` with infinities limited to the largest magnitude of ``type``; the limiting happens in
     the wider of the two types.
@@ -340,6 +349,16 @@ DERIVED: Mapping[str, DerivedOperator] = {
     "saturating_cast": DerivedOperator(
         lambda result, operands: len(operands) == 1 and not result.is_bool,
         _saturating_cast,
+        to_type=True,
+    ),
+    "extract_bits": DerivedOperator(
+        lambda result, operands: (
+            len(operands) == 2
+            and not any(t.is_bool for t in (result, *operands))
+            and not operands[1].is_float
+            and operands[1].bits >= operands[0].bits
+        ),
+        _extract_bits,
         to_type=True,
     ),
     "mul_shift_right": DerivedOperator(signatures.is_mul_shift, _mul_shift_right),
