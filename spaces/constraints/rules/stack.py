@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, reduce
 
 from attrs import evolve
 
 from spaces.constraints.rules.explicit_bounds import example_bounds
 from spaces.constraints.rules.gpu_reasons import in_bytes
 from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, nest_rule
 from spaces.constraints.rules.written import memory_directive
 from spaces.constraints.sizes.kernels import allocation_bytes
+from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.allocation import Allocation
 from spaces.model.nest.largest import largest_constant
+from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import MemoryType
 
@@ -96,6 +100,41 @@ def stack_bytes(view: NestView, func: str) -> Iterator[Check]:
     )
 
 
+@nest_rule(
+    "storage.stack-total",
+    f"Funcs of together more than {MAX_STACK_BYTES} bytes on the stack of the CPU are illegal if "
+    "no parallel loop lies between them, because one frame holds them all, and a thread's stack "
+    "may overflow.",
+    "Half of 512 KiB, the smallest default stack of a thread among current systems.",
+    bytes=Quantity("size of the allocations together", "bytes"),
+    limit=Quantity("most bytes of a frame on the stack", "bytes"),
+)
+def stack_total(view: NestView, func: str) -> Iterator[Check]:
+    """One check for the first of several Funcs in a frame."""
+    if _on_stack(view, func) is None:
+        return
+    stored = {name: _on_stack(view, name) for name in view.allocations}
+    frame = _frame(view, func)
+    together = [a for name, a in stored.items() if a is not None and _frame(view, name) == frame]
+    if len(together) < 2 or together[0].func != func:
+        return
+    sizes = [allocation_bytes(allocation) for allocation in together]
+    total, largest = reduce(operator.add, sizes), reduce(fn.max, sizes)
+    yield Check(
+        func,
+        (largest > MAX_STACK_BYTES) | (total <= MAX_STACK_BYTES),
+        "{funcs} take {bytes} bytes of the stack together ({arrays}); a thread has room for "
+        "{limit}.",
+        "Store one of them in MemoryType::Heap, or compute less at a time.",
+        values={
+            "funcs": listed(allocation.func for allocation in together),
+            "bytes": total,
+            "arrays": partial(in_bytes, together),
+            "limit": MAX_STACK_BYTES,
+        },
+    )
+
+
 def _on_stack(view: NestView, func: str) -> Allocation | None:
     """The largest allocation of a Func on the stack of the CPU, if that has a constant size."""
     allocation = view.allocations.get(func)
@@ -107,4 +146,14 @@ def _on_stack(view: NestView, func: str) -> Allocation | None:
     return allocation if is_constant and LoopKind.GPU_BLOCK not in kinds else None
 
 
-RULES = (private_size, stack_bytes)
+def _frame(view: NestView, func: str) -> tuple[LoopVar, ...]:
+    """The loops around the storage of a Func, up to the innermost parallel one: its iterations are
+    calls of a function of their own.
+    """
+    placement = view.placement(func)
+    around = placement.path[: placement.store_depth]
+    jobs = [depth for depth, loop in enumerate(around) if loop.kind is LoopKind.PARALLEL]
+    return around[: jobs[-1] + 1] if jobs else ()
+
+
+RULES = (private_size, stack_bytes, stack_total)
