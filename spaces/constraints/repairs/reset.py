@@ -11,7 +11,7 @@ from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.names import is_covered
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
-from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.schedule import FLAGS, FuncSchedule, Schedule
 
 
 def reset(
@@ -77,6 +77,7 @@ def _decisions(func: FuncSchedule) -> dict[tuple[object, ...], object]:
     found |= {("storage bound", b.dimension): b.extent for b in func.storage_bounds}
     found |= {("bound", i): bound for i, bound in enumerate(func.bounds)}
     found["hoist",] = func.hoist
+    found |= {(flag,): getattr(func, flag) for flag in FLAGS}
     for stage, order in enumerate(func.stages):
         found |= {(stage, "split", i): record for i, record in enumerate(order.splits)}
         found |= {(stage, "kind", loop.name): loop.kind for loop in order.loops}
