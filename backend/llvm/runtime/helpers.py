@@ -14,10 +14,10 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from spaces.backend.llvm.runtime.blocks import I32, I64, POINTER, VOID
 from spaces.backend.llvm.runtime.scratch import KEPT_BYTES, scratch_module
@@ -88,11 +88,32 @@ def scratch_code() -> CompiledModule:
         return _compile_scratch()
 
 
+class _Symbols(Mapping[str, int]):
+    """The addresses of functions; the first use of one compiles its module."""
+
+    _modules: ClassVar[Mapping[str, Callable[[], CompiledModule]]] = {
+        "par_for": pool_code,
+        **dict.fromkeys(("malloc", "free"), scratch_code),
+    }
+
+    def __getitem__(self, name: str) -> int:
+        if name not in self:
+            raise KeyError(name)
+        return self._modules[name.removeprefix("spaces_")]().address(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in [*self]
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"spaces_{name}" for name in FUNCTIONS)
+
+    def __len__(self) -> int:
+        return len(FUNCTIONS)
+
+
 def runtime_symbols() -> Mapping[str, int]:
     """Addresses of the functions that generated code may call, by name, valid for ever."""
-    modules = {"par_for": pool_code}
-    names = {name: f"spaces_{name}" for name in FUNCTIONS}
-    return {n: modules.get(name, scratch_code)().address(n) for name, n in names.items()}
+    return _Symbols()
 
 
 def kept_limit() -> int:
