@@ -36,7 +36,6 @@ from spaces.enumerate.patterns import LOOP_BY_LOOP
 from spaces.enumerate.positions import Positions
 from spaces.enumerate.process.decision import FormParts, parts_of
 from spaces.enumerate.process.deriving import KINDS, DeriveTopic, derivations
-from spaces.enumerate.process.limits import upper_limit
 from spaces.enumerate.process.partial import PartialSchedule, replayed
 from spaces.enumerate.process.random_ways import random_way
 from spaces.enumerate.process.state import ProcessState
@@ -572,14 +571,14 @@ class ScheduleSpace:
 
     def bounds(self, *, seconds: float = 60.0) -> CountBounds:
         """Certain bounds of :meth:`count`: it judges structures until the time ends, and other
-        structures may be legal or not. The upper one is infinite if half of the time is too short
-        for :attr:`candidates`.
+        structures may be legal or not. The upper one is infinite if the space has more than
+        patterns (:attr:`only_patterns`), or half of the time is too short for :attr:`candidates`.
         """
         deadline = Deadline.after(seconds_given("bounds(seconds)", seconds))
         candidates: float = math.inf
         try:
             with Deadline.after(seconds / 2).kept():
-                candidates = self.candidates
+                candidates = self.candidates if self.only_patterns else math.inf
         except OutOfTime:
             pass
         last = Counted()
@@ -593,19 +592,29 @@ class ScheduleSpace:
 
     @property
     def candidates(self) -> int:
-        """The number of candidates, an upper limit of :meth:`count`. A candidate is a schedule of
-        the options, legal or not, in which a Func with several readers is placed as the reader that
-        is decided first allows.
+        """The number of candidates of a space of patterns alone, not less than :meth:`count`. A
+        candidate is a schedule of the options, legal or not, in which a Func with several readers
+        is placed as the reader that is decided first allows.
 
         It is exact, and immediate also for an astronomic space.
+
+        Raises:
+            ValueError: the space has more than patterns (:attr:`only_patterns`).
         """
-        return self._census.total if self.only_patterns else upper_limit(self._first)
+        if not self.only_patterns:
+            raise ValueError(
+                f"The candidates of this space of {self.pipeline.name} are not counted: its "
+                "options decide more than whole patterns of loops. estimate() says about how many "
+                "legal schedules it has."
+            )
+        return self._census.total
 
     def candidate(self, index: int) -> Schedule:
         """The candidate of an index below :attr:`candidates`, legal or not.
 
         Raises:
             IndexError: the index is not below :attr:`candidates`.
+            ValueError: the options decide the loops of Funcs one by one.
         """
         entries, numbers = candidate(self._census, self.menus, index)
         ordered = tuple(entries[function.name] for function in self.pipeline.functions)
@@ -670,7 +679,7 @@ class ScheduleSpace:
                 if self.only_patterns:
                     yield CountEstimate(self.candidates, drawn, legal)
                 else:
-                    yield WeightedEstimate(self.candidates, drawn, legal, total / drawn)
+                    yield WeightedEstimate(drawn, legal, total / drawn)
         except OutOfTime:
             if not drawn:
                 raise TimeoutError(
