@@ -11,6 +11,7 @@ from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.bounds import lower_bound
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.exhaustive import scored
 from spaces.enumerate.ladder import incumbents
@@ -95,7 +96,7 @@ def _promising(
         ask_clock()
         own = bound
         if partial.state.draft is None:  # options of a Func change no bound before it is decided
-            own = max(bound, partial.bound(model))
+            own = max(bound, lower_bound(partial, model))
             if own >= board.worst:
                 board.pruned += 1
                 continue

@@ -13,6 +13,7 @@ from spaces.cost.model import AdditiveModel, CostModel
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.changed_nests import nests_of
 from spaces.enumerate.events import Event
+from spaces.enumerate.feature_memos import feature_memo
 from spaces.enumerate.judging import drawn_if_none
 from spaces.enumerate.ladder import first_incumbent, plain_nest
 from spaces.enumerate.options import PlacementOption
@@ -138,7 +139,7 @@ def added_costs(
     pipeline = space.pipeline
 
     def price(part: Pipeline, one: Schedule) -> float:
-        return float(board.price(model, Batch.of(part, one, memo=space.memo)))
+        return float(board.price(model, Batch.of(part, one, memo=feature_memo(space.nests))))
 
     added: dict[str, float] = {}
     entries: tuple[FuncSchedule, ...] = ()

@@ -19,6 +19,7 @@ from spaces.constraints.legality.lattice import legal_mask
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
+from spaces.enumerate.feature_memos import feature_memo
 from spaces.enumerate.frontier import Frontier, ResidualPath, open_depths
 from spaces.enumerate.menus import FuncMenu, entry_parameters, fits
 from spaces.enumerate.pattern_builder import Orders
@@ -109,7 +110,7 @@ class GroupPrices:
         entries |= {name: self.space.menus[name].inlined for name in group.inlined}
         part = _part_of(self.space.pipeline, group)
         schedule = Schedule(tuple(entries[function.name] for function in part.functions))
-        stages = Batch.of(part, schedule, memo=self.space.memo).features.stages
+        stages = Batch.of(part, schedule, memo=feature_memo(self.space.nests)).features.stages
         return sum(float(stage.points) for stage in stages if stage.func == func)
 
     def cost(self, group: StageGroup) -> float:
@@ -196,7 +197,9 @@ class GroupPrices:
         """The costs of the choices, infinite for illegal ones."""
         space = self.space
         try:
-            batch = Batch.of(part, structure.schedule, structure.columns, memo=space.memo)
+            batch = Batch.of(
+                part, structure.schedule, structure.columns, memo=feature_memo(space.nests)
+            )
         except UnboundedError:
             return np.full(structure.shape, np.inf)
         costs = self.board.score(self.model, batch)
@@ -208,7 +211,7 @@ class GroupPrices:
             space.device,
             structure.columns,
             exact=space.options.exact,
-            memo=space.memo.nests,
+            memo=space.nests,
         )
         self.board.legal += bool(mask.any())
         return np.where(mask, costs, np.inf)

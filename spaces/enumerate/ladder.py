@@ -21,6 +21,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.events import Event, Found
+from spaces.enumerate.feature_memos import feature_memo
 from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.orders import OrderTopic
 from spaces.enumerate.process.partial import PartialSchedule
@@ -212,7 +213,7 @@ def priced(
 ) -> float:
     """The cost of one choice of a structure; infinity if it has no loop nest."""
     try:
-        batch = Batch.of(space.pipeline, structure, numbers, memo=space.memo)
+        batch = Batch.of(space.pipeline, structure, numbers, memo=feature_memo(space.nests))
         return float(board.price(model, batch))
     except UnboundedError:
         return float("inf")

@@ -21,7 +21,6 @@ from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.judge import record_violations
 from spaces.constraints.legality.kept_values import may_keep
 from spaces.constraints.legality.verdict import Illegal, Verdict
-from spaces.cost.counting import FeatureMemo
 from spaces.enumerate.candidates import candidate
 from spaces.enumerate.census import Census
 from spaces.enumerate.counted import counted
@@ -56,6 +55,7 @@ from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.canonical import canonical_form
+from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
 from spaces.model.writing.serialize import to_json
@@ -251,9 +251,9 @@ class ScheduleSpace:
         return func_menus(self.pipeline, self.device, self.options, self.kept, self.sizes)
 
     @cached_property
-    def memo(self) -> FeatureMemo:
-        """What the structures judged or scored last have in common, for the next ones."""
-        return FeatureMemo()
+    def nests(self) -> NestMemo:
+        """What the nests of the structures judged last have in common, for the next ones."""
+        return NestMemo()
 
     @cached_property
     def _census(self) -> Census:
@@ -292,7 +292,7 @@ class ScheduleSpace:
             left=frozenset(self.leave),
             restricted=self.restricted,
             further=self.sizes,
-            memo=self.memo,
+            nests=self.nests,
         )
 
     def resume(self, taken: Iterable[str]) -> PartialSchedule:
@@ -360,8 +360,7 @@ class ScheduleSpace:
         lattice.
         """
         schedule, columns = structure.schedule, structure.columns
-        known = self.memo.nests
-        mask = self.judged.mask(self.pipeline, schedule, columns, known)
+        mask = self.judged.mask(self.pipeline, schedule, columns, self.nests)
         mask = np.array(np.broadcast_to(mask, structure.shape))
         return self.restricted.mask(schedule, columns, mask) if self.where else mask
 
@@ -561,8 +560,7 @@ class ScheduleSpace:
         relate all factors, so a restricted space counts in several parts.
         """
         if not self.where:
-            memo = self.memo.nests
-            count = self.judged.count(structure.schedule, structure.menus, memo)
+            count = self.judged.count(structure.schedule, structure.menus, self.nests)
             if count is not None:
                 yield structure.size, count
                 return

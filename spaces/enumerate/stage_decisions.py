@@ -23,6 +23,7 @@ from spaces.enumerate.dominance import (
     is_undominated,
 )
 from spaces.enumerate.events import Event, Found
+from spaces.enumerate.feature_memos import feature_memo
 from spaces.enumerate.frontier import depth_of
 from spaces.enumerate.half_decided import CostOfOthers, FreeNumbers, HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.ladder import RUNGS, filled, priced
@@ -208,7 +209,7 @@ class StageDecisions:
         if known is not None:
             return nests.reading(name), known
         schedule = OpenWay(state, tuple(nests.funcs)).structure.schedule
-        batch = Batch.of(nests.pipeline, schedule, memo=self.space.memo)
+        batch = Batch.of(nests.pipeline, schedule, memo=feature_memo(self.space.nests))
         before = float(self.board.price(self.model, batch))
         return nests.reading(name), state.cost - before
 
@@ -402,7 +403,9 @@ class StageDecisions:
         structure = way.priced
         part = part if way.changed is None else way.changed.pipeline
         try:
-            return Batch.of(part, structure.schedule, structure.columns, memo=self.space.memo)
+            return Batch.of(
+                part, structure.schedule, structure.columns, memo=feature_memo(self.space.nests)
+            )
         except UnboundedError:
             return None
 
@@ -451,7 +454,7 @@ class StageDecisions:
         leave out.
         """
         structure, restricted = way.structure, self.space.restricted
-        columns, memo = structure.columns, self.space.memo.nests
+        columns, memo = structure.columns, self.space.nests
         mask = self.space.judged.mask(part, structure.schedule, columns, memo)
         if isinstance(self.space.device, GpuDevice) and not mask.any():
             mask = self._legal_alone(part, way)
@@ -470,7 +473,7 @@ class StageDecisions:
         """
         mask = np.zeros(way.costs.shape, dtype=np.bool_)
         for index in np.argsort(way.costs, axis=None, kind="stable")[:ALONE]:
-            schedule, memo = way.structure.at(int(index)), self.space.memo.nests
+            schedule, memo = way.structure.at(int(index)), self.space.nests
             if not np.isfinite(way.costs.flat[index]):
                 break
             if self.space.judged.mask(part, schedule, {}, memo).all():

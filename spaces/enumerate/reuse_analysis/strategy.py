@@ -13,6 +13,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.beam import allows
 from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.events import Event, Expanded, Found
+from spaces.enumerate.feature_memos import feature_memo
 from spaces.enumerate.ladder import incumbents
 from spaces.enumerate.reuse_analysis.segments import Segmentation
 from spaces.enumerate.reuse_analysis.tiling import LOAD_WEIGHT
@@ -63,7 +64,7 @@ class ReuseAnalysis:
                     board.considered += 1
                     if not (allows(patterns, schedule) and space.verdict(schedule)):
                         continue
-                    batch = Batch.of(space.pipeline, schedule, memo=patterns.memo)
+                    batch = Batch.of(space.pipeline, schedule, memo=feature_memo(patterns.nests))
                     cost = float(board.score(model, batch))
                 board.legal += 1
                 yield from board.offer(Found(cost, schedule))

@@ -15,6 +15,7 @@ from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
 from spaces.cost.features import Features
 from spaces.cost.input_loads import input_loads
+from spaces.enumerate.feature_memos import feature_memo
 from spaces.enumerate.menus import FuncMenu, entry_parameters
 from spaces.enumerate.pattern_builder import Orders
 from spaces.enumerate.process.sizes import sizes_of
@@ -98,7 +99,7 @@ def _tiling(
         return None
     try:
         schedule, columns = structure.schedule, structure.columns
-        features = Batch.of(pipeline, schedule, columns, memo=segment.memo).features
+        features = Batch.of(pipeline, schedule, columns, memo=feature_memo(segment.nests)).features
     except UnboundedError:
         return None
     if device.l2_bytes:
