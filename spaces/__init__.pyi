@@ -374,10 +374,8 @@ from spaces.enumerate.estimate import (
     WeightedEstimate as WeightedEstimate,
 )
 from spaces.enumerate.draws import Draw as Draw, Sampled as Sampled
-from spaces.enumerate.events import (
-    Counted as Counted,
-    Ranked as Ranked,
-)
+from spaces.enumerate.counted import Counted as Counted
+from spaces.enumerate.positions import Ranked as Ranked
 from spaces.enumerate.options import (
     Options as Options,
     default_options as default_options,

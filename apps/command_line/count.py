@@ -24,9 +24,9 @@ from apps.command_line.space import (
     Where,
     space_of,
 )
+from spaces.enumerate.counted import Counted
 from spaces.enumerate.emptiness import explain_empty
 from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate, about
-from spaces.enumerate.events import Counted
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime

@@ -13,10 +13,11 @@ from apps.app import App
 from apps.command_line.further_sizes import parse_sizes
 from apps.command_line.options import MOST, find_device
 from apps.errors import CommandError, WrongUsage
+from spaces.enumerate.definition import NOTHING_FIXED
 from spaces.enumerate.empty_space import EmptySpaceError
 from spaces.enumerate.options import Options
 from spaces.enumerate.restrictions.text import parse_restriction
-from spaces.enumerate.space import NOTHING_FIXED, ScheduleSpace
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 Limit = Annotated[

@@ -15,8 +15,9 @@ from spaces.enumerate.bounds import lower_bound
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.exhaustive import scored
 from spaces.enumerate.ladder import incumbents
+from spaces.enumerate.listing import structure_of
 from spaces.enumerate.process.partial import PartialSchedule
-from spaces.enumerate.space import ScheduleSpace, structure_of
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.deadline import OutOfTime, ask_clock
 
 

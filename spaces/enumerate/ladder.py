@@ -22,11 +22,12 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.board import Board
 from spaces.enumerate.events import Event, Found
 from spaces.enumerate.feature_memos import feature_memo
+from spaces.enumerate.listing import structure_of
 from spaces.enumerate.process.decision import DecisionOption
 from spaces.enumerate.process.orders import OrderTopic
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.process.placing import PlaceTopic
-from spaces.enumerate.space import ScheduleSpace, structure_of
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.inlined import live_functions
 from spaces.model.deadline import NO_DEADLINE, OutOfTime, ask_clock
 from spaces.model.formulas.regions import UnboundedError

@@ -9,11 +9,12 @@ from itertools import chain
 from attrs import define, evolve, field
 
 from spaces.constraints.devices.device import CpuDevice
+from spaces.enumerate.definition import NOTHING_FIXED
 from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.process.sizes import sizes_of
 from spaces.enumerate.reuse_analysis.overlap import dependences, origins
 from spaces.enumerate.reuse_analysis.tiling import Tiling, tilings
-from spaces.enumerate.space import NOTHING_FIXED, ScheduleSpace
+from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule
