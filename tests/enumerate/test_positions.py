@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spaces.enumerate import counted
-from spaces.enumerate.candidates import Candidates
-from spaces.enumerate.estimate import CountBounds, about
-from spaces.enumerate.options import Options
-from spaces.enumerate.positions import Positions
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.structure import Structure
+from spaces.enumerate.space.counting import count as counted
+from spaces.enumerate.space.counting.candidates import Candidates
+from spaces.enumerate.space.counting.estimate import CountBounds, about
+from spaces.enumerate.space.counting.ranks import Positions
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import ask_clock
 from spaces.model.writing.text import parse_schedule
 from tests.clocks import Clock

@@ -10,14 +10,14 @@ from collections import Counter
 import attrs
 import pytest
 
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
-from spaces.enumerate.census import Census
-from spaces.enumerate.counted_menus import counted_menus
-from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.counting.census import Census
+from spaces.enumerate.space.counting.counted_menus import counted_menus
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import Schedule
