@@ -21,11 +21,13 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
+from spaces.enumerate.search.feature_memos import feature_memo
+from spaces.enumerate.space.listing import structure_of
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.topics.orders import OrderTopic
 from spaces.enumerate.space.process.topics.placing import PlaceTopic
-from spaces.enumerate.space.space import ScheduleSpace, structure_of
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.inlined import live_functions
 from spaces.model.deadline import NO_DEADLINE, OutOfTime, ask_clock
 from spaces.model.formulas.regions import UnboundedError
@@ -212,7 +214,7 @@ def priced(
 ) -> float:
     """The cost of one choice of a structure; infinity if it has no loop nest."""
     try:
-        batch = Batch.of(space.pipeline, structure, numbers, memo=space.memo)
+        batch = Batch.of(space.pipeline, structure, numbers, memo=feature_memo(space.nests))
         return float(board.price(model, batch))
     except UnboundedError:
         return float("inf")

@@ -11,9 +11,10 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.search.apart import apart, bare
 from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Done, Event, Found, Improved
+from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.first_schedules import PRICING, priced
 from spaces.enumerate.search.tidying import tidied
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.schedule import Schedule
@@ -92,7 +93,7 @@ def _tidy(space: ScheduleSpace, model: CostModel, found: Found, deadline: Deadli
                 schedule,
                 lambda one: bool(space.verdict(one)),
                 space.kept_names,
-                space.memo,
+                feature_memo(space.nests),
             )
             if form == schedule or (form not in space and schedule in space):
                 return found

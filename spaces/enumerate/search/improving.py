@@ -16,7 +16,7 @@ from spaces.enumerate.search.neighbours.changes import PlacedSchedule
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.shares import shares_of_funcs
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
 
 

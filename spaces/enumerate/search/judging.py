@@ -12,7 +12,7 @@ from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.first_schedules import incumbents, offered
 from spaces.enumerate.search.papers.exhaustive import cheapest
 from spaces.enumerate.space.empty_space import EmptySpaceError
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 

@@ -16,7 +16,7 @@ from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.neighbours.changes import ChangedSchedule, PlacedSchedule
 from spaces.enumerate.search.papers.exhaustive import cheapest
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel, PartedModel
+from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.neighbours.changes import ALL_ALIKE
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -27,7 +28,7 @@ def shares_of_funcs(
     if not (isinstance(space.device, GpuDevice) and isinstance(model, PartedModel)):
         return ALL_ALIKE
     costs: dict[str, float] = {}
-    features = Batch.of(space.pipeline, schedule, memo=space.memo).features
+    features = Batch.of(space.pipeline, schedule, memo=feature_memo(space.nests)).features
     for (func, _), parts in model.parts(features).items():
         costs[func] = costs.get(func, 0.0) + sum(float(part) for part in parts.values())
     total = sum(costs.values())

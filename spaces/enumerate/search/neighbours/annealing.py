@@ -15,7 +15,7 @@ from spaces.enumerate.search.first_schedules import incumbents, offered
 from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, judged
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 OPENING = 0.5

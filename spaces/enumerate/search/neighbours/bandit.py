@@ -25,7 +25,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     Offspring,
     OffspringJudge,
 )
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 Arm: TypeAlias = Callable[[Sequence[Individual]], ChangedSchedule | None]
 """A move from the best schedules so far to another schedule; None if it finds none."""

@@ -11,7 +11,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.judging import PART, concluded, judged, opened
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 
 

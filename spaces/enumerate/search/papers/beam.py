@@ -16,7 +16,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded, Found
 from spaces.enumerate.search.first_schedules import PRICING, incumbents
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.directives.transformers import CPU_KINDS, Move, SplitLoop, moves

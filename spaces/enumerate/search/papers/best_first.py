@@ -11,11 +11,13 @@ from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import incumbents
 from spaces.enumerate.search.papers.exhaustive import scored
+from spaces.enumerate.space.listing import structure_of
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace, structure_of
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime, ask_clock
 
 
@@ -95,7 +97,7 @@ def _promising(
         ask_clock()
         own = bound
         if partial.state.draft is None:  # options of a Func change no bound before it is decided
-            own = max(bound, partial.bound(model))
+            own = max(bound, lower_bound(partial, model))
             if own >= board.worst:
                 board.pruned += 1
                 continue

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Event, Expanded, Found
+from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.first_schedules import incumbents
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 
@@ -34,7 +36,7 @@ def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterat
 
     def may_be_kept(partial: PartialSchedule) -> bool:
         worst = board.worst
-        is_dear = worst < math.inf and partial.bound(model) > worst
+        is_dear = worst < math.inf and lower_bound(partial, model) > worst
         board.pruned += is_dear
         return not is_dear
 
@@ -85,7 +87,9 @@ def _cheapest_of_parts(
         if legal.any():
             columns = part.all_columns
             if batch is None:
-                batch = Batch.of(space.pipeline, structure.schedule, columns, memo=space.memo)
+                batch = Batch.of(
+                    space.pipeline, structure.schedule, columns, memo=feature_memo(space.nests)
+                )
             yield _cheapest(model, board, part, batch.at(columns), legal)
         else:
             yield None
@@ -98,7 +102,9 @@ def cheapest(
     legal = space.legal(structure)
     if not legal.any():
         return None
-    batch = Batch.of(space.pipeline, structure.schedule, structure.columns, memo=space.memo)
+    batch = Batch.of(
+        space.pipeline, structure.schedule, structure.columns, memo=feature_memo(space.nests)
+    )
     return _cheapest(model, board, structure, batch, legal)
 
 

@@ -19,12 +19,13 @@ from spaces.constraints.legality.lattice import legal_mask
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.feature_memos import feature_memo
+from spaces.enumerate.space.decided_part import may_stand_alone, part_alone
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.frontier import Frontier, ResidualPath, open_depths
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters, fits
-from spaces.enumerate.space.process.decided_part import may_stand_alone, part_alone
-from spaces.enumerate.space.process.sizes import sizes_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
@@ -109,7 +110,7 @@ class GroupPrices:
         entries |= {name: self.space.menus[name].inlined for name in group.inlined}
         part = _part_of(self.space.pipeline, group)
         schedule = Schedule(tuple(entries[function.name] for function in part.functions))
-        stages = Batch.of(part, schedule, memo=self.space.memo).features.stages
+        stages = Batch.of(part, schedule, memo=feature_memo(self.space.nests)).features.stages
         return sum(float(stage.points) for stage in stages if stage.func == func)
 
     def cost(self, group: StageGroup) -> float:
@@ -196,7 +197,9 @@ class GroupPrices:
         """The costs of the choices, infinite for illegal ones."""
         space = self.space
         try:
-            batch = Batch.of(part, structure.schedule, structure.columns, memo=space.memo)
+            batch = Batch.of(
+                part, structure.schedule, structure.columns, memo=feature_memo(space.nests)
+            )
         except UnboundedError:
             return np.full(structure.shape, np.inf)
         costs = self.board.score(self.model, batch)
@@ -208,7 +211,7 @@ class GroupPrices:
             space.device,
             structure.columns,
             exact=space.options.exact,
-            memo=space.memo.nests,
+            memo=space.nests,
         )
         self.board.legal += bool(mask.any())
         return np.where(mask, costs, np.inf)

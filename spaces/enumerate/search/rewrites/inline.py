@@ -16,7 +16,7 @@ from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.first_schedules import priced
 from spaces.enumerate.search.judging import is_clearly_cheaper
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule

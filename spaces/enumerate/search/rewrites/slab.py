@@ -21,11 +21,11 @@ from spaces.enumerate.search.first_schedules import priced
 from spaces.enumerate.search.judging import is_clearly_cheaper
 from spaces.enumerate.search.papers.exhaustive import cheapest
 from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs, nests_of_readers
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS
 from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
-from spaces.enumerate.space.process.sizes import sizes_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived

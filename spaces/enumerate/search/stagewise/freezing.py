@@ -12,14 +12,15 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import AdditiveModel, CostModel
 from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event
+from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.first_schedules import first_incumbent, plain_nest
 from spaces.enumerate.search.judging import drawn_if_none
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.stagewise.changed_nests import nests_of
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.options import PlacementOption
-from spaces.enumerate.space.process.decided_part import decided_part
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
@@ -138,7 +139,7 @@ def added_costs(
     pipeline = space.pipeline
 
     def price(part: Pipeline, one: Schedule) -> float:
-        return float(board.price(model, Batch.of(part, one, memo=space.memo)))
+        return float(board.price(model, Batch.of(part, one, memo=feature_memo(space.nests))))
 
     added: dict[str, float] = {}
     entries: tuple[FuncSchedule, ...] = ()

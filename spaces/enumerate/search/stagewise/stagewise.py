@@ -45,7 +45,7 @@ from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of
 from spaces.enumerate.search.stagewise.ways import StageDecisions, of_whole_schedules
 from spaces.enumerate.space.patterns.menus import adds_up, entry_parameters
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Derivation

@@ -16,6 +16,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
 from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
+from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.first_schedules import RUNGS, filled, priced
 from spaces.enumerate.search.stagewise.changed_nests import Nests, funcs_around, nests_of
 from spaces.enumerate.search.stagewise.dominance import (
@@ -37,13 +38,13 @@ from spaces.enumerate.search.stagewise.state import (
     OpenWay,
     PricedWay,
 )
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.frontier import depth_of
 from spaces.enumerate.space.patterns.menus import adds_up, entry_parameters
-from spaces.enumerate.space.process.decided_part import decided_part
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.topics.placing import may_be_inlined, may_start_nest
 from spaces.enumerate.space.restrictions.restricted import Restricted
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
@@ -214,7 +215,7 @@ class StageDecisions:
         if known is not None:
             return nests.reading(name), known
         schedule = OpenWay(state, tuple(nests.funcs)).structure.schedule
-        batch = Batch.of(nests.pipeline, schedule, memo=self.space.memo)
+        batch = Batch.of(nests.pipeline, schedule, memo=feature_memo(self.space.nests))
         before = float(self.board.price(self.model, batch))
         return nests.reading(name), state.cost - before
 
@@ -408,7 +409,9 @@ class StageDecisions:
         structure = way.priced
         part = part if way.changed is None else way.changed.pipeline
         try:
-            return Batch.of(part, structure.schedule, structure.columns, memo=self.space.memo)
+            return Batch.of(
+                part, structure.schedule, structure.columns, memo=feature_memo(self.space.nests)
+            )
         except UnboundedError:
             return None
 
@@ -457,7 +460,7 @@ class StageDecisions:
         leave out.
         """
         structure, restricted = way.structure, self.space.restricted
-        columns, memo = structure.columns, self.space.memo.nests
+        columns, memo = structure.columns, self.space.nests
         mask = self.space.judged.mask(part, structure.schedule, columns, memo)
         if isinstance(self.space.device, GpuDevice) and not mask.any():
             mask = self._legal_alone(part, way)
@@ -476,7 +479,7 @@ class StageDecisions:
         """
         mask = np.zeros(way.costs.shape, dtype=np.bool_)
         for index in np.argsort(way.costs, axis=None, kind="stable")[:ALONE]:
-            schedule, memo = way.structure.at(int(index)), self.space.memo.nests
+            schedule, memo = way.structure.at(int(index)), self.space.nests
             if not np.isfinite(way.costs.flat[index]):
                 break
             if self.space.judged.mask(part, schedule, {}, memo).all():

@@ -18,9 +18,9 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
-from spaces.cost.batch import Batch
+from spaces.cost.features.counting import features
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.process.decided_part import decided_part
 from spaces.enumerate.space.sizes_of_space import FurtherSize, JudgedSizes
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
@@ -127,9 +127,10 @@ def _has_whole_warps(part: Pipeline, structure: Structure, device: Device) -> ND
     """
     found = np.ones(structure.shape, dtype=np.bool_)
     if isinstance(device, GpuDevice):
-        features = Batch.of(part, structure.schedule, structure.columns).features
-        for kernel in features.kernels:
-            is_small = features.func(kernel.func).distinct < device.warp_threads
+        known = {**part.scalar_defaults(), **part.sizes(), **structure.columns}
+        counted = features(part, structure.schedule, sizes=part.sizes()).read(known)
+        for kernel in counted.kernels:
+            is_small = counted.func(kernel.func).distinct < device.warp_threads
             found &= (kernel.threads % device.warp_threads == 0) | is_small
     return found
 

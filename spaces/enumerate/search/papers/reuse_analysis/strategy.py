@@ -12,12 +12,13 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded, Found
+from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.first_schedules import incumbents
 from spaces.enumerate.search.papers.beam import allows
 from spaces.enumerate.search.papers.reuse_analysis.segments import Segmentation
 from spaces.enumerate.search.papers.reuse_analysis.tiling import LOAD_WEIGHT
 from spaces.enumerate.search.runners_up import runners_up
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
 
 
@@ -63,7 +64,7 @@ class ReuseAnalysis:
                     board.considered += 1
                     if not (allows(patterns, schedule) and space.verdict(schedule)):
                         continue
-                    batch = Batch.of(space.pipeline, schedule, memo=patterns.memo)
+                    batch = Batch.of(space.pipeline, schedule, memo=feature_memo(patterns.nests))
                     cost = float(board.score(model, batch))
                 board.legal += 1
                 yield from board.offer(Found(cost, schedule))

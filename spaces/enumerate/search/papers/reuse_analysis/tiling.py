@@ -15,6 +15,7 @@ from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
 from spaces.cost.features.input_loads import input_loads
+from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     Nest,
     StagePlaces,
@@ -25,10 +26,10 @@ from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     trivial_inlined,
 )
 from spaces.enumerate.search.papers.reuse_analysis.overlap import origins
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters
-from spaces.enumerate.space.process.sizes import sizes_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import PART, Structure
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.regions import UnboundedError
@@ -98,7 +99,7 @@ def _tiling(
         return None
     try:
         schedule, columns = structure.schedule, structure.columns
-        features = Batch.of(pipeline, schedule, columns, memo=segment.memo).features
+        features = Batch.of(pipeline, schedule, columns, memo=feature_memo(segment.nests)).features
     except UnboundedError:
         return None
     if device.l2_bytes:
