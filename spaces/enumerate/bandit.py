@@ -15,12 +15,13 @@ from typing import TypeAlias
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.board import Limits
 from spaces.enumerate.changes import ChangedSchedule
 from spaces.enumerate.events import Event, Expanded
 from spaces.enumerate.genetic.mutations import GENERIC, IMAGING, Mutation
 from spaces.enumerate.genetic.population import Individual, Offspring, OffspringJudge
-from spaces.enumerate.judging import PART, concluded, opened
+from spaces.enumerate.judging import PART, concluded, offer_first
+from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.space import ScheduleSpace
 
 Arm: TypeAlias = Callable[[Sequence[Individual]], ChangedSchedule | None]
@@ -100,14 +101,14 @@ class Bandit:
     exploration: float = 0.05
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from opened(space, model, board)
-        judge = OffspringJudge(space, model, board)
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
+        judge = OffspringJudge(pricer)
         offspring = Offspring(space, random.Random(limits.seed), self.numbers, self.rivals)
-        yield from concluded(space, board, self._slices(offspring, judge))
+        yield from concluded(pricer, self._slices(offspring, judge))
 
     def _slices(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
-        board, chosen = judge.board, offspring.chosen
+        board, chosen = judge.pricer.board, offspring.chosen
         arms = moves(offspring)
         credits = Credits(tuple(arms), self.window, self.exploration)
         pool: list[Individual] = []

@@ -9,9 +9,10 @@ from attrs import evolve
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.apart import apart, bare
-from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.board import Limits
 from spaces.enumerate.events import Done, Event, Found, Improved
-from spaces.enumerate.ladder import PRICING, priced
+from spaces.enumerate.ladder import PRICING
+from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.tidying import tidied
 from spaces.model.deadline import Deadline, OutOfTime
@@ -96,7 +97,7 @@ def _tidy(space: ScheduleSpace, model: CostModel, found: Found, deadline: Deadli
             )
             if form == schedule or (form not in space and schedule in space):
                 return found
-            cost = priced(space, model, Board(Limits()), form)
+            cost = Pricer.of(space, model, Limits()).price_schedule(form)
     except OutOfTime:
         return found
     if cost > found.cost + _ROUNDING * abs(found.cost):

@@ -17,8 +17,8 @@ from spaces.cost.reuse import Reuse
 from spaces.cost.weighted import Weighted
 from spaces.enumerate.apart import bare
 from spaces.enumerate.best_first import BestFirst, _promising
-from spaces.enumerate.board import Board
 from spaces.enumerate.events import Certificate, Done, Expanded
+from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.structure import Structure
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, row_sums, two_outputs
@@ -155,9 +155,9 @@ def _expanded(space: ScheduleSpace, model: spaces.CostModel) -> int:
 
 def test_a_schedule_keeps_the_bound_of_the_one_before() -> None:
     *_, last = of("blur").way_to(spaces.Schedule.default(blur()))
-    board = Board(Limits())
-    with board.deadline.kept():
-        (node,) = _promising((last,), 1e9, Weighted(), board)
+    pricer = Pricer.of(of("blur"), Weighted(), Limits())
+    with pricer.board.deadline.kept():
+        (node,) = _promising(pricer, (last,), 1e9)
     assert last.bound(Weighted()) < node.bound == 1e9
 
 

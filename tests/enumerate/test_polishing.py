@@ -6,10 +6,10 @@ import pytest
 from attrs import evolve
 
 import spaces
-from spaces.cost.model import FunctionModel
 from spaces.enumerate import polishing, stagewise
 from spaces.enumerate.board import Board
 from spaces.enumerate.half_decided import HalfDecided
+from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.stage_decisions import StageDecisions
 from tests.enumerate.pipelines import stencils
 from tests.enumerate.test_wrapping import product
@@ -37,8 +37,8 @@ def complete() -> tuple[StageDecisions, HalfDecided]:
     schedule = spaces.parse_schedule(IN_TWO_NESTS, pipeline)
     *_, partial = space.start().towards(schedule)
     assert partial.is_complete
-    board = Board(spaces.Limits())
-    task = StageDecisions(space, spaces.cost_model("reuse", CPU), board, 4096, board.deadline)
+    pricer = Pricer.of(space, spaces.cost_model("reuse", CPU), spaces.Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
     return task, HalfDecided(partial, {}, 0.0)
 
 
@@ -51,7 +51,7 @@ def with_least_numbers(task: StageDecisions, state: HalfDecided) -> HalfDecided:
 def best_after(task: StageDecisions, state: HalfDecided) -> float:
     """The cost of the best of what polishing offers."""
     board = Board(spaces.Limits())
-    for _ in stagewise.polished(evolve(task, board=board), state, 1):
+    for _ in stagewise.polished(evolve(task, pricer=evolve(task.pricer, board=board)), state, 1):
         pass
     return board.best[0].cost
 
@@ -119,7 +119,7 @@ def test_all_numbers_are_chosen_again_if_producers_at_root_may_matter(
 ) -> None:
     """The model does not say that it adds up the costs of nests."""
     task, state = complete()
-    plain = evolve(task, model=FunctionModel(task.model.cost))
+    plain = evolve(task, pricer=task.pricer.of_whole_schedules)
     asked = polished_funcs(monkeypatch, plain, with_least_numbers(plain, state))
     assert asked == [f"stage{number}" for number in range(5)]
 

@@ -7,14 +7,13 @@ from collections.abc import Generator, Iterator, Sequence
 
 from attrs import define, field, frozen
 
-from spaces.cost.model import CostModel
-from spaces.enumerate.board import Board
 from spaces.enumerate.changes import ChangedSchedule, PlacedSchedule, Way
 from spaces.enumerate.draws import Draw
 from spaces.enumerate.events import Event, Found
 from spaces.enumerate.genetic.mutations import Mutation
 from spaces.enumerate.genetic.starting import reasonable
-from spaces.enumerate.judging import judged
+from spaces.enumerate.judging import offer_cheapest
+from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
@@ -126,14 +125,10 @@ class OffspringJudge:
     """Judges offspring; what it has judged before costs nothing.
 
     Attributes:
-        space: the space.
-        model: the cost model.
-        board: counts and keeps what is found.
+        pricer: prices them, and keeps what is found.
     """
 
-    space: ScheduleSpace
-    model: CostModel
-    board: Board
+    pricer: Pricer
     _known: dict[object, Found | None] = field(init=False, factory=dict)
 
     def judged(self, change: ChangedSchedule) -> Generator[Event, None, Individual | None]:
@@ -145,7 +140,7 @@ class OffspringJudge:
         structure = change.structure
         key = structure.schedule, tuple(structure.menus.items())
         if key not in self._known:
-            self._known[key] = yield from judged(self.space, self.model, self.board, structure)
+            self._known[key] = yield from offer_cheapest(self.pricer, structure)
         found = self._known[key]
         if found is None:
             return None
