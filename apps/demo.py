@@ -85,11 +85,7 @@ def _search(space: ScheduleSpace, cost: str) -> list[Found]:
     pipeline, target = space.pipeline, space.device
     kind = "CPU" if isinstance(target, CpuDevice) else "GPU"
     heading(f"\n{2 if kind == 'CPU' else 5}. The space of its schedules for {target.name}")
-    digits = len(str(space.candidates))
-    line(
-        f"Fewer than 10^{digits} candidates: where to compute, in which order, in which tiles, "
-        "legal or not."
-    )
+    line("Where each Func is computed and stored, in which order of loops, in which tiles.")
     start = time.perf_counter()
     done = follow(search(space, cost, limits=LIMITS))
     elapsed = time.perf_counter() - start

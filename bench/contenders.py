@@ -117,7 +117,6 @@ def searched(
     report = {
         "cost": cost or default_model(space.device),
         "strategy": strategy or default_strategy(),
-        "candidates": float(space.candidates),
         "structures_scored": done.structures,
         "choices_scored": done.choices,
         "ending": done.ending,

@@ -362,6 +362,10 @@ from spaces.model.registry import PluginError as PluginError
 
 # Spaces of schedules
 from spaces.enumerate.space import ScheduleSpace as ScheduleSpace
+from spaces.enumerate.bounds import (
+    lower_bound as lower_bound,
+    decided_features as decided_features,
+)
 from spaces.enumerate.empty_space import EmptySpaceError as EmptySpaceError
 from spaces.enumerate.structure import Structure as Structure
 from spaces.enumerate.estimate import (

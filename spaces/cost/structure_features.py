@@ -11,8 +11,7 @@ from spaces.constraints.devices.occupancy import Extremes, blocks_per_sm, warps_
 from spaces.cost.counting import features
 from spaces.cost.feature_records import FuncFeatures, KernelFeatures, StageFeatures, volume
 from spaces.cost.features import Features
-from spaces.cost.in_kernels import kernel_of
-from spaces.cost.occupancy import ASSUMED_REGISTERS
+from spaces.cost.in_kernels import ASSUMED_REGISTERS, kernel_of
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, ExprLike, as_expr

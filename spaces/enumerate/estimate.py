@@ -98,13 +98,11 @@ class WeightedEstimate:
     the mean of some hundred draws is mostly too low.
 
     Attributes:
-        candidates: the number of schedules, legal or not, is certainly not greater than this.
         samples: the number of schedules drawn.
         legal: the number of legal ones among them.
         mean: the mean weight.
     """
 
-    candidates: int
     samples: int
     legal: int
     mean: Fraction
@@ -116,19 +114,13 @@ class WeightedEstimate:
         """
         return self.mean / 20
 
-    @property
-    def high(self) -> int:
-        """The number is certainly not greater than this."""
-        return self.candidates
-
     def __str__(self) -> str:
-        """``at least 5.1e+21 with 95 % confidence and at most 1.9e+40; the 200 samples, 180 of them
-        legal, have the mean weight 1.0e+23``.
+        """``at least 5.1e+21 with 95 % confidence; the mean weight of 200 samples, 180 of them
+        legal, is 1.0e+23``.
         """
         return (
-            f"at least {about(self.low)} with 95 % confidence and at most {about(self.high)}; "
-            f"the mean weight of {self.samples} samples, {self.legal} of them legal, is "
-            f"{about(self.mean)}"
+            f"at least {about(self.low)} with 95 % confidence; the mean weight of {self.samples} "
+            f"samples, {self.legal} of them legal, is {about(self.mean)}"
         )
 
 

@@ -11,6 +11,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.apart import apart, bare
 from spaces.enumerate.board import Limits
 from spaces.enumerate.events import Done, Event, Found, Improved
+from spaces.enumerate.feature_memos import feature_memo
 from spaces.enumerate.ladder import PRICING
 from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.space import ScheduleSpace
@@ -93,7 +94,7 @@ def _tidy(space: ScheduleSpace, model: CostModel, found: Found, deadline: Deadli
                 schedule,
                 lambda one: bool(space.verdict(one)),
                 space.kept_names,
-                space.memo,
+                feature_memo(space.nests),
             )
             if form == schedule or (form not in space and schedule in space):
                 return found

@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
+from spaces.cost.counting import FeatureMemo
 from spaces.cost.features import Features
 from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
 from spaces.enumerate.board import Board, Limits
+from spaces.enumerate.bounds import lower_bound
 from spaces.enumerate.events import Found
+from spaces.enumerate.feature_memos import feature_memo
 from spaces.enumerate.process.partial import PartialSchedule
 from spaces.enumerate.space import ScheduleSpace
 from spaces.enumerate.structure import Structure
@@ -64,6 +67,11 @@ class Pricer:
     def is_gpu(self) -> bool:
         """Whether candidates run on a GPU."""
         return isinstance(self.space.device, GpuDevice)
+
+    @cached_property
+    def memo(self) -> FeatureMemo:
+        """What the features of the candidates of the space have in common."""
+        return feature_memo(self.space.nests)
 
     @property
     def of_whole_schedules(self) -> Pricer:
@@ -135,7 +143,7 @@ class Pricer:
         """
         space, columns = self.space, structure.columns
         part = space.pipeline if part is None else part
-        mask = space.judged.mask(part, structure.schedule, columns, space.memo.nests)
+        mask = space.judged.mask(part, structure.schedule, columns, space.nests)
         mask = np.array(np.broadcast_to(mask, structure.shape))
         if not space.where:
             return mask
@@ -182,7 +190,7 @@ class Pricer:
             self.board.ask_for_one_more()
             columns = part.all_columns
             batch = batch or Batch.of(
-                self.space.pipeline, structure.schedule, columns, memo=self.space.memo
+                self.space.pipeline, structure.schedule, columns, memo=self.memo
             )
             costs = self._costs(batch.at(columns))
             self.board.count(costs)
@@ -199,7 +207,7 @@ class Pricer:
         """A cost that no completion of a partial schedule is below; minus infinity if the model
         knows none.
         """
-        return partial.bound(self.model)
+        return lower_bound(partial, self.model)
 
     def read_features(self, structure: Structure, part: Pipeline | None = None) -> Features | None:
         """The features of all choices of a structure; None if it has no loop nest."""
@@ -212,7 +220,7 @@ class Pricer:
         """The batch of some choices of a structure; None if it has no loop nest."""
         pipeline = self.space.pipeline if part is None else part
         try:
-            return Batch.of(pipeline, schedule, columns, memo=self.space.memo)
+            return Batch.of(pipeline, schedule, columns, memo=self.memo)
         except UnboundedError:
             return None
 

@@ -21,7 +21,6 @@ from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.judge import record_violations
 from spaces.constraints.legality.kept_values import may_keep
 from spaces.constraints.legality.verdict import Illegal, Verdict
-from spaces.cost.counting import FeatureMemo
 from spaces.enumerate.candidates import candidate
 from spaces.enumerate.census import Census
 from spaces.enumerate.counted import counted
@@ -36,7 +35,6 @@ from spaces.enumerate.patterns import LOOP_BY_LOOP
 from spaces.enumerate.positions import Positions
 from spaces.enumerate.process.decision import FormParts, parts_of
 from spaces.enumerate.process.deriving import KINDS, DeriveTopic, derivations
-from spaces.enumerate.process.limits import upper_limit
 from spaces.enumerate.process.partial import PartialSchedule, replayed
 from spaces.enumerate.process.random_ways import random_way
 from spaces.enumerate.process.state import ProcessState
@@ -57,6 +55,7 @@ from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.nest.canonical import canonical_form
+from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
 from spaces.model.writing.serialize import to_json
@@ -252,9 +251,9 @@ class ScheduleSpace:
         return func_menus(self.pipeline, self.device, self.options, self.kept, self.sizes)
 
     @cached_property
-    def memo(self) -> FeatureMemo:
-        """What the structures judged or scored last have in common, for the next ones."""
-        return FeatureMemo()
+    def nests(self) -> NestMemo:
+        """What the nests of the structures judged last have in common, for the next ones."""
+        return NestMemo()
 
     @cached_property
     def _census(self) -> Census:
@@ -293,7 +292,7 @@ class ScheduleSpace:
             left=frozenset(self.leave),
             restricted=self.restricted,
             further=self.sizes,
-            memo=self.memo,
+            nests=self.nests,
         )
 
     def resume(self, taken: Iterable[str]) -> PartialSchedule:
@@ -361,8 +360,7 @@ class ScheduleSpace:
         lattice.
         """
         schedule, columns = structure.schedule, structure.columns
-        known = self.memo.nests
-        mask = self.judged.mask(self.pipeline, schedule, columns, known)
+        mask = self.judged.mask(self.pipeline, schedule, columns, self.nests)
         mask = np.array(np.broadcast_to(mask, structure.shape))
         return self.restricted.mask(schedule, columns, mask) if self.where else mask
 
@@ -562,8 +560,7 @@ class ScheduleSpace:
         relate all factors, so a restricted space counts in several parts.
         """
         if not self.where:
-            memo = self.memo.nests
-            count = self.judged.count(structure.schedule, structure.menus, memo)
+            count = self.judged.count(structure.schedule, structure.menus, self.nests)
             if count is not None:
                 yield structure.size, count
                 return
@@ -572,14 +569,14 @@ class ScheduleSpace:
 
     def bounds(self, *, seconds: float = 60.0) -> CountBounds:
         """Certain bounds of :meth:`count`: it judges structures until the time ends, and other
-        structures may be legal or not. The upper one is infinite if half of the time is too short
-        for :attr:`candidates`.
+        structures may be legal or not. The upper one is infinite if the space has more than
+        patterns (:attr:`only_patterns`), or half of the time is too short for :attr:`candidates`.
         """
         deadline = Deadline.after(seconds_given("bounds(seconds)", seconds))
         candidates: float = math.inf
         try:
             with Deadline.after(seconds / 2).kept():
-                candidates = self.candidates
+                candidates = self.candidates if self.only_patterns else math.inf
         except OutOfTime:
             pass
         last = Counted()
@@ -593,19 +590,29 @@ class ScheduleSpace:
 
     @property
     def candidates(self) -> int:
-        """The number of candidates, an upper limit of :meth:`count`. A candidate is a schedule of
-        the options, legal or not, in which a Func with several readers is placed as the reader that
-        is decided first allows.
+        """The number of candidates of a space of patterns alone, not less than :meth:`count`. A
+        candidate is a schedule of the options, legal or not, in which a Func with several readers
+        is placed as the reader that is decided first allows.
 
         It is exact, and immediate also for an astronomic space.
+
+        Raises:
+            ValueError: the space has more than patterns (:attr:`only_patterns`).
         """
-        return self._census.total if self.only_patterns else upper_limit(self._first)
+        if not self.only_patterns:
+            raise ValueError(
+                f"The candidates of this space of {self.pipeline.name} are not counted: its "
+                "options decide more than whole patterns of loops. estimate() says about how many "
+                "legal schedules it has."
+            )
+        return self._census.total
 
     def candidate(self, index: int) -> Schedule:
         """The candidate of an index below :attr:`candidates`, legal or not.
 
         Raises:
             IndexError: the index is not below :attr:`candidates`.
+            ValueError: the options decide the loops of Funcs one by one.
         """
         entries, numbers = candidate(self._census, self.menus, index)
         ordered = tuple(entries[function.name] for function in self.pipeline.functions)
@@ -670,7 +677,7 @@ class ScheduleSpace:
                 if self.only_patterns:
                     yield CountEstimate(self.candidates, drawn, legal)
                 else:
-                    yield WeightedEstimate(self.candidates, drawn, legal, total / drawn)
+                    yield WeightedEstimate(drawn, legal, total / drawn)
         except OutOfTime:
             if not drawn:
                 raise TimeoutError(

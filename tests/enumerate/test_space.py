@@ -238,6 +238,13 @@ def test_estimates_agree_with_counts() -> None:
     assert sum(e.low < space.count() < e.high for e in estimates) >= 16
 
 
+def test_a_space_of_single_loops_has_no_number_of_candidates() -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES)
+    with pytest.raises(ValueError, match="candidates of this space of blur_y are not counted"):
+        _ = space.candidates
+    assert space.bounds(seconds=0.1).high == math.inf
+
+
 def test_astronomic_spaces_are_counted_at_once() -> None:
     """Sixteen stages, with far more candidates than a test can list."""
     space = small_space(long_chain(16), FOUR_CORES)

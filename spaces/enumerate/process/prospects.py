@@ -92,7 +92,7 @@ def _case_may_be_legal(
     is_open = len(decided) < len(state.pipeline.functions)
     if parameters(schedule) or (has_limits and is_open):
         return True
-    bounds = bounds_of(part, schedule, memo=state.memo.nests)
+    bounds = bounds_of(part, schedule, memo=state.nests)
     asked = tuple(ask_nest(bounds, state.device))
     failed = (item for sizes in all_sizes for item in failing(asked, sizes))
     return not any(_stays(state, decided, item) for item in failed)
