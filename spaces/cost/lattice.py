@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features
+from spaces.cost.features.features import Features
 from spaces.cost.model import CostModel
 from spaces.cost.recorded import DependsOnDataError, Recorded, expression_of
 from spaces.model.expressions.expr import Expr, cast

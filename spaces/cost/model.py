@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features
+from spaces.cost.features.features import Features
 
 
 @runtime_checkable

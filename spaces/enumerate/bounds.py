@@ -27,15 +27,15 @@ from functools import lru_cache
 import numpy as np
 from attrs import evolve
 
-from spaces.cost.counting import features
-from spaces.cost.feature_records import FuncFeatures
-from spaces.cost.features import Features
+from spaces.cost.features.counting import features
+from spaces.cost.features.features import Features
+from spaces.cost.features.records import FuncFeatures
 from spaces.cost.model import BoundedModel, CostModel
 from spaces.enumerate.feature_memos import feature_memo
-from spaces.enumerate.process.decided_part import decided_part
-from spaces.enumerate.process.partial import PartialSchedule
-from spaces.enumerate.process.settled import settled
-from spaces.enumerate.process.state import ProcessState
+from spaces.enumerate.space.process.decided_part import decided_part
+from spaces.enumerate.space.process.partial import PartialSchedule
+from spaces.enumerate.space.process.settled import settled
+from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.splits import OrderError

@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
-from spaces.cost.counting import FeatureMemo
-from spaces.cost.features import Features
+from spaces.cost.features.counting import FeatureMemo
+from spaces.cost.features.features import Features
 from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
-from spaces.enumerate.board import Board, Limits
 from spaces.enumerate.bounds import lower_bound
-from spaces.enumerate.events import Found
 from spaces.enumerate.feature_memos import feature_memo
-from spaces.enumerate.process.partial import PartialSchedule
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.structure import Structure
+from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.events import Found
+from spaces.enumerate.space.process.partial import PartialSchedule
+from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.schedule import Schedule

@@ -1,0 +1,45 @@
+"""Random search: what every other search has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from attrs import frozen
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.pricer import Pricer
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.events import Event, Expanded
+from spaces.enumerate.search.judging import PART, concluded, offer_cheapest, offer_first
+from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.structure import Structure
+
+
+@frozen(kw_only=True)
+class RandomDraws:
+    """Prices random schedules (``ScheduleSpace.draws``), each with the numbers that it is drawn
+    with. It is a baseline for all presets of options, and skips no option.
+
+    Attributes:
+        draws: the number of draws, legal or not.
+    """
+
+    draws: int = 1000
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
+        yield from concluded(pricer, self._priced(pricer))
+
+    def _priced(self, pricer: Pricer) -> Iterator[Event]:
+        space, board = pricer.space, pricer.board
+        draws = islice(space.draws(board.limits.seed), self.draws)
+        for number, draw in enumerate(draws):
+            if number % PART == 0:
+                yield Expanded(number // PART + 1, -(-self.draws // PART), "draw")
+                yield board.scored
+            if draw.schedule is None:
+                board.considered += 1
+            else:
+                yield from offer_cheapest(pricer, Structure(draw.schedule, {}))
