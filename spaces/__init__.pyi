@@ -362,7 +362,7 @@ from spaces.model.registry import PluginError as PluginError
 
 # Spaces of schedules
 from spaces.enumerate.space.space import ScheduleSpace as ScheduleSpace
-from spaces.enumerate.bounds import (
+from spaces.enumerate.search.bounds import (
     lower_bound as lower_bound,
     decided_features as decided_features,
 )

@@ -20,8 +20,8 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostFunction, CostModel, RegisterModel
 from spaces.cost.registry import cost_model, default_model
-from spaces.enumerate.feature_memos import feature_memo
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.space.space import ScheduleSpace
 
 COMPILING = 60.0

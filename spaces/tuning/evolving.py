@@ -15,7 +15,7 @@ from attrs import frozen
 
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
-from spaces.enumerate.feature_memos import feature_memo
+from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
 from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.deadline import ask_clock

@@ -16,11 +16,11 @@ from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.simple.weighted import Weighted
 from spaces.enumerate import pricer
-from spaces.enumerate.bounds import lower_bound
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.apart import bare
+from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Certificate, Done, Expanded
 from spaces.enumerate.search.papers.best_first import BestFirst, _promising
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.structure import Structure
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, row_sums, two_outputs

@@ -19,7 +19,7 @@ from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.model import CostModel
 from spaces.cost.simple.roofline import Roofline
 from spaces.cost.simple.weighted import Weighted
-from spaces.enumerate.bounds import lower_bound
+from spaces.enumerate.search.bounds import lower_bound
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
 from tests.cost.prices import free

@@ -9,7 +9,7 @@ import spaces
 from spaces import Freezing, Func, Improved, Limits, Stagewise, Var, search
 from spaces.cost.batch import Batch
 from spaces.cost.model import FunctionModel
-from spaces.enumerate.pricer import Pricer
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.freezing import added_costs
 from tests.clocks import Clock
 from tests.cpus import FOUR_CORES

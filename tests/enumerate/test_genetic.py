@@ -8,7 +8,6 @@ import pytest
 
 import spaces
 from spaces import Genetic, Limits, Options, ScheduleSpace
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
 from spaces.enumerate.search.neighbours.genetic import mutations
@@ -21,6 +20,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     two_points,
 )
 from spaces.enumerate.search.neighbours.genetic.starting import has_footprint_one, reasonable
+from spaces.enumerate.search.pricer import Pricer
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES

@@ -13,8 +13,8 @@ import spaces
 from spaces.apps.catalog import APPS
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.model import CostModel, FunctionModel
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.known_costs import Glances
 from spaces.enumerate.search.stagewise.stagewise import Stagewise, _Kept
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay

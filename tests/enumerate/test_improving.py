@@ -9,8 +9,8 @@ import pytest
 import spaces
 from spaces import Done, Improving, Limits, Options, ScheduleSpace, Stagewise
 from spaces.cost.batch import Batch
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.shares import shares_of_funcs
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

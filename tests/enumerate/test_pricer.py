@@ -15,7 +15,7 @@ import spaces
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.model import FunctionModel
-from spaces.enumerate.pricer import Pricer
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.structure import Structure
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain, row_sums

@@ -11,9 +11,9 @@ from attrs import evolve, frozen
 
 import spaces
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.promising import priced_in_phases
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay

@@ -17,7 +17,6 @@ from spaces.constraints.devices.device import device
 from spaces.cost.features.accesses import stage_work
 from spaces.cost.features.counting import features
 from spaces.cost.registry import cost_model
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.papers.reuse_analysis.fusion import (
@@ -45,6 +44,7 @@ from spaces.enumerate.search.papers.reuse_analysis.tiling import (
     segment_cost,
     unfolded_bytes,
 )
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.space import ScheduleSpace

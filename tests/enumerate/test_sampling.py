@@ -15,9 +15,9 @@ from spaces import HierarchicalSampling, Limits, Options
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.registry import cost_model
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.events import Improved
 from spaces.enumerate.search.papers.sampling import _KnownHashes, _Option, _Pass, _PricedOption
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.structural_hash import NestOutline
 from spaces.enumerate.space.space import ScheduleSpace

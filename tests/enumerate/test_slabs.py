@@ -10,9 +10,9 @@ from spaces import Limits, Options, ScheduleSpace
 from spaces.apps.catalog import APPS
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.slab import in_slabs_after_all
 from tests.cpus import FOUR_CORES
 

@@ -9,9 +9,9 @@ import pytest
 from attrs import evolve
 
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.search.stagewise.walk import Complete, walked
 from spaces.enumerate.search.stagewise.ways import StageDecisions

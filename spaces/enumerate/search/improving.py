@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import first_incumbent
 from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.shares import shares_of_funcs
 from spaces.enumerate.search.stagewise.stagewise import Stagewise

@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator
 
 from attrs import evolve
 
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.first_schedules import incumbents, offer_schedule
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime

@@ -15,7 +15,7 @@ import spaces
 from spaces import Options, PartialSchedule, ScheduleSpace
 from spaces.apps.catalog import APPS
 from spaces.cost.features.features import Features
-from spaces.enumerate.bounds import decided_features
+from spaces.enumerate.search.bounds import decided_features
 from spaces.enumerate.space.process.partial import form_of
 from spaces.model.deadline import Deadline
 from spaces.model.formulas.algebra import evaluate

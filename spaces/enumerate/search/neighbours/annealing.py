@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import incumbents, offer_schedule
 from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule

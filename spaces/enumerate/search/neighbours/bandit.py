@@ -15,7 +15,6 @@ from typing import TypeAlias
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.judging import PART, concluded, offer_first
@@ -26,6 +25,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     Offspring,
     OffspringJudge,
 )
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.space import ScheduleSpace
 
 Arm: TypeAlias = Callable[[Sequence[Individual]], ChangedSchedule | None]

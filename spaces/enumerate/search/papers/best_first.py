@@ -10,11 +10,11 @@ from itertools import count
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import incumbents
 from spaces.enumerate.search.papers.exhaustive import offer_cheapest_of_parts
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.space import ScheduleSpace, structure_of
 from spaces.model.deadline import OutOfTime, ask_clock

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from attrs import field, frozen
 
-from spaces.enumerate.pricer import Pricer
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.frontier import Frontier, ResidualPath, open_depths
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters, fits

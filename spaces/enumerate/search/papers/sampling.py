@@ -17,11 +17,11 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.first_schedules import incumbents
 from spaces.enumerate.search.judging import drawn_if_none
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.numbers import polished
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay

@@ -11,9 +11,9 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.judging import is_clearly_cheaper
+from spaces.enumerate.search.pricer import Pricer
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule

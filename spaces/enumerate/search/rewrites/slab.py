@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterator
 from attrs import evolve
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.judging import is_clearly_cheaper
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs, nests_of_readers
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS

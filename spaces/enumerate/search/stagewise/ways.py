@@ -12,9 +12,9 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.cost.features.features import Features
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.first_schedules import RUNGS, filled
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.changed_nests import Nests, funcs_around, nests_of
 from spaces.enumerate.search.stagewise.dominance import (
     is_read_in_lanes,

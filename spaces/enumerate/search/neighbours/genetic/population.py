@@ -7,12 +7,12 @@ from collections.abc import Generator, Iterator, Sequence
 
 from attrs import define, field, frozen
 
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.judging import offer_cheapest
 from spaces.enumerate.search.neighbours.changes import ChangedSchedule, PlacedSchedule, Way
 from spaces.enumerate.search.neighbours.genetic.mutations import Mutation
 from spaces.enumerate.search.neighbours.genetic.starting import reasonable
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.counting.draws import Draw
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space.space import ScheduleSpace

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.judging import concluded, offer_first
@@ -20,6 +19,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     Offspring,
     OffspringJudge,
 )
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 

@@ -9,9 +9,9 @@ from itertools import chain
 from attrs import define, evolve, field
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.papers.reuse_analysis.overlap import dependences, origins
 from spaces.enumerate.search.papers.reuse_analysis.tiling import Tiling, tilings
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.process.decided_part import decided_part
 from spaces.enumerate.space.process.sizes import sizes_of
 from spaces.enumerate.space.space import NOTHING_FIXED, ScheduleSpace

@@ -14,7 +14,6 @@ from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.features import Features
 from spaces.cost.features.input_loads import input_loads
-from spaces.enumerate.pricer import Pricer
 from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     Nest,
     StagePlaces,
@@ -25,6 +24,7 @@ from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     trivial_inlined,
 )
 from spaces.enumerate.search.papers.reuse_analysis.overlap import origins
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters
 from spaces.enumerate.space.process.sizes import sizes_of
