@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from spaces.constraints.dependences.hazards import racing_dimensions
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.feature_records import LoopFeatures, StageFeatures, volume
 from spaces.cost.features import Features
-from spaces.cost.quick import smaller
 from spaces.model.expressions.expr import Variable
+from spaces.model.formulas.symbolic import SymbolicNumber, smaller
 from spaces.model.schedules.domain_order import LoopKind
 
 

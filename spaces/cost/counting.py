@@ -19,6 +19,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.formulas.counts import extent_of
 from spaces.model.formulas.regions import Box, Interval, Ranges
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.formulas.symbolic import as_formula
 from spaces.model.memo import Memo
 from spaces.model.nest.largest import largest
 from spaces.model.nest.nest_memo import NO_SIZES, NestMemo
@@ -193,7 +194,7 @@ class _Counter:
             loops=found,
             depth=len(path),
             points=self.totals.total(self._points(placement, index), path),
-            lanes=product([_at_least_one(trips) for trips in lanes]),
+            lanes=product([_at_least_one(as_formula(trips)) for trips in lanes]),
             reduced=tuple(r.name for r in function.stages[index].rvars),
         )
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
 
 import attrs
+import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Index, ReadGroup, loads_of_funcs
 from spaces.cost.feature_records import (
     FuncFeatures,
@@ -31,7 +31,8 @@ from spaces.cost.feature_records import (
 )
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
-from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
+from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read_all
+from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.nest.allocation import memory_order
 from spaces.model.schedules.domain_order import Fuse
 from spaces.model.schedules.schedule import Schedule
@@ -100,13 +101,13 @@ class Features:
         leaves = (*leaves_of(self.funcs), *leaves_of(self.kernels))
         return frozenset().union(*(leaf.names for leaf in leaves))
 
-    def read(self, values: Mapping[str, Any], reading: Reading[Any] = ARRAYS) -> Features:
-        """The same record with every formula read at ``values``.
+    def read(self, values: Mapping[str, int | float | NDArray[np.int64]]) -> Features:
+        """The same record with every formula read at ``values``, as ints or arrays.
 
         Raises:
             FormulaError: a parameter or size has no value.
         """
-        return self.mapped(lambda leaves: read_all(leaves, values, reading))
+        return self.mapped(lambda leaves: read_all(leaves, values, ARRAYS))
 
     def mapped(
         self, numbers_of: Callable[[tuple[Expr, ...]], Iterable[SymbolicNumber]]
@@ -124,7 +125,7 @@ class Features:
 
     def read_ints(self, values: Mapping[str, int]) -> Features:
         """The same record with ints."""
-        return self.read(values, INTEGERS)
+        return self.mapped(lambda leaves: read_all(leaves, values, INTEGERS))
 
     @cached_property
     def ordered(self) -> frozenset[LoopKey]:

@@ -9,12 +9,18 @@ from math import gcd, inf
 
 from attrs import define, field, frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Index
 from spaces.cost.feature_records import FuncFeatures, StageFeatures, volume
 from spaces.cost.features import Features, read_extents, spans
-from spaces.cost.quick import chosen, larger, negated, smaller
-from spaces.cost.recorded import is_nowhere
+from spaces.model.formulas.recorded import is_nowhere
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    chosen,
+    larger,
+    negated,
+    smaller,
+)
 
 PAGE_BYTES = 4096
 """Lines that are a multiple of this apart compete for the same few places of a cache: it is the
@@ -134,7 +140,9 @@ class Regions:
 
     def _extents_of(self, stage: StageFeatures, depth: int) -> Extents:
         func = self.features.func(stage.func)
-        inner = {name: 1 for loop in stage.own for name in loop.dimensions}
+        inner: dict[str, SymbolicNumber] = {
+            name: 1 for loop in stage.own for name in loop.dimensions
+        }
         inner |= dict.fromkeys(func.args, 1)
         for loop in stage.loops[max(depth, stage.depth) :]:
             for name, values in zip(loop.dimensions, loop.covers, strict=True):
@@ -298,7 +306,7 @@ def rows_of(
     if not extents:
         return 1, 1
     rows, length = volume(extents[1:]), extents[0]
-    joins: SymbolicNumber = extents[0] >= whole[0]
+    joins: SymbolicCondition = extents[0] >= whole[0]
     for extent, limit in zip(extents[1:], whole[1:], strict=True):
         if is_nowhere(joins):
             break
@@ -322,8 +330,8 @@ def room_of_rows(
         apart: for each dimension but the innermost, the lines between places; none if unknown.
     """
     room: SymbolicNumber = 0
-    free: SymbolicNumber = True
-    joins: SymbolicNumber = True
+    free: SymbolicCondition = True
+    joins: SymbolicCondition = True
     for inner, extent, limit, lines in zip(extents, extents[1:], whole, apart, strict=False):
         joins = joins & (inner >= limit)
         steps = free & negated(joins) & (extent > 1)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import DIVISION_BY_LITERAL
 from spaces.cost.feature_records import StageFeatures, volume
 from spaces.cost.features import Features
 from spaces.cost.prices import Prices
 from spaces.cost.registers import Registers
+from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.schedules.domain_order import Fuse, LoopKind, Split
 
 _REMAINDER = 2

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.feature_records import KernelFeatures, StageFeatures, volume
 from spaces.cost.features import Features
+from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
 
 
@@ -14,7 +14,7 @@ def stage_threads(stage: StageFeatures) -> SymbolicNumber:
     return volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD))
 
 
-def fits(device: GpuDevice, kernel: KernelFeatures) -> SymbolicNumber:
+def fits(device: GpuDevice, kernel: KernelFeatures) -> SymbolicCondition:
     """Whether a block has no more threads and shared memory than the device allows. Others don't
     run, so that no cost is theirs.
     """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import ReadGroup
 from spaces.cost.feature_records import StageFeatures, volume
 from spaces.cost.features import Features, read_extents
 from spaces.model.expressions.expr import Const, Expr
+from spaces.model.formulas.symbolic import SymbolicNumber
 
 
 def input_loads(

@@ -8,14 +8,19 @@ from operator import or_
 
 from attrs import frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.feature_records import LoopFeatures, StageFeatures, volume
 from spaces.cost.features import Features
 from spaces.cost.fused_vars import finding_vars
 from spaces.cost.prices import Prices
-from spaces.cost.quick import chosen, negated, smaller
-from spaces.cost.recorded import is_nowhere
 from spaces.cost.registers import WRITTEN_OUT, Registers, is_written_out
+from spaces.model.formulas.recorded import is_nowhere
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    chosen,
+    negated,
+    smaller,
+)
 from spaces.model.schedules.domain_order import LoopKind
 
 _LONGEST = 300
@@ -87,7 +92,7 @@ class LoopOverhead:
         return loop.runs * self.prices.iteration + entered * rolled * self.prices.visit
 
 
-def _is_tile(stage: StageFeatures, loop: LoopFeatures) -> SymbolicNumber:
+def _is_tile(stage: StageFeatures, loop: LoopFeatures) -> SymbolicCondition:
     """Whether a loop goes through a part of a dimension only, in another loop of its stage that
     goes through the parts. Tiles that are a few vectors long are not faster than whole rows, though
     compilers write them out: by up to 14 % they were slower.

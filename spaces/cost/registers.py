@@ -8,10 +8,16 @@ from math import inf
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.feature_records import FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.cost.features import Features
-from spaces.cost.quick import chosen, larger, rounded_up, smaller
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    chosen,
+    larger,
+    rounded_up,
+    smaller,
+)
 from spaces.model.schedules.domain_order import LoopKind
 
 _REGISTERS, _WIDE_REGISTERS = 16, 32
@@ -73,7 +79,8 @@ class Registers:
         held = self._of_a_vector(func, stage)
         is_private = (0 < func.store_depth == func.depth) & (func.allocation_bytes <= ON_STACK)
         kept: SymbolicNumber = 1
-        needed, is_straight = held, True
+        needed = held
+        is_straight: SymbolicCondition = True
         for loop in reversed(stage.own):
             if loop.kind is LoopKind.PARALLEL:
                 break
@@ -149,7 +156,8 @@ class Registers:
             return inf
         sums = self._of_a_vector(func, stage)
         terms: SymbolicNumber = 1
-        is_innermost, is_open = True, True
+        is_innermost: SymbolicCondition = True
+        is_open: SymbolicCondition = True
         for loop in reversed(stage.own):
             if loop.kind is LoopKind.VECTORIZED:
                 continue
@@ -201,7 +209,7 @@ def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -
     return volume(tuple(loop.positive_trips for loop in same))
 
 
-def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicNumber:
+def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicCondition:
     """Whether the code has a copy of a loop's body for each iteration: an unrolled loop, and one of
     few iterations if compilers know their number.
     """

@@ -17,7 +17,6 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Course, Operations, ReadGroup
 from spaces.cost.batch import Batch
 from spaces.cost.contention import contended_loops, shared_elements
@@ -28,12 +27,12 @@ from spaces.cost.loop_overhead import LoopOverhead
 from spaces.cost.movements import MovedPlace, Movement, movements_of
 from spaces.cost.price_fit import fitted_prices
 from spaces.cost.prices import Prices
-from spaces.cost.quick import chosen, larger
 from spaces.cost.registers import ON_STACK, Registers, copies_that_share
 from spaces.cost.stalls import stalls
 from spaces.cost.traffic import Cache, Traffic, touched
 from spaces.cost.training import PricedRun
 from spaces.cost.unfused import unfused
+from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, chosen, larger
 from spaces.model.schedules.domain_order import LoopKind
 
 _LEAST_LANE = 2 / 3
@@ -396,7 +395,7 @@ class Reuse:
         return starts * self.prices.launch + runs * self.prices.task / self.device.cores
 
 
-def _wraps(features: Features, func: FuncFeatures) -> SymbolicNumber:
+def _wraps(features: Features, func: FuncFeatures) -> SymbolicCondition:
     """Whether rows of its folded storage end anywhere in a vector: where a window slides along."""
     if not func.args:
         return False

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.feature_records import FuncFeatures, StageFeatures
 from spaces.cost.features import Features
-from spaces.cost.quick import chosen, larger
+from spaces.model.formulas.symbolic import SymbolicNumber, chosen, larger
 
 _NEAR = 16
 """After so many more vectors a stored one is in the cache."""

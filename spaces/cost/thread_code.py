@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import frozen
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.accesses import Index, ReadGroup
 from spaces.cost.feature_records import (
     FuncFeatures,
@@ -25,7 +24,14 @@ from spaces.cost.feature_records import (
 )
 from spaces.cost.features import Features
 from spaces.cost.in_kernels import kernel_of, kinds_around_storage
-from spaces.cost.quick import chosen, larger, negated, smaller
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    chosen,
+    larger,
+    negated,
+    smaller,
+)
 from spaces.model.schedules.domain_order import LoopKind
 
 REGISTER_BYTES = 4
@@ -66,7 +72,7 @@ class ThreadCode:
     kept: SymbolicNumber
     early: SymbolicNumber
     instructions: SymbolicNumber
-    moved_by_loops: Mapping[str, SymbolicNumber]
+    moved_by_loops: Mapping[str, SymbolicCondition]
 
     @property
     def registers(self) -> SymbolicNumber:
@@ -90,7 +96,7 @@ def thread_code(features: Features, kernel: tuple[str, int]) -> ThreadCode:
     """What one thread of a kernel runs. The name of the kernel is that of its stage."""
     stages = [stage for stage in features.stages if kernel_of(stage) == kernel]
     kept: SymbolicNumber = 0
-    moved_by_loops: dict[str, SymbolicNumber] = {}
+    moved_by_loops: dict[str, SymbolicCondition] = {}
     for func in _stored_by_threads(features, stages):
         is_moved, outlives = _around_loops(features, func, stages)
         moved_by_loops[func.name] = is_moved
@@ -148,12 +154,12 @@ def _stored_by_threads(
 
 def _around_loops(
     features: Features, func: FuncFeatures, stages: Sequence[StageFeatures]
-) -> tuple[SymbolicNumber, SymbolicNumber]:
+) -> tuple[SymbolicCondition, SymbolicCondition]:
     """Whether a loop that remains one moves an index of a Func that a thread stores, and whether
     such a loop runs while the thread stores it.
     """
-    is_moved: SymbolicNumber = False
-    outlives: SymbolicNumber = False
+    is_moved: SymbolicCondition = False
+    outlives: SymbolicCondition = False
     outside = {loop.key for loop in func.stages[0].loops[: func.store_depth]}
     for stage in stages:
         indices = [i for a in stage.work.accesses if a.buffer == func.name for i in a.indices]
@@ -177,11 +183,11 @@ def _moves(
 
 def _loops_of_thread(
     features: Features, stage: StageFeatures
-) -> Iterator[tuple[LoopFeatures, SymbolicNumber, SymbolicNumber]]:
+) -> Iterator[tuple[LoopFeatures, SymbolicCondition, SymbolicCondition]]:
     """The loops of a thread around a stage, innermost first, each with whether the code has a copy
     of its body for each iteration, and whether this holds for all loops inside, too.
     """
-    is_straight: SymbolicNumber = True
+    is_straight: SymbolicCondition = True
     length: SymbolicNumber = instructions_of(stage)
     for loop in reversed(stage.loops):
         if loop.kind in (LoopKind.GPU_THREAD, LoopKind.GPU_BLOCK):

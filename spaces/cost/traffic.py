@@ -12,12 +12,18 @@ from math import inf
 
 from attrs import define, field, frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.feature_records import LoopKey, StageFeatures
 from spaces.cost.features import Features
 from spaces.cost.footprints import Footprint, Regions
-from spaces.cost.quick import chosen, larger, negated, smaller
-from spaces.cost.recorded import is_everywhere, is_nowhere, limits_of
+from spaces.model.formulas.recorded import is_everywhere, is_nowhere, limits_of
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    chosen,
+    larger,
+    negated,
+    smaller,
+)
 
 STREAMS = 32
 """How many rows a prefetcher follows at once."""
@@ -78,7 +84,7 @@ class Traffic:
         its loops if not even one evaluation fits.
         """
         depth: SymbolicNumber = 0
-        fits: SymbolicNumber = False
+        fits: SymbolicCondition = False
         for d in range(len(stage.loops) + 1):
             fits = fits | (self._taken(stage, d, cache.is_even) <= cache.bytes)
             depth = depth + negated(fits)
@@ -93,7 +99,7 @@ class Traffic:
         fitting: SymbolicNumber,
         resident: int,
         price: Callable[[Footprint], SymbolicNumber],
-    ) -> Iterator[tuple[int, SymbolicNumber, SymbolicNumber]]:
+    ) -> Iterator[tuple[int, SymbolicCondition, SymbolicNumber]]:
         """The costs to move ``buffer`` into a cache for ``stage``, each with the place in
         :func:`moving_loops` of the loop whose body moves each of its lines once, and with the
         condition of this case. At most one case holds; the others cost nothing.
@@ -135,7 +141,7 @@ class Traffic:
         if buffer not in known:
             return 0.0
         fitting: SymbolicNumber = 0
-        fits: SymbolicNumber = False
+        fits: SymbolicCondition = False
         for depth in range(ends + 1):
             lines: SymbolicNumber = 0
             for one in known:

@@ -24,6 +24,7 @@ from spaces.enumerate.process.decided_part import decided_part
 from spaces.enumerate.sizes_of_space import FurtherSize, JudgedSizes
 from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.parameters import parameters
@@ -130,7 +131,7 @@ def _has_whole_warps(part: Pipeline, structure: Structure, device: Device) -> ND
         features = Batch.of(part, structure.schedule, structure.columns).features
         for kernel in features.kernels:
             is_small = features.func(kernel.func).distinct < device.warp_threads
-            found &= (kernel.threads % device.warp_threads == 0) | is_small
+            found &= as_array((kernel.threads % device.warp_threads == 0) | is_small)
     return found
 
 

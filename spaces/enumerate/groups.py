@@ -29,6 +29,7 @@ from spaces.enumerate.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, LoopLevel, Schedule
@@ -110,7 +111,7 @@ class GroupPrices:
         part = _part_of(self.space.pipeline, group)
         schedule = Schedule(tuple(entries[function.name] for function in part.functions))
         stages = Batch.of(part, schedule, memo=self.space.memo).features.stages
-        return sum(float(stage.points) for stage in stages if stage.func == func)
+        return sum(float(as_array(stage.points)) for stage in stages if stage.func == func)
 
     def cost(self, group: StageGroup) -> float:
         """The cost of the group."""

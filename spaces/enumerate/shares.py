@@ -10,6 +10,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel, PartedModel
 from spaces.enumerate.changes import ALL_ALIKE
 from spaces.enumerate.space import ScheduleSpace
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -29,7 +30,7 @@ def shares_of_funcs(
     costs: dict[str, float] = {}
     features = Batch.of(space.pipeline, schedule, memo=space.memo).features
     for (func, _), parts in model.parts(features).items():
-        costs[func] = costs.get(func, 0.0) + sum(float(part) for part in parts.values())
+        costs[func] = costs.get(func, 0.0) + sum(float(as_array(part)) for part in parts.values())
     total = sum(costs.values())
     if not (math.isfinite(total) and total > 0):
         return ALL_ALIKE

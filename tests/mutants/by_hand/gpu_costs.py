@@ -57,7 +57,7 @@ GPU_COSTS = (
     Mutant(
         "empty-lanes-work",
         "OccupancyModel._active_threads",
-        "threads / np.maximum(-(-threads // warp) * warp, 1)",
+        "threads / larger(-(-threads // warp) * warp, 1)",
         "1.0",
         "A partly filled warp does the work of a full one.",
         _S20,
