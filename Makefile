@@ -15,7 +15,7 @@ FIND_PYTHON = for python in python3.11 python3.12 python3.13 python3 python3.14 
 .PHONY: demo test lint types imports unit clean
 
 demo: $(STAMP)
-	$(BIN)/python -m apps.demo
+	$(BIN)/python -m spaces.apps.demo
 
 test: lint types imports unit
 

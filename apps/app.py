@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from apps.fitting import output_ranges
-from apps.pictures import Array, Photograph, photographed, stretched
-from apps.sizes import OutputRanges
+from spaces.apps.fitting import output_ranges
+from spaces.apps.pictures import Array, Photograph, photographed, stretched
+from spaces.apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
 
 InputMaker: TypeAlias = Callable[[Pipeline, Photograph], dict[str, Array]]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
-from apps.app import App
-from apps.errors import WrongUsage
-from apps.loading import brief, functions_of, is_file_name, is_function_name, load_function
+from spaces.apps.app import App
+from spaces.apps.errors import WrongUsage
+from spaces.apps.loading import brief, functions_of, is_file_name, is_function_name, load_function
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.registry import PluginError, Registry
@@ -47,7 +47,7 @@ class _Apps(Mapping[str, App]):
     def __getitem__(self, name: str) -> App:
         if name not in _NAMES:
             raise KeyError(name)
-        app: App = import_module(f"apps.pipelines.{name}").APP
+        app: App = import_module(f"spaces.apps.pipelines.{name}").APP
         return app
 
     def __iter__(self) -> Iterator[str]:

@@ -9,30 +9,30 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.catalog import APPS
-from apps.command_line.checking import checked
-from apps.command_line.console import heading, line, table
-from apps.command_line.options import GivenSchedule, given_schedule
-from apps.command_line.search import follow
-from apps.errors import CommandError
-from apps.files import write_picture, write_text
-from apps.photographs import photograph
-from apps.pictures import Array, to_array
-from apps.plain import all_root
-from apps.sizes import at_size
-from apps.timing import interleaved
-from backend.compile import CompiledPipeline, compile_cpu
-from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.cuda.emulator import Emulator
-from backend.cuda.errors import CudaUnavailable
-from backend.cuda.launch import GpuExecutor, gpu_available
-from backend.reference import evaluate
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.checking import checked
+from spaces.apps.command_line.console import heading, line, table
+from spaces.apps.command_line.options import GivenSchedule, given_schedule
+from spaces.apps.command_line.search import follow
+from spaces.apps.errors import CommandError
+from spaces.apps.files import write_picture, write_text
+from spaces.apps.photographs import photograph
+from spaces.apps.pictures import Array, to_array
+from spaces.apps.plain import all_root
+from spaces.apps.sizes import at_size
+from spaces.apps.timing import interleaved
+from spaces.backend.compile import CompiledPipeline, compile_cpu
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.launch import GpuExecutor, gpu_available
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import CpuDevice, Device, device
 from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.enumerate.board import Limits
-from spaces.enumerate.events import Found
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.search import search
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule

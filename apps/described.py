@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from apps.app import App
-from apps.catalog import APPS
-from apps.listing import listing
+from spaces.apps.app import App
+from spaces.apps.catalog import APPS
+from spaces.apps.listing import listing
 from spaces.model.registry import PluginError
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from apps.errors import CommandError, WrongUsage
+from spaces.apps.errors import CommandError, WrongUsage
 
 ARRAY_SUFFIX = ".npy"
 

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from apps.errors import CommandError, WrongUsage
-from apps.plain import all_root
-from apps.sizes import OutputRanges
+from spaces.apps.errors import CommandError, WrongUsage
+from spaces.apps.plain import all_root
+from spaces.apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import variables

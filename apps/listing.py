@@ -1,6 +1,6 @@
 """The list of the apps with their sizes, from a file, as building all pipelines takes long.
 
-``python -m docs.apps`` makes the file from :data:`apps.catalog.APPS`.
+``python -m docs.apps`` makes the file from :data:`spaces.apps.catalog.APPS`.
 """
 
 from __future__ import annotations

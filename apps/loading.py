@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from apps.errors import WrongUsage
-from apps.files import is_there
+from spaces.apps.errors import WrongUsage
+from spaces.apps.files import is_there
 from spaces.model.suggestions import some_of, suggestion
 
 

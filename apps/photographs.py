@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from apps.files import read_photograph
-from apps.pictures import Photograph
+from spaces.apps.files import read_photograph
+from spaces.apps.pictures import Photograph
 
 
 @functools.lru_cache(maxsize=4)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from apps.errors import CommandError
+from spaces.apps.errors import CommandError
 from spaces.model.algorithm.pipeline import Image, Pipeline
 from spaces.model.amounts import amount
 

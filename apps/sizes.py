@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from apps.errors import CommandError, WrongUsage
+from spaces.apps.errors import CommandError, WrongUsage
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
 from spaces.model.amounts import amount
 

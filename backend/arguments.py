@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from backend.argument_error import ArgumentError as ArgumentError
-from backend.arithmetic import value_of
-from backend.arrays.given import (
+from spaces.backend.argument_error import ArgumentError as ArgumentError
+from spaces.backend.arithmetic import value_of
+from spaces.backend.arrays.given import (
     AnyArray,
     GivenArrays,
     check_named,
@@ -24,7 +24,7 @@ from backend.arrays.given import (
     on_host,
     reject_unknown,
 )
-from backend.arrays.given import Array as Array
+from spaces.backend.arrays.given import Array as Array
 from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar, size_variable
 from spaces.model.amounts import amount
 from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk

@@ -15,13 +15,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from attrs import frozen
 
-from backend.access import POISON, AccessMode
-from backend.arguments import (
+from spaces.backend.access import POISON, AccessMode
+from spaces.backend.arguments import (
     ArgumentError,
     Arguments,
     Array,
 )
-from backend.arrays.given import GivenArrays, on_host
+from spaces.backend.arrays.given import GivenArrays, on_host
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.undefined import may_keep
 from spaces.model.expressions.types import Type
@@ -201,7 +201,7 @@ def image_arrays(
 def argument_words(
     pipeline: Pipeline, arguments: Arguments, arrays: Mapping[str, Array]
 ) -> ctypes.Array[ctypes.c_int64]:
-    """The argument words of compiled code (see ``backend.llvm.codegen``)."""
+    """The argument words of compiled code (see ``spaces.backend.llvm.codegen``)."""
     words: list[int] = []
     for name in (*(i.name for i in pipeline.images), *pipeline.output_arrays):
         array = arrays[name]

@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from backend.access import AccessError, AccessMode
-from backend.arguments import (
+from spaces.backend.access import AccessError, AccessMode
+from spaces.backend.arguments import (
     NO_IMAGES,
     ArgumentError,
     Arguments,
@@ -21,22 +21,22 @@ from backend.arguments import (
     Sizes,
     bound,
 )
-from backend.arrays.given import given_arrays
-from backend.buffers import Outputs, argument_words, image_arrays
-from backend.ir.program import LoopProgram
-from backend.ir.text import program_text
-from backend.ir.walk import messages
-from backend.llvm.accesses import OUTSIDE, reported_access
-from backend.llvm.c_header import pipeline_header
-from backend.llvm.codegen import entry_name, llvm_module, report_words
-from backend.llvm.module import OUT_OF_MEMORY
-from backend.llvm.operators import FloatMode
-from backend.llvm.runtime.helpers import runtime_symbols
-from backend.llvm.runtime.pools import ThreadPool, default_pool
-from backend.lowering.cpu.passes import beside_empty_outputs, lower, lower_cases
-from backend.once import Once
-from backend.preconditions import check_sizes, size_error
-from backend.verified import verified_for
+from spaces.backend.arrays.given import given_arrays
+from spaces.backend.buffers import Outputs, argument_words, image_arrays
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.text import program_text
+from spaces.backend.ir.walk import messages
+from spaces.backend.llvm.accesses import OUTSIDE, reported_access
+from spaces.backend.llvm.c_header import pipeline_header
+from spaces.backend.llvm.codegen import entry_name, llvm_module, report_words
+from spaces.backend.llvm.module import OUT_OF_MEMORY
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.llvm.runtime.helpers import runtime_symbols
+from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
+from spaces.backend.lowering.cpu.passes import beside_empty_outputs, lower, lower_cases
+from spaces.backend.once import Once
+from spaces.backend.preconditions import check_sizes, size_error
+from spaces.backend.verified import verified_for
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
@@ -170,7 +170,7 @@ class CompiledPipeline:
         return PreparedRun(self, arguments, images, outputs, words, report)
 
     def call(self, words: ctypes.Array[ctypes.c_int64]) -> int:
-        """Runs on argument words (see ``backend.llvm.codegen``) and returns the status."""
+        """Runs on argument words (see ``spaces.backend.llvm.codegen``) and returns the status."""
         status: int = self._call(self.pool.address, ctypes.addressof(words))
         return status
 
@@ -206,7 +206,7 @@ class CompiledPipeline:
         too.
 
         Besides the C library it needs the helpers of
-        :func:`backend.llvm.runtime.helpers.runtime_object`.
+        :func:`spaces.backend.llvm.runtime.helpers.runtime_object`.
         """
         return self._for_all_calls()._module.object_bytes()
 
@@ -285,7 +285,7 @@ def compile_cpu(
             one for each usable core; all pipelines with the default share these threads.
         float_mode: how far float results may differ from the expressions as written.
         access_mode: whether the code tests its accesses of memory. If it does, a run raises
-            :class:`~backend.access.AccessError` before it touches memory that is not its own.
+            :class:`~spaces.backend.access.AccessError` before it touches memory that is not its own.
 
     Raises:
         TypeError: ``checked`` is something else, such as a schedule that is not verified.

@@ -8,8 +8,8 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from backend.access import AccessError, AccessMode, Side
-from backend.arguments import (
+from spaces.backend.access import AccessError, AccessMode, Side
+from spaces.backend.arguments import (
     NO_IMAGES,
     Arguments,
     Scalars,
@@ -18,24 +18,24 @@ from backend.arguments import (
     holds,
     whole_numbers,
 )
-from backend.arrays.given import given_arrays
-from backend.buffers import kept_buffers, poison
-from backend.cuda.emulator import Emulator
-from backend.cuda.executors import present_executor
-from backend.cuda.host import HostProgram, host_program
-from backend.cuda.host_part import HostFunction, compile_host_part
-from backend.cuda.kernel import CudaKernel
-from backend.cuda.nvrtc import KernelResources, compile_cuda
-from backend.cuda.printer import PrintedProgram, print_kernels
-from backend.cuda.program import CudaExecutor
-from backend.cuda.sanitizers import SanitizedEmulator
-from backend.gpu_arrays import GpuArrays
-from backend.ir.host import GlobalArray, GpuProgram, HostPart
-from backend.ir.node import walk_nodes
-from backend.ir.text import program_text
-from backend.llvm.operators import FloatMode
-from backend.llvm.runtime.pools import default_pool
-from backend.lowering.gpu.passes import (
+from spaces.backend.arrays.given import given_arrays
+from spaces.backend.buffers import kept_buffers, poison
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.executors import present_executor
+from spaces.backend.cuda.host import HostProgram, host_program
+from spaces.backend.cuda.host_part import HostFunction, compile_host_part
+from spaces.backend.cuda.kernel import CudaKernel
+from spaces.backend.cuda.nvrtc import KernelResources, compile_cuda
+from spaces.backend.cuda.printer import PrintedProgram, print_kernels
+from spaces.backend.cuda.program import CudaExecutor
+from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.gpu_arrays import GpuArrays
+from spaces.backend.ir.host import GlobalArray, GpuProgram, HostPart
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.text import program_text
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.llvm.runtime.pools import default_pool
+from spaces.backend.lowering.gpu.passes import (
     GPU_PASSES,
     gpu_passes,
     gpu_stages,
@@ -43,10 +43,10 @@ from backend.lowering.gpu.passes import (
     lower_gpu_beside_empty_outputs,
     lower_gpu_cases,
 )
-from backend.lowering.passes import START
-from backend.once import Once
-from backend.preconditions import check_sizes, size_error
-from backend.verified import verified_for
+from spaces.backend.lowering.passes import START
+from spaces.backend.once import Once
+from spaces.backend.preconditions import check_sizes, size_error
+from spaces.backend.verified import verified_for
 from spaces.constraints.devices.device import Device, GpuDevice, device
 from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
@@ -168,13 +168,13 @@ class GpuPipeline:
         stream: object = None,
     ) -> dict[str, Any]:
         """Computes every output. Takes the arguments of
-        :meth:`backend.compile.CompiledPipeline.run`, and arrays in the memory of a GPU: those of
+        :meth:`spaces.backend.compile.CompiledPipeline.run`, and arrays in the memory of a GPU: those of
         CuPy, PyTorch, JAX, pycuda and all others with ``__cuda_array_interface__`` or
         ``__dlpack__``. Kernels use them in place if their last axis has no gaps and no axis is
         reversed; others are copied on the GPU, as an image is whose memory an output shares.
 
         Where an array of the call is on the GPU, outputs that are not in ``out`` are, too: each a
-        :class:`~backend.arrays.device_array.DeviceArray`, which those libraries take without a
+        :class:`~spaces.backend.arrays.device_array.DeviceArray`, which those libraries take without a
         copy. Otherwise they are NumPy arrays.
 
         **Order.** The work of a call stands in one stream. It waits for the streams that the arrays
@@ -372,7 +372,7 @@ def compile_gpu(
         float_mode: how far float results of a GPU may differ from the expressions as written.
             Emulators and the parts that the CPU computes follow the expressions.
         access_mode: whether the code tests its accesses of memory where the text is emulated. If it
-            does, a run raises :class:`~backend.access.AccessError` before it touches memory that is
+            does, a run raises :class:`~spaces.backend.access.AccessError` before it touches memory that is
             not its own.
 
     Raises:

@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from backend.access import AccessMode
-from backend.arguments import ArgumentError, Arguments
-from backend.arrays.device_array import DeviceArray
-from backend.arrays.given import AnyArray, GivenArrays, on_gpu
-from backend.arrays.streams import Stream
-from backend.buffers import Outputs, image_arrays, kept_buffers
-from backend.cuda.host import MOST_ELEMENTS
-from backend.cuda.number_ends import FARTHEST
-from backend.cuda.program import CudaExecutor
-from backend.cuda.relayout import relayout
+from spaces.backend.access import AccessMode
+from spaces.backend.arguments import ArgumentError, Arguments
+from spaces.backend.arrays.device_array import DeviceArray
+from spaces.backend.arrays.given import AnyArray, GivenArrays, on_gpu
+from spaces.backend.arrays.streams import Stream
+from spaces.backend.buffers import Outputs, image_arrays, kept_buffers
+from spaces.backend.cuda.host import MOST_ELEMENTS
+from spaces.backend.cuda.number_ends import FARTHEST
+from spaces.backend.cuda.program import CudaExecutor
+from spaces.backend.cuda.relayout import relayout
 from spaces.model.algorithm.pipeline import Pipeline
 
 Copy: TypeAlias = tuple[DeviceArray, DeviceArray]

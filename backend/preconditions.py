@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backend.arguments import (
+from spaces.backend.arguments import (
     ArgumentError,
     Arguments,
     Array,
@@ -13,7 +13,7 @@ from backend.arguments import (
     bind,
     whole_numbers,
 )
-from backend.ir.program import SizeCheck
+from spaces.backend.ir.program import SizeCheck
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions, unmet
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.expressions.rewrite import variables

@@ -22,21 +22,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from apps.catalog import APPS
-from backend.halide.autoschedule import AUTOSCHEDULERS, autoscheduled
-from backend.halide.bridge import build
-from backend.llvm.operators import FloatMode
-from backend.llvm.runtime.helpers import release_scratch
-from backend.measuring.cpu_program import SHORTEST, warm_up
 from bench.against_halide import apart
 from bench.contenders import Outputs, compiled, inputs_of, pipeline_of, sizes_of, written
 from bench.machine import processor
 from bench.processes import Contender, ContenderFailed
+from spaces.apps.catalog import APPS
+from spaces.backend.halide.autoschedule import AUTOSCHEDULERS, autoscheduled
+from spaces.backend.halide.bridge import build
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.llvm.runtime.helpers import release_scratch
+from spaces.backend.measuring.cpu_program import SHORTEST, warm_up
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import interval_of_median
-from spaces.enumerate.board import Limits
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule

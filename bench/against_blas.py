@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from apps.pipelines.sgemm import SIZE
-from apps.timing import interleaved
-from backend.llvm.operators import FloatMode
 from bench.contenders import inputs_of, program, written
+from spaces.apps.pipelines.sgemm import SIZE
+from spaces.apps.timing import interleaved
+from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from apps.timing import interleaved
 from bench.contenders import pipeline_of, program, searched
+from spaces.apps.timing import interleaved
 from spaces.model.schedules.schedule import Schedule
 
 APPS = ("toy_trig", "toy_blur", "toy_sum")

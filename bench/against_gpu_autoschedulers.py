@@ -13,21 +13,21 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from backend.compile_gpu import compile_gpu
-from backend.cuda.errors import CudaError
-from backend.halide.autoschedule import GPU_AUTOSCHEDULERS, gpu_autoscheduled
 from bench.against_autoschedulers import FINDING, OURS, Found, chosen_apps
 from bench.contenders import pipeline_of
 from bench.processes import Contender, ContenderFailed
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.errors import CudaError
+from spaces.backend.halide.autoschedule import GPU_AUTOSCHEDULERS, gpu_autoscheduled
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
+from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.model import CostModel
-from spaces.cost.occupancy import OccupancyModel
-from spaces.cost.roofline import Roofline
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.cost.simple.roofline import Roofline
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule

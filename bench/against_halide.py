@@ -23,12 +23,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from apps.catalog import APPS
-from apps.timing import Timing, interleaved
-from backend.compile import compile_cpu
-from backend.halide.bridge import build
-from backend.halide.errors import HalideFailure
-from backend.llvm.operators import FloatMode
 from bench.contenders import (
     Outputs,
     Program,
@@ -39,6 +33,12 @@ from bench.contenders import (
     sizes_of,
     written,
 )
+from spaces.apps.catalog import APPS
+from spaces.apps.timing import Timing, interleaved
+from spaces.backend.compile import compile_cpu
+from spaces.backend.halide.bridge import build
+from spaces.backend.halide.errors import HalideFailure
+from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device
 
 MEASURED = "cpu"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from apps.plain import all_root
-from apps.timing import interleaved
 from bench.contenders import pipeline_of, program, searched, written
+from spaces.apps.plain import all_root
+from spaces.apps.timing import interleaved
 from spaces.model.schedules.schedule import Schedule
 
 APPS = ("blur", "unsharp", "harris")

@@ -13,11 +13,11 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import spaces
-from backend.access import AccessMode
-from backend.llvm.codegen import llvm_module
-from backend.llvm.operators import FloatMode
-from backend.llvm.runtime.helpers import runtime_symbols
-from backend.lowering.cpu.passes import lower
+from spaces.backend.access import AccessMode
+from spaces.backend.llvm.codegen import llvm_module
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.llvm.runtime.helpers import runtime_symbols
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.machine_code import compile_module
 
 LENGTHS = (100, 200, 400, 700, 1000)

@@ -9,20 +9,20 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from apps.catalog import APPS
-from apps.command_line.options import given_schedule
-from apps.photographs import photograph
-from apps.timing import interleaved
-from backend.arguments import Array
-from backend.compile import CompiledPipeline, compile_cpu
-from backend.llvm.operators import FloatMode
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.options import given_schedule
+from spaces.apps.photographs import photograph
+from spaces.apps.timing import interleaved
+from spaces.backend.arguments import Array
+from spaces.backend.compile import CompiledPipeline, compile_cpu
+from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.registry import default_model
-from spaces.enumerate.board import Limits
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, default_strategy, search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, default_strategy, search
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule

@@ -6,9 +6,9 @@ import statistics
 import time
 from typing import Any
 
-from apps.app import App
-from apps.catalog import APPS
-from apps.command_line.proving import prove_schedule
+from spaces.apps.app import App
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.proving import prove_schedule
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.obligations.records import Proven

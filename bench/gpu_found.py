@@ -11,19 +11,19 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from apps.catalog import APPS
-from backend.compile_gpu import compile_gpu
-from backend.cuda.errors import CudaError
 from bench.contenders import pipeline_of, written
 from bench.processes import Contender, ContenderFailed
+from spaces.apps.catalog import APPS
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.errors import CudaError
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.enumerate.board import Limits
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.writing.text import format_schedule, parse_schedule
 from spaces.tuning.compiled import ranked_by_compiler
 

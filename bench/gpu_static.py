@@ -17,15 +17,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from apps.catalog import APPS
-from backend.compile_gpu import compile_gpu
-from backend.cuda.errors import CudaError
-from backend.cuda.nvrtc import available_archs, compile_cuda
-from backend.halide.bridge import CUDA, build
-from backend.llvm.operators import FloatMode
 from bench.contenders import pipeline_of, written
 from bench.processes import Contender, ContenderFailed
 from bench.sass import PROGRAMS, MachineCode, assembled, path_of
+from spaces.apps.catalog import APPS
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.errors import CudaError
+from spaces.backend.cuda.nvrtc import available_archs, compile_cuda
+from spaces.backend.halide.bridge import CUDA, build
+from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

@@ -12,8 +12,8 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from apps.catalog import APPS
 from bench.throughput import FAMILIES, MODELS
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality import lattice as legality
 from spaces.constraints.legality.judge import judged_in

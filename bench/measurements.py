@@ -7,8 +7,6 @@ import importlib
 import json
 from pathlib import Path
 
-from apps.catalog import APPS
-from apps.files import write_text
 from bench import (
     against_autoschedulers,
     against_gpu_autoschedulers,
@@ -21,6 +19,8 @@ from bench import (
 )
 from bench.machine import machine
 from bench.report import RESULTS, renew_pages
+from spaces.apps.catalog import APPS
+from spaces.apps.files import write_text
 
 AGAINST_HALIDE = "against_halide"
 AGAINST_AUTOSCHEDULERS = "against_autoschedulers"

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from backend.halide.errors import HalideFailure
+from spaces.backend.halide.errors import HalideFailure
 
 _SHOWN = 200
 """The most characters of an error that a report has room for."""

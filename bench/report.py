@@ -11,13 +11,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from apps.files import write_text
-from backend.halide.autoschedule import AUTOSCHEDULERS, GPU_AUTOSCHEDULERS
 from bench import against_gpu_autoschedulers, chains, gpu_found, gpu_static
 from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.formal import DEVICES
 from bench.gpu import table as gpu_table
 from bench.spaces.table import HEADS, rows
+from spaces.apps.files import write_text
+from spaces.backend.halide.autoschedule import AUTOSCHEDULERS, GPU_AUTOSCHEDULERS
 
 RESULTS = Path(__file__).parent / "results"
 GPU = "gpu"

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from backend.cuda.errors import CudaCompileError, CudaUnavailable
-from backend.cuda.nvrtc import KernelResources, read_resources
+from spaces.backend.cuda.errors import CudaCompileError, CudaUnavailable
+from spaces.backend.cuda.nvrtc import KernelResources, read_resources
 from spaces.model.extras import how_to_install
 
 PROGRAMS = ("ptxas", "nvdisasm")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.learned.inputs import INPUTS_OF

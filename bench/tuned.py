@@ -12,17 +12,17 @@ from typing import Any
 
 from attrs import evolve
 
-from backend.measuring.cpu_program import fast_cpu_program
-from backend.measuring.local import LocalMeasurer
-from backend.measuring.tolerances import tolerance
 from bench.against_autoschedulers import chosen_apps
 from bench.contenders import inputs_of, pipeline_of
 from bench.machine import processor
+from spaces.backend.measuring.cpu_program import fast_cpu_program
+from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.tolerances import tolerance
 from spaces.constraints.devices.device import Device, device
-from spaces.enumerate.board import Limits
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.schedules.schedule import Schedule

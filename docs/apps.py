@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from apps.catalog import APPS
-from apps.described import described
-from apps.listing import FILE
+from spaces.apps.catalog import APPS
+from spaces.apps.described import described
+from spaces.apps.listing import FILE
 
 
 def listed() -> str:

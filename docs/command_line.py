@@ -6,7 +6,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from apps.command_line.program import STATUSES, examples, program
+from spaces.apps.command_line.program import STATUSES, examples, program
 
 PAGE = Path(__file__).with_name("command_line.md")
 WIDTH = 80

@@ -291,44 +291,44 @@ from spaces.constraints.proofs.certificates import (
     write_certificates as write_certificates,
     recheck as recheck,
 )
-from backend.replay.run import replay_nest as replay_nest
-from backend.replay.report import Replay as Replay
+from spaces.backend.replay.run import replay_nest as replay_nest
+from spaces.backend.replay.report import Replay as Replay
 
 # Compiling and running
-from backend.compile import (
+from spaces.backend.compile import (
     compile_cpu as compile_cpu,
     CompiledPipeline as CompiledPipeline,
     PreparedRun as PreparedRun,
     compile_cpu_unchecked as compile_cpu_unchecked,
 )
-from backend.llvm.operators import FloatMode as FloatMode
-from backend.compile_gpu import (
+from spaces.backend.llvm.operators import FloatMode as FloatMode
+from spaces.backend.compile_gpu import (
     compile_gpu as compile_gpu,
     GpuPipeline as GpuPipeline,
     PreparedGpuRun as PreparedGpuRun,
     compile_gpu_unchecked as compile_gpu_unchecked,
 )
-from backend.cuda.nvrtc import KernelResources as KernelResources
-from backend.cuda.emulator import Emulator as Emulator
-from backend.cuda.launch import (
+from spaces.backend.cuda.nvrtc import KernelResources as KernelResources
+from spaces.backend.cuda.emulator import Emulator as Emulator
+from spaces.backend.cuda.launch import (
     GpuExecutor as GpuExecutor,
     gpu_available as gpu_available,
 )
-from backend.cuda.kernel_cache import KernelCache as KernelCache
-from backend.cuda.errors import CudaUnavailable as CudaUnavailable
-from backend.arrays.device_array import DeviceArray as DeviceArray
-from backend.access import (
+from spaces.backend.cuda.kernel_cache import KernelCache as KernelCache
+from spaces.backend.cuda.errors import CudaUnavailable as CudaUnavailable
+from spaces.backend.arrays.device_array import DeviceArray as DeviceArray
+from spaces.backend.access import (
     AccessMode as AccessMode,
     AccessError as AccessError,
 )
-from backend.llvm.runtime.helpers import runtime_object as runtime_object
-from backend.reference.evaluation import evaluate as evaluate
-from backend.arguments import (
+from spaces.backend.llvm.runtime.helpers import runtime_object as runtime_object
+from spaces.backend.reference.evaluation import evaluate as evaluate
+from spaces.backend.arguments import (
     ArgumentError as ArgumentError,
     RequirementError as RequirementError,
 )
-from backend.preconditions import SizeError as SizeError
-from backend.reference.boxes import ImageBoundsError as ImageBoundsError
+from spaces.backend.preconditions import SizeError as SizeError
+from spaces.backend.reference.boxes import ImageBoundsError as ImageBoundsError
 
 # Cost models
 from spaces.cost.model import (
@@ -345,8 +345,8 @@ from spaces.cost.batch import (
     Batch as Batch,
     BatchError as BatchError,
 )
-from spaces.cost.features import Features as Features
-from spaces.cost.roofline import Roofline as Roofline
+from spaces.cost.features.features import Features as Features
+from spaces.cost.simple.roofline import Roofline as Roofline
 from spaces.constraints.devices.peaks import Peaks as Peaks
 from spaces.cost.learned.model import Learned as Learned
 from spaces.cost.learned.weights import WeightsError as WeightsError
@@ -361,64 +361,64 @@ from spaces.cost.registry import (
 from spaces.model.registry import PluginError as PluginError
 
 # Spaces of schedules
-from spaces.enumerate.space import ScheduleSpace as ScheduleSpace
-from spaces.enumerate.empty_space import EmptySpaceError as EmptySpaceError
-from spaces.enumerate.structure import Structure as Structure
-from spaces.enumerate.estimate import (
+from spaces.enumerate.space.space import ScheduleSpace as ScheduleSpace
+from spaces.enumerate.space.empty_space import EmptySpaceError as EmptySpaceError
+from spaces.enumerate.space.structure import Structure as Structure
+from spaces.enumerate.space.counting.estimate import (
     CountBounds as CountBounds,
     CountEstimate as CountEstimate,
     WeightedEstimate as WeightedEstimate,
 )
-from spaces.enumerate.draws import Draw as Draw, Sampled as Sampled
-from spaces.enumerate.events import (
+from spaces.enumerate.space.counting.draws import Draw as Draw, Sampled as Sampled
+from spaces.enumerate.search.events import (
     Counted as Counted,
     Ranked as Ranked,
 )
-from spaces.enumerate.options import (
+from spaces.enumerate.space.options import (
     Options as Options,
     default_options as default_options,
 )
-from spaces.enumerate.process.partial import PartialSchedule as PartialSchedule
-from spaces.enumerate.process.decision import (
+from spaces.enumerate.space.process.partial import PartialSchedule as PartialSchedule
+from spaces.enumerate.space.process.decision import (
     DecisionPoint as DecisionPoint,
     DecisionOption as DecisionOption,
 )
-from spaces.enumerate.process.encoding import (
+from spaces.enumerate.search.neighbours.encoding import (
     encoded as encoded,
     decoded as decoded,
 )
-from spaces.enumerate.process.moves import (
+from spaces.enumerate.search.neighbours.moves import (
     neighbours as neighbours,
     mutated as mutated,
     crossed as crossed,
 )
-from spaces.enumerate.pattern_builder import (
+from spaces.enumerate.space.patterns.builder import (
     Pattern as Pattern,
     Shape as Shape,
 )
-from spaces.enumerate.patterns import (
+from spaces.enumerate.space.patterns.by_name import (
     register_pattern as register_pattern,
     PatternError as PatternError,
 )
-from spaces.enumerate.decisions import universe as universe
-from spaces.enumerate.emptiness import explain_empty as explain_empty
-from spaces.enumerate.complete import (
+from spaces.enumerate.space.completing.universe import universe as universe
+from spaces.enumerate.space.completing.emptiness import explain_empty as explain_empty
+from spaces.enumerate.space.completing.complete import (
     complete as complete,
     open_funcs as open_funcs,
     Completions as Completions,
 )
 
 # Restricting spaces
-from spaces.enumerate.restrictions.restriction import (
+from spaces.enumerate.space.restrictions.restriction import (
     FeatureCondition as FeatureCondition,
     Predicate as Predicate,
     PartialPredicate as PartialPredicate,
 )
-from spaces.enumerate.restrictions.text import (
+from spaces.enumerate.space.restrictions.text import (
     parse_restriction as parse_restriction,
     RestrictionSyntaxError as RestrictionSyntaxError,
 )
-from spaces.cost.named_features import (
+from spaces.cost.features.named_features import (
     factor as factor,
     iterations as iterations,
     extent as extent,
@@ -448,7 +448,7 @@ from spaces.cost.named_features import (
 )
 
 # Searching
-from spaces.enumerate.strategies import (
+from spaces.enumerate.search.search import (
     search as search,
     best as best,
     default_strategy as default_strategy,
@@ -456,29 +456,29 @@ from spaces.enumerate.strategies import (
     strategy_names as strategy_names,
     UnknownStrategyError as UnknownStrategyError,
 )
-from spaces.enumerate.board import (
+from spaces.enumerate.search.board import (
     Board as Board,
     Limits as Limits,
     Strategy as Strategy,
 )
-from spaces.enumerate.annealing import Annealing as Annealing
-from spaces.enumerate.bandit import Bandit as Bandit
-from spaces.enumerate.beam import Beam as Beam
-from spaces.enumerate.best_first import BestFirst as BestFirst
-from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis as ReuseAnalysis
-from spaces.enumerate.freezing import Freezing as Freezing
-from spaces.enumerate.genetic.strategy import Genetic as Genetic
-from spaces.enumerate.grouping import Grouping as Grouping
-from spaces.enumerate.sampling import HierarchicalSampling as HierarchicalSampling
-from spaces.enumerate.improving import Improving as Improving
-from spaces.enumerate.latin_hypercube import LatinHypercube as LatinHypercube
-from spaces.enumerate.optuna_search import (
+from spaces.enumerate.search.neighbours.annealing import Annealing as Annealing
+from spaces.enumerate.search.neighbours.bandit import Bandit as Bandit
+from spaces.enumerate.search.papers.beam import Beam as Beam
+from spaces.enumerate.search.papers.best_first import BestFirst as BestFirst
+from spaces.enumerate.search.papers.reuse_analysis.strategy import ReuseAnalysis as ReuseAnalysis
+from spaces.enumerate.search.stagewise.freezing import Freezing as Freezing
+from spaces.enumerate.search.neighbours.genetic.strategy import Genetic as Genetic
+from spaces.enumerate.search.papers.grouping import Grouping as Grouping
+from spaces.enumerate.search.papers.sampling import HierarchicalSampling as HierarchicalSampling
+from spaces.enumerate.search.improving import Improving as Improving
+from spaces.enumerate.search.neighbours.latin_hypercube import LatinHypercube as LatinHypercube
+from spaces.enumerate.search.neighbours.optuna_search import (
     OptunaSearch as OptunaSearch,
     OptunaUnavailableError as OptunaUnavailableError,
 )
-from spaces.enumerate.random_draws import RandomDraws as RandomDraws
-from spaces.enumerate.stagewise import Stagewise as Stagewise
-from spaces.enumerate.events import (
+from spaces.enumerate.search.neighbours.random_draws import RandomDraws as RandomDraws
+from spaces.enumerate.search.stagewise.stagewise import Stagewise as Stagewise
+from spaces.enumerate.search.events import (
     Event as Event,
     Expanded as Expanded,
     Scored as Scored,
@@ -495,16 +495,16 @@ from spaces.cost.measurer import (
     Measurement as Measurement,
     RunOutcome as RunOutcome,
 )
-from backend.measuring.local import LocalMeasurer as LocalMeasurer
-from backend.measuring.session import MeasuringError as MeasuringError
-from backend.measuring.over_dask import (
+from spaces.backend.measuring.local import LocalMeasurer as LocalMeasurer
+from spaces.backend.measuring.session import MeasuringError as MeasuringError
+from spaces.backend.measuring.over_dask import (
     DaskMeasurer as DaskMeasurer,
     DaskUnavailable as DaskUnavailable,
 )
-from backend.measuring.task import MeasuringLimits as MeasuringLimits
-from backend.measuring.rounds import Rungs as Rungs
-from backend.measuring.agreement import Tolerance as Tolerance
-from backend.measuring.tolerances import tolerance as tolerance
+from spaces.backend.measuring.task import MeasuringLimits as MeasuringLimits
+from spaces.backend.measuring.rounds import Rungs as Rungs
+from spaces.backend.measuring.agreement import Tolerance as Tolerance
+from spaces.backend.measuring.tolerances import tolerance as tolerance
 
 # Tuning
 from spaces.tuning.tune import (
@@ -545,7 +545,7 @@ from spaces.tuning.calibrating import (
     calibrate as calibrate,
     Calibration as Calibration,
 )
-from spaces.cost.prices import Prices as Prices
+from spaces.cost.cpu.prices import Prices as Prices
 from spaces.cost.training import (
     TrainableModel as TrainableModel,
     PricedRun as PricedRun,
@@ -557,5 +557,5 @@ from spaces.tuning.exporting import (
 )
 
 # Apps
-from apps.catalog import APPS as APPS
-from apps.app import App as App
+from spaces.apps.catalog import APPS as APPS
+from spaces.apps.app import App as App

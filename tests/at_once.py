@@ -14,18 +14,18 @@ from threading import Barrier
 
 import numpy as np
 
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.lowering.gpu.passes import GPU_PASSES
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.lowering.gpu.passes import GPU_PASSES
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
-from spaces.enumerate.board import Limits
-from spaces.enumerate.emptiness import explain_empty
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.completing.emptiness import explain_empty
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

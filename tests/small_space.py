@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from spaces.constraints.devices.device import Device
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 
 

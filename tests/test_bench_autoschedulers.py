@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
-from backend.halide.autoschedule import autoscheduled
-from backend.halide.errors import DirectiveError
 from bench import against_gpu_autoschedulers, gpu_found, report
 from bench.against_autoschedulers import _compared, _means, best_of
 from bench.processes import Contender, ContenderFailed
+from spaces.backend.halide.autoschedule import autoscheduled
+from spaces.backend.halide.errors import DirectiveError
 from tests.enumerate.pipelines import blur
 
 

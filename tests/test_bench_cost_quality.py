@@ -7,7 +7,6 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from backend.reference import evaluate
 from bench import cost_quality
 from bench.cost_quality import pricing, subjects
 from bench.cost_quality.brief import SharedTime
@@ -17,6 +16,7 @@ from bench.cost_quality.random_pipelines import FEWEST, MOST, random_pipeline
 from bench.cost_quality.records import append, records
 from bench.cost_quality.scores import regret, spearman
 from bench.cost_quality.subjects import Subject
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.cost.measurer import Measurement, RunOutcome

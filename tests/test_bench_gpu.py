@@ -11,13 +11,13 @@ import sys
 import pytest
 from attrs import evolve
 
-from backend.llvm.operators import FloatMode
-from backend.measuring.agreement import EXACT
 from bench.contenders import pipeline_of
 from bench.gpu import bundle, packing
 from bench.gpu.making import Making
 from bench.gpu.runner.folder import FULL, SMALL
 from bench.processes import ContenderFailed
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.agreement import EXACT
 from tests.backend.cuda.stub.built import stub_built
 from tests.backend.cuda.stub.driver import with_driver
 
@@ -42,7 +42,7 @@ def planted(module, arch):
 
 
 COPYING = """
-from backend.cuda.drivers.driver import DriverError
+from spaces.backend.cuda.drivers.driver import DriverError
 from bench.gpu.runner.card import Card
 card = Card()
 with card.opened():
@@ -65,7 +65,7 @@ def add_halide(folder):
     """Code for this CPU: no PTX of Halide runs over the stub driver."""
     objects = importlib.import_module("bench.gpu.halide_objects")
     objects.write_runtime(folder)
-    peer = importlib.import_module("backend.halide.bridge").build(pipeline_of("blur"))
+    peer = importlib.import_module("spaces.backend.halide.bridge").build(pipeline_of("blur"))
     record = objects.library_record(peer, "halide_blur", folder, "host")
     file = folder / "apps" / "blur.json"
     subject = json.loads(file.read_text())

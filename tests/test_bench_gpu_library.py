@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from backend.reference import evaluate
 from bench.contenders import pipeline_of
 from bench.gpu.runner.library import LibraryProgram
+from spaces.backend.reference import evaluate
 from tests.apps.cases import case
 
 

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.cuda.drivers.driver import DriverError
-from backend.cuda.kernel import AllocStep, BufferParam, CudaKernel, FreeStep, HostStep
-from backend.cuda.plan import PlannedLaunch
-from backend.measuring.agreement import EXACT, Tolerance
 from bench.gpu.kernels import MOST_READ, recorded
 from bench.gpu.runner.checks import sampled, verdict
 from bench.gpu.runner.folder import write_arrays
 from bench.gpu.runner.inputs import digest, made
 from bench.gpu.runner.modules import NotLoaded, load
+from spaces.backend.cuda.drivers.driver import DriverError
+from spaces.backend.cuda.kernel import AllocStep, BufferParam, CudaKernel, FreeStep, HostStep
+from spaces.backend.cuda.plan import PlannedLaunch
+from spaces.backend.measuring.agreement import EXACT, Tolerance
 
 
 @settings(max_examples=30, deadline=None)

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from backend.cuda.errors import CudaUnavailable
 from bench.gpu import command
 from bench.gpu.runner.processes import Died
 from bench.gpu.runner.run import Run, is_bad, is_good
 from bench.gpu.table import conditions, means, table
+from spaces.backend.cuda.errors import CudaUnavailable
 
 RIGHT, FAULT = {"right": True, "same_bits": True}, {"failed": "unspecified launch failure"}
 

@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
-from backend.cuda.errors import CudaCompileError, CudaUnavailable
 from bench import gpu_static, sass
 from bench.gpu_static import COMPARED, HALIDE, HALIDE_STRICT, OURS, OURS_FAST
+from spaces.backend.cuda.errors import CudaCompileError, CudaUnavailable
 
 LISTING = """\
 \t.section\t.text.second,"ax",@progbits

@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from apps.catalog import APPS
 from bench import __main__ as program
 from bench import spaces as measured
 from bench.spaces import lists, peers, table
 from bench.spaces.limits import is_failed, limited
 from bench.spaces.subjects import SUBJECTS, hand_schedules
+from spaces.apps.catalog import APPS
 
 
 def test_a_measurement_ends_at_its_limit_or_says_its_error():

@@ -8,30 +8,30 @@ import attrs
 import numpy as np
 import pytest
 
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.contracts.apps import AppContract
 from spaces.contracts.cost_models import CostModelContract
 from spaces.contracts.patterns import PatternContract
 from spaces.contracts.strategies import StrategyContract
 from spaces.contracts.tuning_strategies import TuningStrategyContract
-from spaces.enumerate.annealing import Annealing
-from spaces.enumerate.bandit import Bandit
-from spaces.enumerate.beam import Beam
-from spaces.enumerate.best_first import BestFirst
-from spaces.enumerate.events import Certificate, Done
-from spaces.enumerate.exhaustive import exhaustive
-from spaces.enumerate.freezing import Freezing
-from spaces.enumerate.genetic.strategy import Genetic
-from spaces.enumerate.grouping import Grouping
-from spaces.enumerate.improving import Improving
-from spaces.enumerate.latin_hypercube import LatinHypercube
-from spaces.enumerate.optuna_search import OptunaSearch
-from spaces.enumerate.patterns import ROOT_PATTERNS
-from spaces.enumerate.random_draws import RandomDraws
-from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
-from spaces.enumerate.sampling import HierarchicalSampling
-from spaces.enumerate.stagewise import Stagewise
+from spaces.enumerate.search.events import Certificate, Done
+from spaces.enumerate.search.improving import Improving
+from spaces.enumerate.search.neighbours.annealing import Annealing
+from spaces.enumerate.search.neighbours.bandit import Bandit
+from spaces.enumerate.search.neighbours.genetic.strategy import Genetic
+from spaces.enumerate.search.neighbours.latin_hypercube import LatinHypercube
+from spaces.enumerate.search.neighbours.optuna_search import OptunaSearch
+from spaces.enumerate.search.neighbours.random_draws import RandomDraws
+from spaces.enumerate.search.papers.beam import Beam
+from spaces.enumerate.search.papers.best_first import BestFirst
+from spaces.enumerate.search.papers.exhaustive import exhaustive
+from spaces.enumerate.search.papers.grouping import Grouping
+from spaces.enumerate.search.papers.reuse_analysis.strategy import ReuseAnalysis
+from spaces.enumerate.search.papers.sampling import HierarchicalSampling
+from spaces.enumerate.search.stagewise.freezing import Freezing
+from spaces.enumerate.search.stagewise.stagewise import Stagewise
+from spaces.enumerate.space.patterns.by_name import ROOT_PATTERNS
 from spaces.model.registry import PluginError
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import Evolving

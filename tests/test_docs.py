@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import spaces
-from apps.catalog import APPS
-from apps.listing import FILE
-from backend.reference import evaluate
 from docs import api, apps, directives
 from docs.rules import HALIDE, PAGE, page
+from spaces.apps.catalog import APPS
+from spaces.apps.listing import FILE
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

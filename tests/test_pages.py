@@ -10,8 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 import spaces
-from apps.command_line.program import program
 from docs import command_line
+from spaces.apps.command_line.program import program
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "apps").rglob("*.md")])

@@ -51,8 +51,8 @@ def test_the_package_imports_nothing_before_it_is_asked():
 
 def test_a_definition_needs_neither_compilers_nor_other_apps():
     modules = imported("import spaces; spaces.Func('f'); spaces.APPS['blur'].pipeline()")
-    assert {"numpy", "apps.pipelines.blur"} <= modules
-    assert not {"llvmlite", "backend", "apps.pipelines.harris"} & modules
+    assert {"numpy", "spaces.apps.pipelines.blur"} <= modules
+    assert not {"llvmlite", "backend", "spaces.apps.pipelines.harris"} & modules
 
 
 def test_the_package_is_the_program(tmp_path):

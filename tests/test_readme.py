@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from apps.command_line.program import program
+from spaces.apps.command_line.program import program
 from spaces.model.extras import how_to_install
 
 ROOT = Path(__file__).parents[1]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from apps.app import App
-from apps.errors import WrongUsage
-from apps.files import (
+from spaces.apps.app import App
+from spaces.apps.errors import WrongUsage
+from spaces.apps.files import (
     ARRAY_SUFFIX,
     check_writable_picture,
     make_folder,
@@ -16,9 +16,9 @@ from apps.files import (
     write_array,
     write_picture,
 )
-from apps.photographs import photograph
-from apps.pictures import PICTURED, Array, stretched, to_array
-from apps.sizes import OutputRanges
+from spaces.apps.photographs import photograph
+from spaces.apps.pictures import PICTURED, Array, stretched, to_array
+from spaces.apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
 
 OUT = Path("out")

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from attrs import asdict
 
-from apps.command_line.console import line
-from apps.command_line.options import CPU, MOST, Seed
-from apps.command_line.program import AsJson, command
-from apps.command_line.progress import Reporter
-from apps.command_line.tune import StoreFile, opened_store
-from apps.errors import CommandError
-from backend.measuring.session import MeasuringError
+from spaces.apps.command_line.console import line
+from spaces.apps.command_line.options import CPU, MOST, Seed
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.command_line.progress import Reporter
+from spaces.apps.command_line.tune import StoreFile, opened_store
+from spaces.apps.errors import CommandError
+from spaces.backend.measuring.session import MeasuringError
 from spaces.constraints.devices.device import CpuDevice, device
 from spaces.tuning.calibrating import calibrate as fit
 from spaces.tuning.identity import this_machine

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apps.command_line.options import GivenSchedule
-from apps.errors import CommandError, WrongUsage
+from spaces.apps.command_line.options import GivenSchedule
+from spaces.apps.errors import CommandError, WrongUsage
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify, verify_rest

@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import sys
 
-from apps.errors import Interrupted
+from spaces.apps.errors import Interrupted
 
 
 def main() -> None:
     """Runs the command line."""
     try:
-        importlib.import_module("apps.command_line.program").program()
+        importlib.import_module("spaces.apps.command_line.program").program()
     except KeyboardInterrupt:
         print(Interrupted(), file=sys.stderr)
         sys.exit(Interrupted.status)

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from attrs import define
 
-from apps.errors import Interrupted
+from spaces.apps.errors import Interrupted
 
 T = TypeVar("T")
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 from attrs import frozen
 
-from apps.catalog import find
-from apps.command_line.checking import checked
-from apps.command_line.console import line
-from apps.command_line.options import (
+from spaces.apps.catalog import find
+from spaces.apps.command_line.checking import checked
+from spaces.apps.command_line.console import line
+from spaces.apps.command_line.options import (
     AppName,
     DeviceName,
     Exact,
@@ -22,19 +22,19 @@ from apps.command_line.options import (
     find_device,
     given_schedule,
 )
-from apps.command_line.program import AsJson, command
-from apps.errors import WrongUsage
-from apps.files import make_folder, write_bytes, write_text
-from backend.access import AccessMode
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.cuda.errors import CudaUnavailable
-from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
-from backend.llvm.operators import FloatMode
-from backend.llvm.runtime.helpers import runtime_object
-from backend.lowering.cpu.passes import CPU_PASSES
-from backend.lowering.gpu.passes import GPU_PASSES
-from backend.lowering.passes import START
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.errors import WrongUsage
+from spaces.apps.files import make_folder, write_bytes, write_text
+from spaces.backend.access import AccessMode
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.errors import CudaUnavailable
+from spaces.backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.llvm.runtime.helpers import runtime_object
+from spaces.backend.lowering.cpu.passes import CPU_PASSES
+from spaces.backend.lowering.gpu.passes import GPU_PASSES
+from spaces.backend.lowering.passes import START
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.nest.nest_text import format_nests

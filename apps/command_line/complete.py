@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from apps.catalog import find
-from apps.command_line.collected import Collected
-from apps.command_line.console import complain, line
-from apps.command_line.options import AppName, DeviceName, read_partial
-from apps.command_line.program import AsJson, command
-from apps.command_line.space import Inexact, Limit, OptionsName, Preset, Sizes, space_of
-from apps.errors import CommandError
-from spaces.enumerate.complete import Completions
-from spaces.enumerate.emptiness import explain_empty
+from spaces.apps.catalog import find
+from spaces.apps.command_line.collected import Collected
+from spaces.apps.command_line.console import complain, line
+from spaces.apps.command_line.options import AppName, DeviceName, read_partial
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.command_line.space import Inexact, Limit, OptionsName, Preset, Sizes, space_of
+from spaces.apps.errors import CommandError
+from spaces.enumerate.space.completing.complete import Completions
+from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.model.writing.text import format_schedule
 
 Partial = Annotated[

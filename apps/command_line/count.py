@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from apps.catalog import find
-from apps.command_line.console import line
-from apps.command_line.options import AppName, DeviceName, Seed
-from apps.command_line.program import AsJson, command
-from apps.command_line.progress import Reporter
-from apps.command_line.space import (
+from spaces.apps.catalog import find
+from spaces.apps.command_line.console import line
+from spaces.apps.command_line.options import AppName, DeviceName, Seed
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.command_line.progress import Reporter
+from spaces.apps.command_line.space import (
     Inexact,
     Leave,
     Most,
@@ -24,10 +24,15 @@ from apps.command_line.space import (
     Where,
     space_of,
 )
-from spaces.enumerate.emptiness import explain_empty
-from spaces.enumerate.estimate import CountBounds, CountEstimate, WeightedEstimate, about
-from spaces.enumerate.events import Counted
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.search.events import Counted
+from spaces.enumerate.space.completing.emptiness import explain_empty
+from spaces.enumerate.space.counting.estimate import (
+    CountBounds,
+    CountEstimate,
+    WeightedEstimate,
+    about,
+)
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 

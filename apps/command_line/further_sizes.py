@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from apps.errors import WrongUsage
+from spaces.apps.errors import WrongUsage
 from spaces.model.algorithm.pipeline import Pipeline
 
 

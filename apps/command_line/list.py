@@ -6,9 +6,9 @@ import importlib
 import json
 from importlib.metadata import entry_points
 
-from apps.command_line.console import complain, line, table
-from apps.command_line.program import AsJson, command
-from apps.listing import listing
+from spaces.apps.command_line.console import complain, line, table
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.listing import listing
 
 
 @command(
@@ -21,7 +21,7 @@ def list_apps(as_json: AsJson = False) -> None:
     """List the apps that come with the library."""
     apps = listing()
     if entry_points(group="spaces.apps"):  # only then is it worth importing all that apps need
-        apps += importlib.import_module("apps.described").of_other_packages(complain)
+        apps += importlib.import_module("spaces.apps.described").of_other_packages(complain)
     if as_json:
         line(json.dumps(apps, indent=2))
         return

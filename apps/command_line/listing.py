@@ -10,14 +10,21 @@ from typing import Annotated, TypeVar
 import typer
 from attrs import define
 
-from apps.catalog import find
-from apps.command_line.checking import faultless
-from apps.command_line.collected import Collected
-from apps.command_line.console import complain, line
-from apps.command_line.options import MOST, AppName, DeviceName, ScheduleFile, Seed, given_schedule
-from apps.command_line.program import AsJson, command
-from apps.command_line.progress import Reporter
-from apps.command_line.space import (
+from spaces.apps.catalog import find
+from spaces.apps.command_line.checking import faultless
+from spaces.apps.command_line.collected import Collected
+from spaces.apps.command_line.console import complain, line
+from spaces.apps.command_line.options import (
+    MOST,
+    AppName,
+    DeviceName,
+    ScheduleFile,
+    Seed,
+    given_schedule,
+)
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.command_line.progress import Reporter
+from spaces.apps.command_line.space import (
     Inexact,
     Leave,
     Limit,
@@ -28,10 +35,10 @@ from apps.command_line.space import (
     Where,
     space_of,
 )
-from apps.errors import CommandError
-from spaces.enumerate.emptiness import explain_empty
-from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.space import ScheduleSpace
+from spaces.apps.errors import CommandError
+from spaces.enumerate.space.completing.emptiness import explain_empty
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.schedule import Schedule

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 from attrs import frozen
 
-from apps.app import App
-from apps.command_line.completion import app_names, device_names
-from apps.errors import WrongUsage
-from apps.files import BYTE_ORDER_MARK, is_there, read_text
-from backend.llvm.operators import FloatMode
+from spaces.apps.app import App
+from spaces.apps.command_line.completion import app_names, device_names
+from spaces.apps.errors import WrongUsage
+from spaces.apps.files import BYTE_ORDER_MARK, is_there, read_text
+from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import CpuDevice, Device, device
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule

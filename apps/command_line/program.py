@@ -16,9 +16,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info
 
 import spaces
-from apps.command_line.console import complain, line
-from apps.command_line.time_limits import timed
-from apps.errors import CommandError, Interrupted
+from spaces.apps.command_line.console import complain, line
+from spaces.apps.command_line.time_limits import timed
+from spaces.apps.errors import CommandError, Interrupted
 
 P = ParamSpec("P")
 
@@ -68,7 +68,7 @@ class _Commands(Mapping[str, TyperCommand]):
     """
 
     def __getitem__(self, name: str) -> TyperCommand:
-        import_module(f"apps.command_line.{_MODULES[name]}")
+        import_module(f"spaces.apps.command_line.{_MODULES[name]}")
         (info,) = (info for info in program.registered_commands if info.name == name)
         made = get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
         assert isinstance(made, TyperCommand)
@@ -151,7 +151,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text
 def examples() -> dict[str, tuple[str, ...]]:
     """The examples of each command, in the order they are listed."""
     for module in _MODULES.values():
-        import_module(f"apps.command_line.{module}")
+        import_module(f"spaces.apps.command_line.{module}")
     return {name: _EXAMPLES[name] for name in _MODULES}
 
 

@@ -15,7 +15,7 @@ from attrs import define, field
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from apps.command_line.console import complain
+from spaces.apps.command_line.console import complain
 
 EVERY = 5.0
 """Seconds between two lines of progress outside a terminal."""

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import typer
 from attrs import define, field
 
-from apps.catalog import find
-from apps.command_line.checking import faultless, refusal
-from apps.command_line.console import heading, line, table
-from apps.command_line.options import (
+from spaces.apps.catalog import find
+from spaces.apps.command_line.checking import faultless, refusal
+from spaces.apps.command_line.console import heading, line, table
+from spaces.apps.command_line.options import (
     AppName,
     DeviceName,
     Exact,
@@ -22,12 +22,12 @@ from apps.command_line.options import (
     find_device,
     given_schedule,
 )
-from apps.command_line.program import AsJson, command
-from apps.command_line.progress import Reporter
-from apps.command_line.proving import Findings, all_obligations, prove_schedule
-from apps.errors import CommandError, WrongUsage
-from apps.files import make_folder
-from backend.replay import Replay
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.command_line.progress import Reporter
+from spaces.apps.command_line.proving import Findings, all_obligations, prove_schedule
+from spaces.apps.errors import CommandError, WrongUsage
+from spaces.apps.files import make_folder
+from spaces.backend.replay import Replay
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.obligations.records import (

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attrs import frozen
 
-from backend.ir.host import GpuProgram
-from backend.lowering.gpu.errors import GpuLoweringError
-from backend.lowering.gpu.passes import lower_gpu
-from backend.proofs import barrier_obligations, barrier_proofs, shapes
-from backend.replay import Replay, replay_kernels, replay_nest
+from spaces.backend.ir.host import GpuProgram
+from spaces.backend.lowering.gpu.errors import GpuLoweringError
+from spaces.backend.lowering.gpu.passes import lower_gpu
+from spaces.backend.proofs import barrier_obligations, barrier_proofs, shapes
+from spaces.backend.replay import Replay, replay_kernels, replay_nest
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 from attrs import asdict
 
-from apps.command_line.console import heading, line, table
-from apps.command_line.program import AsJson, command
-from apps.errors import WrongUsage
+from spaces.apps.command_line.console import heading, line, table
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.errors import WrongUsage
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.rule import AdviceRule, Rule
 from spaces.model.suggestions import suggestion

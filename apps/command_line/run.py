@@ -10,18 +10,18 @@ from typing import Annotated
 import typer
 from attrs import frozen
 
-from apps.app import App
-from apps.catalog import find
-from apps.command_line.arguments import (
+from spaces.apps.app import App
+from spaces.apps.catalog import find
+from spaces.apps.command_line.arguments import (
     output_files,
     parse_params,
     read_images,
     shapes,
     write_output,
 )
-from apps.command_line.checking import checked
-from apps.command_line.console import complain, line
-from apps.command_line.options import (
+from spaces.apps.command_line.checking import checked
+from spaces.apps.command_line.console import complain, line
+from spaces.apps.command_line.options import (
     CPU,
     DEFAULT,
     GPU,
@@ -33,18 +33,18 @@ from apps.command_line.options import (
     find_device,
     given_schedule,
 )
-from apps.command_line.program import AsJson, command
-from apps.errors import CommandError, WrongUsage
-from apps.pictures import Array
-from apps.sizes import OutputRanges, parse_size, sizes_of_outputs
-from backend.access import AccessError, AccessMode
-from backend.arguments import ArgumentError, Scalars
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.cuda.errors import CudaError
-from backend.cuda.launch import gpu_available
-from backend.llvm.operators import FloatMode
-from backend.preconditions import SizeError, check_run
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.errors import CommandError, WrongUsage
+from spaces.apps.pictures import Array
+from spaces.apps.sizes import OutputRanges, parse_size, sizes_of_outputs
+from spaces.backend.access import AccessError, AccessMode
+from spaces.backend.arguments import ArgumentError, Scalars
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.errors import CudaError
+from spaces.backend.cuda.launch import gpu_available
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.preconditions import SizeError, check_run
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.algorithm.pipeline import Pipeline

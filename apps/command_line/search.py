@@ -12,25 +12,31 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from apps.catalog import find
-from apps.command_line.collected import Collected
-from apps.command_line.completion import model_names, strategy_names
-from apps.command_line.console import line, table
-from apps.command_line.options import MOST, AppName, DeviceName, Seed
-from apps.command_line.program import AsJson, command
-from apps.command_line.progress import Reporter
-from apps.command_line.space import Inexact, Leave, OptionsName, Preset, Sizes, Where, space_of
-from apps.errors import CommandError, Interrupted, WrongUsage
-from apps.loading import brief, is_function_name, load_function
-from backend.cuda.errors import CudaUnavailable
+from spaces.apps.catalog import find
+from spaces.apps.command_line.collected import Collected
+from spaces.apps.command_line.completion import model_names, strategy_names
+from spaces.apps.command_line.console import line, table
+from spaces.apps.command_line.options import MOST, AppName, DeviceName, Seed
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.command_line.progress import Reporter
+from spaces.apps.command_line.space import (
+    Inexact,
+    Leave,
+    OptionsName,
+    Preset,
+    Sizes,
+    Where,
+    space_of,
+)
+from spaces.apps.errors import CommandError, Interrupted, WrongUsage
+from spaces.apps.loading import brief, is_function_name, load_function
+from spaces.backend.cuda.errors import CudaUnavailable
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostFunction, CostModel
 from spaces.cost.registry import cost_model, default_model
-from spaces.enumerate.board import Limits
-from spaces.enumerate.emptiness import explain_empty
-from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.events import (
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.events import (
     Certificate,
     Done,
     Ending,
@@ -40,10 +46,12 @@ from spaces.enumerate.events import (
     Improved,
     Scored,
 )
-from spaces.enumerate.optuna_search import OptunaUnavailableError
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import DEFAULT, UnknownStrategyError
-from spaces.enumerate.strategies import search as search_space
+from spaces.enumerate.search.neighbours.optuna_search import OptunaUnavailableError
+from spaces.enumerate.search.search import DEFAULT, UnknownStrategyError
+from spaces.enumerate.search.search import search as search_space
+from spaces.enumerate.space.completing.emptiness import explain_empty
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.registry import PluginError

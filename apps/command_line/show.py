@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from apps.catalog import find
-from apps.command_line.console import heading, line, table
-from apps.command_line.options import DEFAULT, AppName, ScheduleFile, given_schedule
-from apps.command_line.program import AsJson, command
-from apps.errors import CommandError
+from spaces.apps.catalog import find
+from spaces.apps.command_line.console import heading, line, table
+from spaces.apps.command_line.options import DEFAULT, AppName, ScheduleFile, given_schedule
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.errors import CommandError
 from spaces.constraints.legality.judge import ask_matching, judge
 from spaces.constraints.rules.inlining import inline_size
 from spaces.model.algorithm.pipeline import Pipeline

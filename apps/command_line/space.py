@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 from attrs import evolve
 
-from apps.app import App
-from apps.command_line.further_sizes import parse_sizes
-from apps.command_line.options import MOST, find_device
-from apps.errors import CommandError, WrongUsage
-from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.options import Options
-from spaces.enumerate.restrictions.text import parse_restriction
-from spaces.enumerate.space import NOTHING_FIXED, ScheduleSpace
+from spaces.apps.app import App
+from spaces.apps.command_line.further_sizes import parse_sizes
+from spaces.apps.command_line.options import MOST, find_device
+from spaces.apps.errors import CommandError, WrongUsage
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.restrictions.text import parse_restriction
+from spaces.enumerate.space.space import NOTHING_FIXED, ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 Limit = Annotated[

@@ -10,16 +10,16 @@ from typing import Annotated, Any
 import typer
 from attrs import asdict
 
-from apps.catalog import find
-from apps.command_line.console import line, table
-from apps.command_line.options import MOST, AppName, DeviceName, find_device
-from apps.command_line.program import AsJson, command
-from apps.command_line.space import Inexact
-from apps.command_line.tune import StoreFile, read_store
-from apps.command_line.tuning_view import shown_ratio
-from apps.errors import CommandError
-from apps.files import write_text
-from backend.halide.source import halide_source
+from spaces.apps.catalog import find
+from spaces.apps.command_line.console import line, table
+from spaces.apps.command_line.options import MOST, AppName, DeviceName, find_device
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.command_line.space import Inexact
+from spaces.apps.command_line.tune import StoreFile, read_store
+from spaces.apps.command_line.tuning_view import shown_ratio
+from spaces.apps.errors import CommandError
+from spaces.apps.files import write_text
+from spaces.backend.halide.source import halide_source
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule

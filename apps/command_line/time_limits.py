@@ -10,7 +10,7 @@ from typing import Annotated, Any, ParamSpec
 
 import typer
 
-from apps.errors import WrongUsage
+from spaces.apps.errors import WrongUsage
 
 P = ParamSpec("P")
 

@@ -11,14 +11,14 @@ from typing import Annotated
 import typer
 from attrs import evolve
 
-from apps.catalog import APPS, find
-from apps.command_line.console import line, table
-from apps.command_line.options import CPU, MOST, Seed
-from apps.command_line.program import AsJson, command
-from apps.command_line.progress import Reporter
-from apps.errors import CommandError, WrongUsage
-from apps.files import is_there, write_text
-from apps.loading import is_function_name, load_function
+from spaces.apps.catalog import APPS, find
+from spaces.apps.command_line.console import line, table
+from spaces.apps.command_line.options import CPU, MOST, Seed
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.command_line.progress import Reporter
+from spaces.apps.errors import CommandError, WrongUsage
+from spaces.apps.files import is_there, write_text
+from spaces.apps.loading import is_function_name, load_function
 from spaces.constraints.devices.device import CpuDevice, device
 from spaces.cost.learned.weights import write_network
 from spaces.model.algorithm.pipeline import Pipeline

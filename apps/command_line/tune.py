@@ -8,23 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
-from apps.app import App
-from apps.catalog import APPS, find
-from apps.command_line.completion import model_names, tuning_strategy_names
-from apps.command_line.console import line, table
-from apps.command_line.options import MOST, AppName, DeviceName, Seed, given_schedule
-from apps.command_line.program import AsJson, command
-from apps.command_line.space import Inexact, OptionsName, Preset, Where, space_of
-from apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
-from apps.errors import CommandError, Interrupted, WrongUsage
-from apps.files import is_there
-from apps.photographs import photograph
-from backend.arguments import Array
-from backend.measuring.over_dask import DaskUnavailable
-from backend.measuring.session import MeasuringError
+from spaces.apps.app import App
+from spaces.apps.catalog import APPS, find
+from spaces.apps.command_line.completion import model_names, tuning_strategy_names
+from spaces.apps.command_line.console import line, table
+from spaces.apps.command_line.options import MOST, AppName, DeviceName, Seed, given_schedule
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.command_line.space import Inexact, OptionsName, Preset, Where, space_of
+from spaces.apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
+from spaces.apps.errors import CommandError, Interrupted, WrongUsage
+from spaces.apps.files import is_there
+from spaces.apps.photographs import photograph
+from spaces.backend.arguments import Array
+from spaces.backend.measuring.over_dask import DaskUnavailable
+from spaces.backend.measuring.session import MeasuringError
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.registry import UnknownModelError
-from spaces.enumerate.empty_space import EmptySpaceError
+from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.registry import PluginError

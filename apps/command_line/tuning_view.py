@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from apps.command_line.console import complain
-from apps.command_line.progress import EVERY
+from spaces.apps.command_line.console import complain
+from spaces.apps.command_line.progress import EVERY
 from spaces.tuning.study import REFERENCE, START, Study
 from spaces.tuning.trial import Trial
 

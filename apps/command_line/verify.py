@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import attrs
 import typer
 
-from apps.catalog import find
-from apps.command_line.checking import faultless, refusal
-from apps.command_line.console import complain, line
-from apps.command_line.options import (
+from spaces.apps.catalog import find
+from spaces.apps.command_line.checking import faultless, refusal
+from spaces.apps.command_line.console import complain, line
+from spaces.apps.command_line.options import (
     AppName,
     DeviceName,
     Exact,
@@ -23,9 +23,9 @@ from apps.command_line.options import (
     find_device,
     given_schedule,
 )
-from apps.command_line.program import AsJson, command
-from apps.errors import CommandError, WrongUsage
-from apps.files import check_writable, write_text
+from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.errors import CommandError, WrongUsage
+from spaces.apps.files import check_writable, write_text
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, Verdict

@@ -17,9 +17,6 @@ import numpy as np
 from PIL import Image
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, clipped, to_array
-from apps.pipelines.edges import edges_repeated
 from spaces import (
     Expr,
     Float32,
@@ -35,6 +32,9 @@ from spaces import (
     mux,
     round,
 )
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, clipped, to_array
+from spaces.apps.pipelines.edges import edges_repeated
 from spaces.model.expressions.expr import Arithmetic
 
 WIDTH, HEIGHT = 1536, 2560

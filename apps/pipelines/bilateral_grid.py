@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import spaces
-from apps.app import App
-from apps.pictures import clipped
 from spaces import (
     Expr,
     Float32,
@@ -27,6 +25,8 @@ from spaces import (
     lerp,
     mux,
 )
+from spaces.apps.app import App
+from spaces.apps.pictures import clipped
 from spaces.model.expressions.expr import Arithmetic
 
 WIDTH, HEIGHT = 1536, 2560

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import spaces
-from apps.app import App
-from apps.pictures import clipped
 from spaces import Func, ImageParam, Pipeline, UInt16, Var
+from spaces.apps.app import App
+from spaces.apps.pictures import clipped
 
 WIDTH, HEIGHT = 6400, 4800
 

@@ -11,8 +11,6 @@ from typing import TypeAlias
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, clipped
 from spaces import (
     Float32,
     Func,
@@ -34,6 +32,8 @@ from spaces import (
     saturating_cast,
     select,
 )
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, clipped
 from spaces.model.expressions.expr import Arithmetic, Expr, ExprLike
 
 Pixel: TypeAlias = tuple[Arithmetic, Arithmetic]

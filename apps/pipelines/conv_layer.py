@@ -7,9 +7,9 @@ from __future__ import annotations
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, montage
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, max
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, montage
 
 WIDTH, HEIGHT, IMAGES = 128, 128, 4
 

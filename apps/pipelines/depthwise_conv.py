@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, montage
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, clamp, select
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, montage
 
 WIDTH, HEIGHT, BATCH = 112, 112, 4
 

@@ -7,9 +7,9 @@ import operator
 from collections.abc import Sequence
 
 import spaces
-from apps.app import App
-from apps.pictures import compressed
 from spaces import Expr, Float32, Func, ImageParam, Param, Pipeline, Var
+from spaces.apps.app import App
+from spaces.apps.pictures import compressed
 from spaces.model.expressions.expr import Arithmetic
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3

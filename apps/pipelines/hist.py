@@ -7,8 +7,6 @@ distance from gray. The values are those of Halide's app.
 from __future__ import annotations
 
 import spaces
-from apps.app import App
-from apps.pictures import clipped
 from spaces import (
     Float32,
     Func,
@@ -22,6 +20,8 @@ from spaces import (
     clamp,
     mux,
 )
+from spaces.apps.app import App
+from spaces.apps.pictures import clipped
 from spaces.model.expressions.expr import Expr
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import spaces
-from apps.app import App
-from apps.pictures import clipped
 from spaces import Expr, Float32, Func, ImageParam, Param, Pipeline, RDom, Var, undef
+from spaces.apps.app import App
+from spaces.apps.pictures import clipped
 from spaces.model.expressions.expr import ExprLike
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.fitting import output_ranges
-from apps.pictures import Array, Photograph, clipped
-from apps.pipelines.edges import edges_repeated
-from apps.sizes import OutputRanges
 from spaces import Float32, Func, ImageParam, Pipeline, Var, clamp, select
+from spaces.apps.app import App
+from spaces.apps.fitting import output_ranges
+from spaces.apps.pictures import Array, Photograph, clipped
+from spaces.apps.pipelines.edges import edges_repeated
+from spaces.apps.sizes import OutputRanges
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 

@@ -12,10 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, clipped
-from apps.pipelines.layers import CENTER, convolution, network, rectified, shape, small_weights
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, boundary, clamp, select
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, clipped
+from spaces.apps.pipelines.layers import (
+    CENTER,
+    convolution,
+    network,
+    rectified,
+    shape,
+    small_weights,
+)
 
 WIDTH, HEIGHT = 256, 256
 """Width and height; [A21] names no size, so this is the size of the other network, `vdsr`."""

@@ -13,10 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, clipped
-from apps.pipelines.edges import edges_repeated
-from apps.pipelines.resampling import halved
 from spaces import (
     Expr,
     Float32,
@@ -39,6 +35,10 @@ from spaces import (
     random_float,
     select,
 )
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, clipped
+from spaces.apps.pipelines.edges import edges_repeated
+from spaces.apps.pipelines.resampling import halved
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 

@@ -13,10 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, deep, photographed
-from apps.pipelines.edges import edges_repeated
-from apps.pipelines.resampling import doubled
 from spaces import (
     Expr,
     Float32,
@@ -31,6 +27,10 @@ from spaces import (
     clamp,
     exp,
 )
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, deep, photographed
+from spaces.apps.pipelines.edges import edges_repeated
+from spaces.apps.pipelines.resampling import doubled
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 

@@ -10,9 +10,6 @@ Here comparisons find the power of two for a height; in Halide's app logarithms 
 from __future__ import annotations
 
 import spaces
-from apps.app import App
-from apps.pictures import clipped
-from apps.pipelines.edges import edges_repeated
 from spaces import (
     Float32,
     Func,
@@ -27,6 +24,9 @@ from spaces import (
     select,
     sum,
 )
+from spaces.apps.app import App
+from spaces.apps.pictures import clipped
+from spaces.apps.pipelines.edges import edges_repeated
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 

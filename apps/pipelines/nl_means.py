@@ -11,9 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, clipped, photographed
-from apps.pipelines.edges import edges_repeated
 from spaces import (
     Float32,
     Func,
@@ -26,6 +23,9 @@ from spaces import (
     fast_exp,
     mux,
 )
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, clipped, photographed
+from spaces.apps.pipelines.edges import edges_repeated
 
 WIDTH, HEIGHT, CHANNELS = 614, 1024, 3
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, clipped, to_array
-from apps.pipelines.edges import edges_repeated
-from apps.pipelines.resampling import doubled, halved
 from spaces import Expr, Float32, Func, ImageParam, Pipeline, Var
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, clipped, to_array
+from spaces.apps.pipelines.edges import edges_repeated
+from spaces.apps.pipelines.resampling import doubled, halved
 
 WIDTH, HEIGHT, CHANNELS = 1920, 1024, 3
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, stretched, to_array
 from spaces import Float32, Func, ImageParam, Param, Pipeline, RDom, Var
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, stretched, to_array
 
 SIZE = 1536
 """Rows and columns of every matrix."""

@@ -9,9 +9,9 @@ import numpy as np
 from PIL import Image
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, photographed
 from spaces import Func, ImageParam, Pipeline, UInt16, Var, boundary, cast
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, photographed
 
 WIDTH, HEIGHT = 1536, 2560
 

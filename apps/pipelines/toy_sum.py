@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import spaces
-from apps.app import App
 from spaces import Func, Pipeline, Var
+from spaces.apps.app import App
 
 SIZE = 2048
 

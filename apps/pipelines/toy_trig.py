@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, stretched
 from spaces import Func, Pipeline, Var, cos, sin, sqrt
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, stretched
 
 SIZE = 2048
 

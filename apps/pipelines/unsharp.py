@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 import spaces
-from apps.app import App
-from apps.pictures import clipped
-from apps.pipelines.edges import edges_repeated
 from spaces import Float32, Func, ImageParam, Pipeline, Var, exp
+from spaces.apps.app import App
+from spaces.apps.pictures import clipped
+from spaces.apps.pipelines.edges import edges_repeated
 
 WIDTH, HEIGHT, CHANNELS = 1536, 2560, 3
 

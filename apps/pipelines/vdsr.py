@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import spaces
-from apps.app import App
-from apps.pictures import Array, Photograph, clipped, to_array
-from apps.pipelines.layers import CENTER, network, shape, small_weights
 from spaces import Float32, Func, ImageParam, Pipeline, Var, boundary
+from spaces.apps.app import App
+from spaces.apps.pictures import Array, Photograph, clipped, to_array
+from spaces.apps.pipelines.layers import CENTER, network, shape, small_weights
 
 WIDTH, HEIGHT = 256, 256
 

@@ -9,8 +9,8 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from backend.arrays.dlpack import CPU, CUDA, DlpackArray, dense_strides, sent
-from backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
+from spaces.backend.arrays.dlpack import CPU, CUDA, DlpackArray, dense_strides, sent
+from spaces.backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
 
 
 class GpuMemory(Protocol):

@@ -11,9 +11,9 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from backend.argument_error import ArgumentError
-from backend.arrays.device_array import DeviceArray
-from backend.arrays.dlpack import ON_GPU, ON_HOST, received
+from spaces.backend.argument_error import ArgumentError
+from spaces.backend.arrays.device_array import DeviceArray
+from spaces.backend.arrays.dlpack import ON_GPU, ON_HOST, received
 from spaces.model.algorithm.pipeline import Image, Pipeline
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind

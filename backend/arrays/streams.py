@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from backend.argument_error import ArgumentError
+from spaces.backend.argument_error import ArgumentError
 from spaces.model.articles import shown_kind
 
 _LEGACY = 1

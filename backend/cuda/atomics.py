@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backend.cuda.c_text import CExpression, call, conversion, ctype
+from spaces.backend.cuda.c_text import CExpression, call, conversion, ctype
 from spaces.model.expressions.types import Type
 
 _FUNCTIONS: Mapping[str, str] = {

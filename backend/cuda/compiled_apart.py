@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 import attrs
 
-from backend.cuda.errors import CudaCompileError, CudaUnavailable
-from backend.cuda.nvrtc import KernelResources, available_archs, compile_cuda
-from backend.llvm.operators import FloatMode
-from backend.python_process import module_command, module_environment
+from spaces.backend.cuda.errors import CudaCompileError, CudaUnavailable
+from spaces.backend.cuda.nvrtc import KernelResources, available_archs, compile_cuda
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.python_process import module_command, module_environment
 
 
 def resources_within(
@@ -24,7 +24,7 @@ def resources_within(
 
     Args:
         source: CUDA C without ``#include``.
-        arch: one of :func:`~backend.cuda.nvrtc.available_archs`.
+        arch: one of :func:`~spaces.backend.cuda.nvrtc.available_archs`.
         seconds: the most time that the compiler may take.
         float_mode: how far results of float arithmetic may differ.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from backend.cuda.c_text import ctype
-from backend.cuda.kernel import BufferParam
-from backend.cuda.names import Names
-from backend.ir.host import SharedArray
+from spaces.backend.cuda.c_text import ctype
+from spaces.backend.cuda.kernel import BufferParam
+from spaces.backend.cuda.names import Names
+from spaces.backend.ir.host import SharedArray
 from spaces.constraints.sizes.kernels import WORD_BYTES
 from spaces.model.expressions.types import Type
 

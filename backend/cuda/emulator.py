@@ -24,13 +24,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.access import AccessError, AccessKind, Outside
-from backend.arrays.given import AnyArray
-from backend.cuda.errors import CudaUnavailable, DivergentBarrierError
-from backend.cuda.host_build import build, library_text
-from backend.cuda.kernel import AllocStep, CudaModule, FreeStep
-from backend.cuda.plan import DevicePart, Plan, PlannedLaunch
-from backend.cuda.program import CudaExecutor, RunPart, Session
+from spaces.backend.access import AccessError, AccessKind, Outside
+from spaces.backend.arrays.given import AnyArray
+from spaces.backend.cuda.errors import CudaUnavailable, DivergentBarrierError
+from spaces.backend.cuda.host_build import build, library_text
+from spaces.backend.cuda.kernel import AllocStep, CudaModule, FreeStep
+from spaces.backend.cuda.plan import DevicePart, Plan, PlannedLaunch
+from spaces.backend.cuda.program import CudaExecutor, RunPart, Session
 
 ThreadOrder = Literal["forward", "reverse", "shuffled"]
 """The order of the threads of a block and of the blocks of a grid: by index, backwards, or drawn

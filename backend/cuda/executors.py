@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from backend.cuda.emulator import Emulator
-from backend.cuda.errors import CudaUnavailable
-from backend.cuda.launch import GpuExecutor
-from backend.cuda.program import CudaExecutor
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.launch import GpuExecutor
+from spaces.backend.cuda.program import CudaExecutor
 
 
 @cache

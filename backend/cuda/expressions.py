@@ -1,4 +1,4 @@
-"""Expressions as CUDA C, with the meaning of `backend.arithmetic`.
+"""Expressions as CUDA C, with the meaning of `spaces.backend.arithmetic`.
 
 Integers wrap without undefined behaviour: the text computes sums, differences and products of
 signed and of narrow types in an unsigned type and converts them back. Coordinates are the
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from backend.cuda.c_text import (
+from spaces.backend.cuda.c_text import (
     CExpression,
     binary,
     call,
@@ -27,8 +27,8 @@ from backend.cuda.c_text import (
     literal,
     negation,
 )
-from backend.cuda.number_ends import NumberEnds
-from backend.ir.vectors import Load
+from spaces.backend.cuda.number_ends import NumberEnds
+from spaces.backend.ir.vectors import Load
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
 from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS
 from spaces.model.expressions.operators import BITWISE, COMPARISONS, INFIX

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 from attrs import define, field
 
-from backend.arrays.streams import Stream
-from backend.cuda.drivers.driver import DriverError
-from backend.cuda.errors import CudaLaunchError
+from spaces.backend.arrays.streams import Stream
+from spaces.backend.cuda.drivers.driver import DriverError
+from spaces.backend.cuda.errors import CudaLaunchError
 
 _MOST = 64
 """So many different calls are remembered."""

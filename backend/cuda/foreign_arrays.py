@@ -7,12 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from backend.arrays.device_array import DeviceArray
-from backend.arrays.dlpack import ON_GPU, dense_strides, received
-from backend.arrays.given import AnyArray, ArrayReader, UnreadableArray, host_array, lies_on_gpu
-from backend.arrays.streams import Stream, stream_of
-from backend.cuda.drivers.driver import DriverError
-from backend.cuda.gpu import Gpu
+from spaces.backend.arrays.device_array import DeviceArray
+from spaces.backend.arrays.dlpack import ON_GPU, dense_strides, received
+from spaces.backend.arrays.given import (
+    AnyArray,
+    ArrayReader,
+    UnreadableArray,
+    host_array,
+    lies_on_gpu,
+)
+from spaces.backend.arrays.streams import Stream, stream_of
+from spaces.backend.cuda.drivers.driver import DriverError
+from spaces.backend.cuda.gpu import Gpu
 from spaces.model.articles import shown_kind
 
 

@@ -14,17 +14,17 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from backend.arrays.device_array import DeviceArray
-from backend.arrays.dlpack import dense_strides
-from backend.arrays.streams import Stream
-from backend.cuda.drivers.driver import Driver, DriverError
-from backend.cuda.faults import LaunchedKernels
-from backend.cuda.kernel import CudaModule
-from backend.cuda.loaded_modules import LoadedModules
-from backend.cuda.memory_pool import MemoryPool
-from backend.cuda.plan import DevicePart, Plan
-from backend.cuda.program import RunPart
-from backend.cuda.ready_plan import ReadyPart
+from spaces.backend.arrays.device_array import DeviceArray
+from spaces.backend.arrays.dlpack import dense_strides
+from spaces.backend.arrays.streams import Stream
+from spaces.backend.cuda.drivers.driver import Driver, DriverError
+from spaces.backend.cuda.faults import LaunchedKernels
+from spaces.backend.cuda.kernel import CudaModule
+from spaces.backend.cuda.loaded_modules import LoadedModules
+from spaces.backend.cuda.memory_pool import MemoryPool
+from spaces.backend.cuda.plan import DevicePart, Plan
+from spaces.backend.cuda.program import RunPart
+from spaces.backend.cuda.ready_plan import ReadyPart
 
 
 @define(eq=False)

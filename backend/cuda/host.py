@@ -9,16 +9,24 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from backend.arguments import ArgumentError, whole_numbers
-from backend.cuda.c_text import ctype
-from backend.cuda.dim3 import Dim3
-from backend.cuda.host_part import HostFunction
-from backend.cuda.kernel import AllocStep, FreeStep, HostStep, LaunchStep, ProgramStep
-from backend.cuda.plan import Plan, plan
-from backend.cuda.printer import PrintedProgram
-from backend.ir.host import GlobalArray, HostBlock, HostIf, HostLoop, HostNode, HostPart, Launch
-from backend.ir.node import walk_nodes
-from backend.ir.sizes import elements
+from spaces.backend.arguments import ArgumentError, whole_numbers
+from spaces.backend.cuda.c_text import ctype
+from spaces.backend.cuda.dim3 import Dim3
+from spaces.backend.cuda.host_part import HostFunction
+from spaces.backend.cuda.kernel import AllocStep, FreeStep, HostStep, LaunchStep, ProgramStep
+from spaces.backend.cuda.plan import Plan, plan
+from spaces.backend.cuda.printer import PrintedProgram
+from spaces.backend.ir.host import (
+    GlobalArray,
+    HostBlock,
+    HostIf,
+    HostLoop,
+    HostNode,
+    HostPart,
+    Launch,
+)
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.sizes import elements
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.formulas.algebra import evaluate
 

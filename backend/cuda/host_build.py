@@ -7,8 +7,8 @@ import subprocess
 from importlib.resources import files
 from pathlib import Path
 
-from backend.cuda.errors import CudaCompileError, CudaUnavailable
-from backend.cuda.kernel import CudaKernel, CudaModule
+from spaces.backend.cuda.errors import CudaCompileError, CudaUnavailable
+from spaces.backend.cuda.kernel import CudaKernel, CudaModule
 
 _HEADERS = ("shim.h", "shim_math.h", "shim_main.h")
 
@@ -39,7 +39,7 @@ def build(text: str, folder: Path, flags: tuple[str, ...]) -> Path:
     if compiler is None:
         raise CudaUnavailable("there is no g++; it builds CUDA text for the CPU, please install it")
     for header in _HEADERS:
-        content = (files("backend.cuda") / header).read_text(encoding="utf-8")
+        content = (files("spaces.backend.cuda") / header).read_text(encoding="utf-8")
         (folder / header).write_text(content, encoding="utf-8")
     (folder / "kernels.cpp").write_text(text, encoding="utf-8")
     command = [compiler, *_FLAGS, *flags, "kernels.cpp", "-o", "kernels.out", "-lm"]

@@ -9,18 +9,18 @@ from typing import Any
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from backend.access import AccessError, AccessMode
-from backend.buffers import scalar_word
-from backend.ir.host import HostPart
-from backend.ir.node import walk_nodes
-from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
-from backend.ir.walk import buffers_read, buffers_written, free_buffers, free_variables
-from backend.llvm.accesses import OUTSIDE, reported_access
-from backend.llvm.codegen import entry_name, llvm_module, report_words
-from backend.llvm.module import OUT_OF_MEMORY
-from backend.llvm.runtime.helpers import runtime_symbols
-from backend.llvm.runtime.pools import ThreadPool
-from backend.lowering.cpu.passes import HOST_PASSES
+from spaces.backend.access import AccessError, AccessMode
+from spaces.backend.buffers import scalar_word
+from spaces.backend.ir.host import HostPart
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from spaces.backend.ir.walk import buffers_read, buffers_written, free_buffers, free_variables
+from spaces.backend.llvm.accesses import OUTSIDE, reported_access
+from spaces.backend.llvm.codegen import entry_name, llvm_module, report_words
+from spaces.backend.llvm.module import OUT_OF_MEMORY
+from spaces.backend.llvm.runtime.helpers import runtime_symbols
+from spaces.backend.llvm.runtime.pools import ThreadPool
+from spaces.backend.lowering.cpu.passes import HOST_PASSES
 from spaces.machine_code import CompiledModule, compile_module
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Type

@@ -15,9 +15,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.cuda.c_text import CTYPE_OF
-from backend.cuda.dim3 import Dim3
-from backend.llvm.operators import FloatMode
+from spaces.backend.cuda.c_text import CTYPE_OF
+from spaces.backend.cuda.dim3 import Dim3
+from spaces.backend.llvm.operators import FloatMode
 
 CTYPES: Mapping[str, np.dtype[Any]] = {ctype: np.dtype(name) for name, ctype in CTYPE_OF.items()}
 """The scalar types a text may use, each with the NumPy type of the same size and meaning."""

@@ -14,17 +14,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from backend.arrays.device_array import DeviceArray
-from backend.arrays.given import AnyArray, ArrayReader
-from backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
-from backend.cuda.drivers.present import present_driver
-from backend.cuda.errors import CudaUnavailable
-from backend.cuda.foreign_arrays import gpu_reader
-from backend.cuda.gpu import Gpu, GpuQueue
-from backend.cuda.kernel import CudaModule
-from backend.cuda.kernel_cache import KernelCache, user_cache
-from backend.cuda.nvrtc import compile_cuda, compiler_options, nvrtc_version
-from backend.cuda.program import CudaExecutor, Session
+from spaces.backend.arrays.device_array import DeviceArray
+from spaces.backend.arrays.given import AnyArray, ArrayReader
+from spaces.backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
+from spaces.backend.cuda.drivers.present import present_driver
+from spaces.backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.foreign_arrays import gpu_reader
+from spaces.backend.cuda.gpu import Gpu, GpuQueue
+from spaces.backend.cuda.kernel import CudaModule
+from spaces.backend.cuda.kernel_cache import KernelCache, user_cache
+from spaces.backend.cuda.nvrtc import compile_cuda, compiler_options, nvrtc_version
+from spaces.backend.cuda.program import CudaExecutor, Session
 
 
 def gpu_available() -> tuple[bool, str]:

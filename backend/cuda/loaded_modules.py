@@ -10,12 +10,12 @@ from weakref import WeakKeyDictionary
 
 from attrs import define, field
 
-from backend.arrays.streams import Stream
-from backend.cuda.drivers.driver import Driver, KernelCall
-from backend.cuda.kernel import CudaKernel, CudaModule
-from backend.cuda.plan import DevicePart, Plan
-from backend.cuda.ready_plan import ReadyPart, ReadyPlan
-from backend.cuda.scratch import Scratch
+from spaces.backend.arrays.streams import Stream
+from spaces.backend.cuda.drivers.driver import Driver, KernelCall
+from spaces.backend.cuda.kernel import CudaKernel, CudaModule
+from spaces.backend.cuda.plan import DevicePart, Plan
+from spaces.backend.cuda.ready_plan import ReadyPart, ReadyPlan
+from spaces.backend.cuda.scratch import Scratch
 from spaces.model.memo import Memo
 
 _STREAMS = 8

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 
 from attrs import define, field
 
-from backend.cuda.plan import MAX_GRID
-from backend.cuda.sums import is_sum, terms_of
-from backend.ir.host import BLOCK, THREAD, DeviceFunction
-from backend.ir.node import walk_nodes
-from backend.ir.statements import For
-from backend.ir.vectors import Load
+from spaces.backend.cuda.plan import MAX_GRID
+from spaces.backend.cuda.sums import is_sum, terms_of
+from spaces.backend.ir.host import BLOCK, THREAD, DeviceFunction
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import For
+from spaces.backend.ir.vectors import Load
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, walk
 from spaces.model.expressions.operators import COMPARISONS, LOGIC
 from spaces.model.expressions.types import Int32, Type

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import attrs
 
-from backend.cuda.errors import CudaCompileError, CudaUnavailable
-from backend.llvm.operators import FloatMode
+from spaces.backend.cuda.errors import CudaCompileError, CudaUnavailable
+from spaces.backend.llvm.operators import FloatMode
 from spaces.model.extras import how_to_install
 
 _MISSING = (

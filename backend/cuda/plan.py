@@ -13,9 +13,9 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from attrs import field, frozen
 
-from backend.cuda.dim3 import Dim3
-from backend.cuda.errors import CudaLaunchError, CudaProgramError
-from backend.cuda.kernel import (
+from spaces.backend.cuda.dim3 import Dim3
+from spaces.backend.cuda.errors import CudaLaunchError, CudaProgramError
+from spaces.backend.cuda.kernel import (
     CTYPES,
     AllocStep,
     BufferParam,

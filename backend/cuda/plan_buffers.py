@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from attrs import define, frozen
 
-from backend.cuda.errors import CudaProgramError
-from backend.cuda.kernel import CTYPES, AllocStep, BufferParam, CudaKernel, FreeStep, HostStep
-from backend.cuda.plan import Plan, PlannedLaunch
+from spaces.backend.cuda.errors import CudaProgramError
+from spaces.backend.cuda.kernel import (
+    CTYPES,
+    AllocStep,
+    BufferParam,
+    CudaKernel,
+    FreeStep,
+    HostStep,
+)
+from spaces.backend.cuda.plan import Plan, PlannedLaunch
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Kernels as CUDA C text, by the conventions of `backend.cuda`."""
+"""Kernels as CUDA C text, by the conventions of `spaces.backend.cuda`."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from functools import partial, reduce
 
 from attrs import frozen
 
-from backend.access import AccessMode
-from backend.cuda.atomics import atomic_call
-from backend.cuda.c_text import binary, ctype
-from backend.cuda.declarations import CHECKED_PRELUDE, CheckedDeclarations, Declarations
-from backend.cuda.expressions import ExpressionPrinter, Root
-from backend.cuda.helpers import HELPERS
-from backend.cuda.kernel import (
+from spaces.backend.access import AccessMode
+from spaces.backend.cuda.atomics import atomic_call
+from spaces.backend.cuda.c_text import binary, ctype
+from spaces.backend.cuda.declarations import CHECKED_PRELUDE, CheckedDeclarations, Declarations
+from spaces.backend.cuda.expressions import ExpressionPrinter, Root
+from spaces.backend.cuda.helpers import HELPERS
+from spaces.backend.cuda.kernel import (
     DYNAMIC_SHARED_PRELUDE,
     BufferParam,
     CudaKernel,
     CudaModule,
     ScalarParam,
 )
-from backend.cuda.names import Names
-from backend.cuda.number_ends import NumberEnds
-from backend.cuda.uniform import with_block_numbers, with_host_numbers
-from backend.ir.host import BLOCK, THREAD, DeviceFunction
-from backend.ir.identities import coordinate
-from backend.ir.node import walk_nodes
-from backend.ir.sizes import known_elements
-from backend.ir.statements import (
+from spaces.backend.cuda.names import Names
+from spaces.backend.cuda.number_ends import NumberEnds
+from spaces.backend.cuda.uniform import with_block_numbers, with_host_numbers
+from spaces.backend.ir.host import BLOCK, THREAD, DeviceFunction
+from spaces.backend.ir.identities import coordinate
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.sizes import known_elements
+from spaces.backend.ir.statements import (
     Allocate,
     Barrier,
     Block,
@@ -38,7 +38,7 @@ from backend.ir.statements import (
     TupleAssignment,
     updated,
 )
-from backend.ir.walk import buffers_written, free_buffers, free_variables
+from spaces.backend.ir.walk import buffers_written, free_buffers, free_variables
 from spaces.constraints.sizes.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Expr, Op, Variable
 from spaces.model.expressions.types import Type

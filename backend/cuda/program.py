@@ -25,13 +25,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.arrays.device_array import DeviceArray, GpuMemory
-from backend.arrays.given import AnyArray, ArrayReader, array_beside_kernels
-from backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
-from backend.cuda.errors import CudaProgramError, CudaUnavailable
-from backend.cuda.kernel import CTYPES, CudaModule, HostStep, ProgramStep
-from backend.cuda.plan import DevicePart, Handle, Plan, ScalarArgument, plan
-from backend.cuda.plan_buffers import BufferKind, check_buffers
+from spaces.backend.arrays.device_array import DeviceArray, GpuMemory
+from spaces.backend.arrays.given import AnyArray, ArrayReader, array_beside_kernels
+from spaces.backend.arrays.streams import DEFAULT_STREAM, Stream, stream_of
+from spaces.backend.cuda.errors import CudaProgramError, CudaUnavailable
+from spaces.backend.cuda.kernel import CTYPES, CudaModule, HostStep, ProgramStep
+from spaces.backend.cuda.plan import DevicePart, Handle, Plan, ScalarArgument, plan
+from spaces.backend.cuda.plan_buffers import BufferKind, check_buffers
 
 RunPart: TypeAlias = Callable[[DevicePart, Mapping[str, Handle]], None]
 """Runs a part of a plan on a device with the memory of the call's buffers that it uses."""

@@ -8,9 +8,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from backend.cuda.drivers.driver import PreparedLaunches
-from backend.cuda.plan import DevicePart, PlannedLaunch
-from backend.cuda.scratch import PointedPlace
+from spaces.backend.cuda.drivers.driver import PreparedLaunches
+from spaces.backend.cuda.plan import DevicePart, PlannedLaunch
+from spaces.backend.cuda.scratch import PointedPlace
 
 
 @frozen(eq=False)

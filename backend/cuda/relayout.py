@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from backend.arrays.device_array import DeviceArray
-from backend.cuda.c_text import CTYPE_OF
-from backend.cuda.kernel import (
+from spaces.backend.arrays.device_array import DeviceArray
+from spaces.backend.cuda.c_text import CTYPE_OF
+from spaces.backend.cuda.kernel import (
     BufferParam,
     CudaKernel,
     CudaModule,
@@ -15,8 +15,8 @@ from backend.cuda.kernel import (
     LaunchStep,
     ScalarParam,
 )
-from backend.cuda.plan import Plan, plan
-from backend.cuda.program import CudaExecutor
+from spaces.backend.cuda.plan import Plan, plan
+from spaces.backend.cuda.program import CudaExecutor
 
 _THREADS = 256
 

@@ -25,9 +25,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.arrays.given import AnyArray
-from backend.cuda.dim3 import Dim3
-from backend.cuda.emulator import (
+from spaces.backend.arrays.given import AnyArray
+from spaces.backend.cuda.dim3 import Dim3
+from spaces.backend.cuda.emulator import (
     ORDERS,
     HostMemory,
     ThreadOrder,
@@ -35,16 +35,16 @@ from backend.cuda.emulator import (
     known_order,
     valid_seed,
 )
-from backend.cuda.errors import (
+from spaces.backend.cuda.errors import (
     CudaLaunchError,
     CudaUnavailable,
     DivergentBarrierError,
     SanitizerError,
 )
-from backend.cuda.host_build import build, program_text
-from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, KernelParam
-from backend.cuda.plan import PlannedLaunch
-from backend.cuda.program import CudaExecutor, Session
+from spaces.backend.cuda.host_build import build, program_text
+from spaces.backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, KernelParam
+from spaces.backend.cuda.plan import PlannedLaunch
+from spaces.backend.cuda.program import CudaExecutor, Session
 
 Sanitizers = Literal["address,undefined", "thread"]
 """The sanitizers of a build; one build cannot have both kinds."""

@@ -11,9 +11,9 @@ from typing import TypeAlias
 import numpy as np
 from attrs import frozen
 
-from backend.cuda.kernel import AllocStep, FreeStep
-from backend.cuda.memory_pool import GRANULE
-from backend.cuda.plan import DevicePart, Plan, PlannedLaunch, PlannedStep
+from spaces.backend.cuda.kernel import AllocStep, FreeStep
+from spaces.backend.cuda.memory_pool import GRANULE
+from spaces.backend.cuda.plan import DevicePart, Plan, PlannedLaunch, PlannedStep
 
 PointedPlace: TypeAlias = int | str
 """Bytes from the beginning of the piece; or a buffer of the call, by its name."""

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 
 from attrs import define, evolve, field
 
-from backend.cuda.number_ends import NumberEnds
-from backend.cuda.sums import is_sum, plus, sum_of, terms_of
-from backend.ir.host import BLOCK, THREAD, DeviceFunction
-from backend.ir.node import map_children
-from backend.ir.statements import For, If, Statement, Store
-from backend.ir.vectors import Load
-from backend.ir.walk import free_variables, map_own
+from spaces.backend.cuda.number_ends import NumberEnds
+from spaces.backend.cuda.sums import is_sum, plus, sum_of, terms_of
+from spaces.backend.ir.host import BLOCK, THREAD, DeviceFunction
+from spaces.backend.ir.node import map_children
+from spaces.backend.ir.statements import For, If, Statement, Store
+from spaces.backend.ir.vectors import Load
+from spaces.backend.ir.walk import free_variables, map_own
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32

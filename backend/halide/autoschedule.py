@@ -7,11 +7,11 @@ from pathlib import Path
 
 from attrs import frozen
 
-from backend.halide.bridge import CUDA, HOST, HalidePipeline
-from backend.halide.definition import PeerAlgorithm
-from backend.halide.errors import DirectiveError
-from backend.halide.found_schedule import found_schedule
-from backend.halide.peer import failing_as, hl
+from spaces.backend.halide.bridge import CUDA, HOST, HalidePipeline
+from spaces.backend.halide.definition import PeerAlgorithm
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.found_schedule import found_schedule
+from spaces.backend.halide.peer import failing_as, hl
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 
@@ -36,7 +36,7 @@ class Autoscheduled:
 
     @property
     def schedule(self) -> Schedule:
-        """The schedule as one of ours, as :func:`~backend.halide.found_schedule.found_schedule`
+        """The schedule as one of ours, as :func:`~spaces.backend.halide.found_schedule.found_schedule`
         reads it.
         """
         spelled = {name: str(func.name()) for name, func in self.peer.algorithm.funcs.items()}

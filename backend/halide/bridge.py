@@ -3,7 +3,7 @@
 >>> peer = build(pipeline, schedule)
 >>> peer.realize({"input": image})["output"]
 
-Arrays follow :mod:`backend.arguments`: dimension 0 is the last axis.
+Arrays follow :mod:`spaces.backend.arguments`: dimension 0 is the last axis.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 
-from backend.arguments import Arguments, Array, Scalars, Sizes, bind
-from backend.buffers import empty_with_steps
-from backend.halide.calls import halide_calls
-from backend.halide.definition import PeerAlgorithm
-from backend.halide.directives import PeerDirectives
-from backend.halide.errors import LoweringError, RealizationError
-from backend.halide.names import identifier
-from backend.halide.peer import failing_as, hl
-from backend.halide.scalars import set_scalar
+from spaces.backend.arguments import Arguments, Array, Scalars, Sizes, bind
+from spaces.backend.buffers import empty_with_steps
+from spaces.backend.halide.calls import halide_calls
+from spaces.backend.halide.definition import PeerAlgorithm
+from spaces.backend.halide.directives import PeerDirectives
+from spaces.backend.halide.errors import LoweringError, RealizationError
+from spaces.backend.halide.names import identifier
+from spaces.backend.halide.peer import failing_as, hl
+from spaces.backend.halide.scalars import set_scalar
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 
@@ -87,7 +87,7 @@ class HalidePipeline:
         sizes: Sizes | None = None,
         target: str = HOST,
     ) -> dict[str, Array]:
-        """Compiles and runs. Arguments and result are those of :func:`backend.reference.evaluate`.
+        """Compiles and runs. Arguments and result are those of :func:`spaces.backend.reference.evaluate`.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from attrs import evolve
 
-from backend.halide.errors import DirectiveError
+from spaces.backend.halide.errors import DirectiveError
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.derive import derived

@@ -9,11 +9,11 @@ from typing import Any
 
 from attrs import define, field
 
-from backend.halide.errors import DirectiveError
-from backend.halide.expressions import peer_expressions
-from backend.halide.names import identifier
-from backend.halide.peer import failing_as, hl, peer_type
-from backend.halide.scalars import estimate_scalar, limit_scalar, peer_scalar, read_scalar
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.expressions import peer_expressions
+from spaces.backend.halide.names import identifier
+from spaces.backend.halide.peer import failing_as, hl, peer_type
+from spaces.backend.halide.scalars import estimate_scalar, limit_scalar, peer_scalar, read_scalar
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.algorithm.promises import Limit, limits
 from spaces.model.expressions.expr import Call, Expr, Variable, cast

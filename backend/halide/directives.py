@@ -7,11 +7,11 @@ from typing import Any
 
 from attrs import define, field
 
-from backend.halide.calls import loops_made
-from backend.halide.definition import PeerAlgorithm
-from backend.halide.errors import DirectiveError
-from backend.halide.names import identifier
-from backend.halide.peer import failing_as, hl
+from spaces.backend.halide.calls import loops_made
+from spaces.backend.halide.definition import PeerAlgorithm
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.names import identifier
+from spaces.backend.halide.peer import failing_as, hl
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind
 from spaces.model.expressions.expr import Expr

@@ -8,8 +8,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from backend.halide.errors import DirectiveError
-from backend.halide.peer import hl, peer_type
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.peer import hl, peer_type
 from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, expanded
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
 from spaces.model.expressions.intrinsics import INTRINSICS

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from attrs import evolve
 
-from backend.halide.names import identifier
+from spaces.backend.halide.names import identifier
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind
 from spaces.model.schedules.schedule import Schedule

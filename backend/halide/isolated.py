@@ -13,16 +13,16 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from backend.arguments import Array, Scalars, Sizes
-from backend.halide.errors import HalideCrash, HalideMissingError, HalideTimeout
-from backend.python_process import module_command, module_environment
+from spaces.backend.arguments import Array, Scalars, Sizes
+from spaces.backend.halide.errors import HalideCrash, HalideMissingError, HalideTimeout
+from spaces.backend.python_process import module_command, module_environment
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 
 
 @frozen
 class Job:
-    """The arguments of :func:`backend.halide.bridge.build` and of ``realize``."""
+    """The arguments of :func:`spaces.backend.halide.bridge.build` and of ``realize``."""
 
     pipeline: Pipeline
     schedule: Schedule | None
@@ -64,7 +64,7 @@ def run_in_subprocess(
     job = pickle.dumps(Job(pipeline, schedule, dict(inputs), params, sizes, target))
     try:
         done = subprocess.run(
-            module_command("backend.halide.worker"),
+            module_command("spaces.backend.halide.worker"),
             input=job,
             capture_output=True,
             timeout=seconds,

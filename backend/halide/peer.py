@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from backend.halide.errors import HalideFailure, HalideMissingError
+from spaces.backend.halide.errors import HalideFailure, HalideMissingError
 from spaces.model.expressions.types import Type
 
 try:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from backend.halide.names import identifier
-from backend.halide.peer import hl, peer_type
+from spaces.backend.halide.names import identifier
+from spaces.backend.halide.peer import hl, peer_type
 from spaces.model.algorithm.pipeline import Scalar
 from spaces.model.expressions.types import Float64, Type, UInt64
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
-from backend.halide.calls import halide_calls, loops_made
-from backend.halide.cpp import CPP_TYPES, Printer
-from backend.halide.errors import DirectiveError
-from backend.halide.names import identifier
+from spaces.backend.halide.calls import halide_calls, loops_made
+from spaces.backend.halide.cpp import CPP_TYPES, Printer
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.names import identifier
 from spaces.model.algorithm.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.algorithm.promises import limits
 from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind

@@ -1,4 +1,4 @@
-"""The process behind :mod:`backend.halide.isolated`: it reads a pickled job and writes a pickled
+"""The process behind :mod:`spaces.backend.halide.isolated`: it reads a pickled job and writes a pickled
 answer.
 """
 
@@ -8,10 +8,10 @@ import os
 import pickle
 import sys
 
-from backend.arguments import ArgumentError
-from backend.halide.bridge import build
-from backend.halide.errors import HalideFailure
-from backend.halide.isolated import Answer, Job
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.halide.bridge import build
+from spaces.backend.halide.errors import HalideFailure
+from spaces.backend.halide.isolated import Answer, Job
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ from typing import ClassVar, TypeAlias
 
 from attrs import frozen
 
-from backend.ir.node import Node
-from backend.ir.program import BufferParameter, ScalarParameter, SizeCheck
-from backend.ir.statements import BufferDimension, Statement
+from spaces.backend.ir.node import Node
+from spaces.backend.ir.program import BufferParameter, ScalarParameter, SizeCheck
+from spaces.backend.ir.statements import BufferDimension, Statement
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.types import Int32, Type
 
@@ -128,7 +128,7 @@ HostNode: TypeAlias = HostBlock | HostLoop | HostIf | GlobalArray | Launch | Hos
 
 @frozen
 class GpuProgram:
-    """A whole program: a :class:`backend.ir.program.LoopProgram` whose kernels are outlined.
+    """A whole program: a :class:`spaces.backend.ir.program.LoopProgram` whose kernels are outlined.
 
     Attributes:
         assumptions: conditions on the sizes and parameters of a call; the program runs only where

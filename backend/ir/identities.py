@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from backend.arithmetic import value_of
+from spaces.backend.arithmetic import value_of
 from spaces.model.expressions.definitions import SAYING
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, constant
 from spaces.model.expressions.types import Bool, Int32, Type

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from operator import is_
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
-from backend.ir.parts import derived
+from spaces.backend.ir.parts import derived
 from spaces.model.expressions.expr import Expr
 from spaces.model.recursion import deeper
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
-from backend.ir.statements import Statement
+from spaces.backend.ir.statements import Statement
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Type
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import prod
 
-from backend.ir.identities import coordinate
+from spaces.backend.ir.identities import coordinate
 from spaces.model.expressions.expr import Const, Expr, constant
 from spaces.model.expressions.types import Int32
 

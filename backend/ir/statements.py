@@ -1,7 +1,7 @@
 """The statements of a loop program.
 
 A program starts with accesses at coordinates, as in Halide (``Call`` and :class:`Provide`); the
-flatten pass replaces them by flat ones (:class:`~backend.ir.vectors.Load` and :class:`Store`).
+flatten pass replaces them by flat ones (:class:`~spaces.backend.ir.vectors.Load` and :class:`Store`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import ClassVar, TypeAlias, TypeVar
 
 from attrs import evolve, frozen
 
-from backend.ir.node import Node
-from backend.ir.vectors import Load
+from spaces.backend.ir.node import Node
+from spaces.backend.ir.vectors import Load
 from spaces.model.expressions.expr import Call, Expr, Op, Variable
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Type

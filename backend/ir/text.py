@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from backend.ir.program import LoopProgram
-from backend.ir.sizes import product
-from backend.ir.statements import (
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.sizes import product
+from spaces.backend.ir.statements import (
     Allocate,
     Block,
     For,

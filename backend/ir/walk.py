@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import is_
 
-from backend.ir.node import map_children, walk_nodes
-from backend.ir.statements import (
+from spaces.backend.ir.node import map_children, walk_nodes
+from spaces.backend.ir.statements import (
     Allocate,
     Assert,
     For,
@@ -15,7 +15,7 @@ from backend.ir.statements import (
     Statement,
     Store,
 )
-from backend.ir.vectors import Load, MaskedLoad
+from spaces.backend.ir.vectors import Load, MaskedLoad
 from spaces.model.expressions.expr import Call, Expr, Variable, walk
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.rewrite import Substitution

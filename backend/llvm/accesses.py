@@ -21,17 +21,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from attrs import define, field, frozen
 from llvmlite import ir
 
-from backend.access import POISON, AccessKind, Outside, Side
-from backend.ir.node import walk_nodes
-from backend.ir.program import BufferParameter, LoopProgram
-from backend.ir.statements import Allocate
-from backend.llvm.memory import AccessEmitter, Kept
-from backend.llvm.runtime.blocks import I1, I8, I32, I64, POINTER, VOID, Value, i32, i64
-from backend.llvm.words import local_bytes, reporting, store_words
+from spaces.backend.access import POISON, AccessKind, Outside, Side
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.program import BufferParameter, LoopProgram
+from spaces.backend.ir.statements import Allocate
+from spaces.backend.llvm.memory import AccessEmitter, Kept
+from spaces.backend.llvm.runtime.blocks import I1, I8, I32, I64, POINTER, VOID, Value, i32, i64
+from spaces.backend.llvm.words import local_bytes, reporting, store_words
 from spaces.model.expressions.types import Type
 
 if TYPE_CHECKING:
-    from backend.llvm.module import Module
+    from spaces.backend.llvm.module import Module
 
 OUTSIDE = -2
 """The status of a function that ended before an access outside of its memory."""

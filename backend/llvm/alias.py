@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.llvm.runtime.blocks import IRType, Value
+from spaces.backend.llvm.runtime.blocks import IRType, Value
 
 _NEAR = 24
 """Metadata separates a buffer from this many before and after it, in the order of allocation.

@@ -18,8 +18,8 @@ from attrs import frozen
 from numpy.polynomial import Chebyshev, Polynomial
 from numpy.typing import NDArray
 
-from backend.llvm.float_lanes import SINGLE, FloatLanes, function_once, lanes_of
-from backend.llvm.runtime.blocks import IRType, Value
+from spaces.backend.llvm.float_lanes import SINGLE, FloatLanes, function_once, lanes_of
+from spaces.backend.llvm.runtime.blocks import IRType, Value
 
 APPROXIMATE = ("exp", "log", "pow")
 """The names of the functions in this file."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from backend.access import AccessMode
-from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
-from backend.ir.walk import messages
-from backend.llvm.accesses import OUTSIDE, types_of
-from backend.llvm.codegen import entry_name, identifier, report_words
-from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY
-from backend.llvm.runtime.jobs import LINE_BYTES, POOL_BYTES
+from spaces.backend.access import AccessMode
+from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from spaces.backend.ir.walk import messages
+from spaces.backend.llvm.accesses import OUTSIDE, types_of
+from spaces.backend.llvm.codegen import entry_name, identifier, report_words
+from spaces.backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY
+from spaces.backend.llvm.runtime.jobs import LINE_BYTES, POOL_BYTES
 from spaces.model.expressions.types import Int32, Type
 
 RUNTIME = "spaces_runtime"

@@ -12,14 +12,14 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from backend.ir.node import walk_nodes
-from backend.ir.statements import Allocate, For, ParallelFor, Statement
-from backend.ir.walk import free_buffers, free_variables
-from backend.llvm.accesses import Accesses
-from backend.llvm.expressions import Expressions
-from backend.llvm.module import FunctionEmitter
-from backend.llvm.operators import llvm_type
-from backend.llvm.runtime.blocks import I64, POINTER, Value
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import Allocate, For, ParallelFor, Statement
+from spaces.backend.ir.walk import free_buffers, free_variables
+from spaces.backend.llvm.accesses import Accesses
+from spaces.backend.llvm.expressions import Expressions
+from spaces.backend.llvm.module import FunctionEmitter
+from spaces.backend.llvm.operators import llvm_type
+from spaces.backend.llvm.runtime.blocks import I64, POINTER, Value
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Int32
 

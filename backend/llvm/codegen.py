@@ -7,8 +7,8 @@ as its bits). The function returns a status:
 - 0: success;
 - the number, counted from 1, of the first size check that does not hold, or of the message of a
   failed assert; messages are numbered after the size checks;
-- :data:`~backend.llvm.module.OUT_OF_MEMORY` or :data:`~backend.llvm.module.ILL_SIZED`;
-- in hardened code, :data:`~backend.llvm.accesses.OUTSIDE`.
+- :data:`~spaces.backend.llvm.module.OUT_OF_MEMORY` or :data:`~spaces.backend.llvm.module.ILL_SIZED`;
+- in hardened code, :data:`~spaces.backend.llvm.accesses.OUTSIDE`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import re
 
 from attrs import evolve
 
-from backend.access import AccessMode
-from backend.ir.program import LoopProgram
-from backend.ir.walk import messages
-from backend.llvm.accesses import access_words
-from backend.llvm.alias import LoopHint
-from backend.llvm.module import FunctionEmitter, Module
-from backend.llvm.operators import FloatMode
-from backend.llvm.runtime.blocks import POINTER, Value
-from backend.llvm.statements import Statements
-from backend.llvm.words import Words
+from spaces.backend.access import AccessMode
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.walk import messages
+from spaces.backend.llvm.accesses import access_words
+from spaces.backend.llvm.alias import LoopHint
+from spaces.backend.llvm.module import FunctionEmitter, Module
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.llvm.runtime.blocks import POINTER, Value
+from spaces.backend.llvm.statements import Statements
+from spaces.backend.llvm.words import Words
 from spaces.model.expressions.types import Int32
 
 

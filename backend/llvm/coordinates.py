@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.ir.node import walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.statements import For, ParallelFor, Statement, Store
-from backend.ir.vectors import Load, MaskedLoad
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import For, ParallelFor, Statement, Store
+from spaces.backend.ir.vectors import Load, MaskedLoad
 from spaces.model.expressions.expr import Expr, Op, walk
 from spaces.model.expressions.types import Int32
 

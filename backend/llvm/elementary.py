@@ -17,8 +17,8 @@ from typing import Any
 from attrs import frozen
 from llvmlite import ir
 
-from backend.llvm.float_lanes import DOUBLE, SINGLE, FloatLanes, function_once, lanes_of
-from backend.llvm.runtime.blocks import IRType, Value, i32
+from spaces.backend.llvm.float_lanes import DOUBLE, SINGLE, FloatLanes, function_once, lanes_of
+from spaces.backend.llvm.runtime.blocks import IRType, Value, i32
 
 BY_LIBRARY = (
     "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",

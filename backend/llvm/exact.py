@@ -15,8 +15,8 @@ from functools import partial
 from attrs import frozen
 from llvmlite import ir
 
-from backend.llvm.operators import Operators, literal
-from backend.llvm.runtime.blocks import I1, Value
+from spaces.backend.llvm.operators import Operators, literal
+from spaces.backend.llvm.runtime.blocks import I1, Value
 from spaces.model.expressions.expr import Expr, Variable, walk
 from spaces.model.expressions.operators import COMPARISONS, LOGIC
 from spaces.model.expressions.types import Bool, Int32, Type

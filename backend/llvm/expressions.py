@@ -17,16 +17,24 @@ from typing import Any, TypeAlias
 from attrs import define, field, frozen
 from llvmlite import ir
 
-from backend.ir.statements import Store, updated
-from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Shuffle, VectorReduce
-from backend.llvm.exact import exactly
-from backend.llvm.float_ranges import UNKNOWN, float_range
-from backend.llvm.indices import IndexTerm, lane_terms, scaled, step_of, terms_of
-from backend.llvm.instructions import instruction
-from backend.llvm.memory import AccessEmitter
-from backend.llvm.operators import Operators, literal, llvm_type
-from backend.llvm.runtime.blocks import I32, I64, Value, i64
-from backend.llvm.words import local_bytes
+from spaces.backend.ir.statements import Store, updated
+from spaces.backend.ir.vectors import (
+    AnyLane,
+    Broadcast,
+    Load,
+    MaskedLoad,
+    Ramp,
+    Shuffle,
+    VectorReduce,
+)
+from spaces.backend.llvm.exact import exactly
+from spaces.backend.llvm.float_ranges import UNKNOWN, float_range
+from spaces.backend.llvm.indices import IndexTerm, lane_terms, scaled, step_of, terms_of
+from spaces.backend.llvm.instructions import instruction
+from spaces.backend.llvm.memory import AccessEmitter
+from spaces.backend.llvm.operators import Operators, literal, llvm_type
+from spaces.backend.llvm.runtime.blocks import I32, I64, Value, i64
+from spaces.backend.llvm.words import local_bytes
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.operators import COMPARISONS, LOGIC
 from spaces.model.expressions.types import Int32, Int64, Type

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 from llvmlite import ir
 
-from backend.llvm.runtime.blocks import I32, I64, IRType, Value
+from spaces.backend.llvm.runtime.blocks import I32, I64, IRType, Value
 
 SINGLE: IRType = ir.FloatType()
 DOUBLE: IRType = ir.DoubleType()

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from backend.ir.vectors import Broadcast
+from spaces.backend.ir.vectors import Broadcast
 from spaces.model.expressions.expr import Cast, Const, Expr, Op
 
 _DEPTH = 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from backend.ir.vectors import Broadcast, Ramp
+from spaces.backend.ir.vectors import Broadcast, Ramp
 from spaces.model.expressions.expr import Const, Expr, Op, constant
 from spaces.model.expressions.types import Int32
 

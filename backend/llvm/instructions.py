@@ -10,7 +10,7 @@ from functools import cache
 
 from attrs import frozen
 
-from backend.ir.vectors import Broadcast, Shuffle
+from spaces.backend.ir.vectors import Broadcast, Shuffle
 from spaces.machine_code import host_target
 from spaces.model.expressions.expr import Cast, Const, Expr, Op
 from spaces.model.expressions.types import Int16, Int32

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from backend.ir.node import walk_nodes
-from backend.ir.statements import Allocate, Block, Statement
-from backend.ir.walk import free_buffers
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import Allocate, Block, Statement
+from spaces.backend.ir.walk import free_buffers
 
 
 @frozen

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 from attrs import frozen
 from llvmlite import ir
 
-from backend.access import AccessKind
-from backend.llvm.alias import AliasScopes
-from backend.llvm.operators import Operators, llvm_type, memory_type, suffix
-from backend.llvm.runtime.blocks import I32, I64, VOID, IRType, Value, i32, i64
+from spaces.backend.access import AccessKind
+from spaces.backend.llvm.alias import AliasScopes
+from spaces.backend.llvm.operators import Operators, llvm_type, memory_type, suffix
+from spaces.backend.llvm.runtime.blocks import I32, I64, VOID, IRType, Value, i32, i64
 from spaces.model.expressions.types import Type
 
 _SHORTEST_BYTES = 16

@@ -10,15 +10,15 @@ from typing import Any
 from attrs import define, field, frozen
 from llvmlite import ir
 
-from backend.access import AccessMode
-from backend.ir.program import LoopProgram
-from backend.ir.walk import messages
-from backend.llvm.accesses import Accesses, HardenedAccesses, emit_outside, types_of
-from backend.llvm.alias import AliasScopes
-from backend.llvm.coordinates import coordinates_of
-from backend.llvm.expressions import Expressions, InsertionPoint
-from backend.llvm.operators import FloatMode, Operators
-from backend.llvm.runtime.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
+from spaces.backend.access import AccessMode
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.walk import messages
+from spaces.backend.llvm.accesses import Accesses, HardenedAccesses, emit_outside, types_of
+from spaces.backend.llvm.alias import AliasScopes
+from spaces.backend.llvm.coordinates import coordinates_of
+from spaces.backend.llvm.expressions import Expressions, InsertionPoint
+from spaces.backend.llvm.operators import FloatMode, Operators
+from spaces.backend.llvm.runtime.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Type

@@ -1,6 +1,6 @@
 """Halide's operators as LLVM instructions, on scalars and vectors, exact in their type.
 
-``backend.arithmetic`` defines each operator, bit for bit.
+``spaces.backend.arithmetic`` defines each operator, bit for bit.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 from attrs import frozen
 from llvmlite import ir
 
-from backend.llvm.approximate import APPROXIMATE, approximate
-from backend.llvm.elementary import BY_LIBRARY, elementary
-from backend.llvm.float_ranges import UNKNOWN, FloatRange
-from backend.llvm.runtime.blocks import IRType, Value
+from spaces.backend.llvm.approximate import APPROXIMATE, approximate
+from spaces.backend.llvm.elementary import BY_LIBRARY, elementary
+from spaces.backend.llvm.float_ranges import UNKNOWN, FloatRange
+from spaces.backend.llvm.runtime.blocks import IRType, Value
 from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS, FloatFunction
 from spaces.model.expressions.types import Type
 

@@ -11,9 +11,9 @@ from typing import Any
 from attrs import define, field
 from llvmlite import ir
 
-from backend.ir.program import BufferParameter, LoopProgram
-from backend.ir.sizes import SMALL_BYTES, known_elements
-from backend.ir.statements import (
+from spaces.backend.ir.program import BufferParameter, LoopProgram
+from spaces.backend.ir.sizes import SMALL_BYTES, known_elements
+from spaces.backend.ir.statements import (
     Allocate,
     Assert,
     Block,
@@ -25,14 +25,14 @@ from backend.ir.statements import (
     Store,
     TupleAssignment,
 )
-from backend.llvm.alias import LoopHint
-from backend.llvm.closures import LONG, Closure, loops_in
-from backend.llvm.expressions import Expressions
-from backend.llvm.lifetimes import parts_of
-from backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, FunctionEmitter
-from backend.llvm.operators import llvm_type
-from backend.llvm.runtime.blocks import I32, I64, POINTER, VOID, Value, i32, i64
-from backend.llvm.words import load_words, local_bytes, reporting, store_words
+from spaces.backend.llvm.alias import LoopHint
+from spaces.backend.llvm.closures import LONG, Closure, loops_in
+from spaces.backend.llvm.expressions import Expressions
+from spaces.backend.llvm.lifetimes import parts_of
+from spaces.backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, FunctionEmitter
+from spaces.backend.llvm.operators import llvm_type
+from spaces.backend.llvm.runtime.blocks import I32, I64, POINTER, VOID, Value, i32, i64
+from spaces.backend.llvm.words import load_words, local_bytes, reporting, store_words
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Float64, Int32
 from spaces.model.schedules.schedule import MemoryType

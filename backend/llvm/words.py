@@ -9,8 +9,8 @@ from typing import Any
 from attrs import define
 from llvmlite import ir
 
-from backend.llvm.operators import llvm_type
-from backend.llvm.runtime.blocks import I8, I64, NULL, POINTER, Value, i64
+from spaces.backend.llvm.operators import llvm_type
+from spaces.backend.llvm.runtime.blocks import I8, I64, NULL, POINTER, Value, i64
 from spaces.model.expressions.types import Int32, Type
 
 _ALIGNMENT = 64

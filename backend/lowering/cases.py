@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from attrs import evolve
 
-from backend.ir.program import LoopProgram, SizeCheck
-from backend.ir.statements import EMPTY, If
-from backend.lowering.start import over_arrays
+from spaces.backend.ir.program import LoopProgram, SizeCheck
+from spaces.backend.ir.statements import EMPTY, If
+from spaces.backend.lowering.start import over_arrays
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr, Op, constant
 from spaces.model.expressions.types import Bool

@@ -12,10 +12,10 @@ from functools import reduce
 
 from attrs import evolve, frozen
 
-from backend.ir.host import GpuProgram, HostBlock, HostIf
-from backend.ir.program import LoopProgram, SizeCheck
-from backend.ir.statements import If, block
-from backend.lowering.start import over_arrays, sizes_of_tuples
+from spaces.backend.ir.host import GpuProgram, HostBlock, HostIf
+from spaces.backend.ir.program import LoopProgram, SizeCheck
+from spaces.backend.ir.statements import If, block
+from spaces.backend.lowering.start import over_arrays, sizes_of_tuples
 from spaces.model.algorithm.pipeline import Function, Pipeline, size_variable
 from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite

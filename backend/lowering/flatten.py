@@ -7,14 +7,21 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from backend.ir.identities import coordinate
-from backend.ir.node import map_children
-from backend.ir.program import BufferParameter, LoopProgram
-from backend.ir.sizes import times
-from backend.ir.statements import Allocate, BufferDimension, Prefetch, Provide, Statement, Store
-from backend.ir.vectors import Load
-from backend.ir.walk import map_own
-from backend.lowering.passes import named
+from spaces.backend.ir.identities import coordinate
+from spaces.backend.ir.node import map_children
+from spaces.backend.ir.program import BufferParameter, LoopProgram
+from spaces.backend.ir.sizes import times
+from spaces.backend.ir.statements import (
+    Allocate,
+    BufferDimension,
+    Prefetch,
+    Provide,
+    Statement,
+    Store,
+)
+from spaces.backend.ir.vectors import Load
+from spaces.backend.ir.walk import map_own
+from spaces.backend.lowering.passes import named
 from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from backend.ir.program import LoopProgram
+from spaces.backend.ir.program import LoopProgram
 
 Transform: TypeAlias = Callable[[LoopProgram], LoopProgram]
 

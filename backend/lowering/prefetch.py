@@ -4,7 +4,7 @@ dimensions.
 
 from __future__ import annotations
 
-from backend.ir.statements import For, If, Prefetch, Statement, block
+from spaces.backend.ir.statements import For, If, Prefetch, Statement, block
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32, Type

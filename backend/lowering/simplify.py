@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from backend.ir.identities import evaluated, folded
-from backend.ir.node import map_children
-from backend.ir.program import LoopProgram
-from backend.ir.sizes import SMALL_BYTES
-from backend.ir.statements import EMPTY, Allocate, For, If, Provide, Statement
-from backend.ir.walk import bind, map_own
-from backend.lowering.analyses.conditions import conjuncts, is_comparison_of_coordinates
-from backend.lowering.analyses.known import inside_loop, known_sizes
-from backend.lowering.passes import named
+from spaces.backend.ir.identities import evaluated, folded
+from spaces.backend.ir.node import map_children
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.sizes import SMALL_BYTES
+from spaces.backend.ir.statements import EMPTY, Allocate, For, If, Provide, Statement
+from spaces.backend.ir.walk import bind, map_own
+from spaces.backend.lowering.analyses.conditions import conjuncts, is_comparison_of_coordinates
+from spaces.backend.lowering.analyses.known import inside_loop, known_sizes
+from spaces.backend.lowering.passes import named
 from spaces.model.expressions.expr import Call, Const, Expr, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from backend.ir.node import map_children
-from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
-from backend.ir.statements import (
+from spaces.backend.ir.node import map_children
+from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from spaces.backend.ir.statements import (
     EMPTY,
     Allocate,
     Assert,
@@ -20,12 +20,12 @@ from backend.ir.statements import (
     Update,
     block,
 )
-from backend.ir.walk import map_all
-from backend.lowering.analyses.data_indices import wrapping
-from backend.lowering.analyses.hints import ALL_BUT_HINTS, is_hinted
-from backend.lowering.analyses.size_checks import size_checks
-from backend.lowering.analyses.updates import updates_of
-from backend.lowering.prefetch import prefetches
+from spaces.backend.ir.walk import map_all
+from spaces.backend.lowering.analyses.data_indices import wrapping
+from spaces.backend.lowering.analyses.hints import ALL_BUT_HINTS, is_hinted
+from spaces.backend.lowering.analyses.size_checks import size_checks
+from spaces.backend.lowering.analyses.updates import updates_of
+from spaces.backend.lowering.prefetch import prefetches
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.algorithm.required import required
 from spaces.model.algorithm.undefined import is_nothing

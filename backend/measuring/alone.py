@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from backend.measuring.session import MeasuringError
+from spaces.backend.measuring.session import MeasuringError
 from spaces.model.deadline import ask_clock, time_left
 
 if sys.platform != "win32":

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 
 from attrs import define, field
 
-from backend.arguments import Array
-from backend.compile import PreparedRun, compile_cpu
-from backend.llvm.operators import FloatMode
-from backend.measuring.task import MeasuringTask, NotLegalError
+from spaces.backend.arguments import Array
+from spaces.backend.compile import PreparedRun, compile_cpu
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.task import MeasuringTask, NotLegalError
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.model.schedules.schedule import Schedule

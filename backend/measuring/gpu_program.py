@@ -9,14 +9,14 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from backend.arguments import Array
-from backend.arrays.given import AnyArray
-from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.cuda.kernel import CudaModule
-from backend.cuda.launch import GpuExecutor
-from backend.cuda.plan import Plan
-from backend.cuda.program import CudaExecutor, Session
-from backend.measuring.task import MeasuringTask, NotLegalError
+from spaces.backend.arguments import Array
+from spaces.backend.arrays.given import AnyArray
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.cuda.kernel import CudaModule
+from spaces.backend.cuda.launch import GpuExecutor
+from spaces.backend.cuda.plan import Plan
+from spaces.backend.cuda.program import CudaExecutor, Session
+from spaces.backend.measuring.task import MeasuringTask, NotLegalError
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.model.schedules.schedule import Schedule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from backend.arguments import Array
+from spaces.backend.arguments import Array
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.types import Type
 

@@ -11,21 +11,21 @@ import numpy as np
 from attrs import define, evolve, field
 from attrs.validators import ge
 
-from backend.arguments import Array, Scalars, Sizes
-from backend.cuda.launch import gpu_available
-from backend.measuring.agreement import EXACT, Tolerance
-from backend.measuring.alone import alone_on_machine
-from backend.measuring.cpu_program import cpu_program
-from backend.measuring.gpu_program import gpu_program
-from backend.measuring.inputs import random_inputs
-from backend.measuring.rounds import Rungs, timed_in_rounds
-from backend.measuring.session import (
+from spaces.backend.arguments import Array, Scalars, Sizes
+from spaces.backend.cuda.launch import gpu_available
+from spaces.backend.measuring.agreement import EXACT, Tolerance
+from spaces.backend.measuring.alone import alone_on_machine
+from spaces.backend.measuring.cpu_program import cpu_program
+from spaces.backend.measuring.gpu_program import gpu_program
+from spaces.backend.measuring.inputs import random_inputs
+from spaces.backend.measuring.rounds import Rungs, timed_in_rounds
+from spaces.backend.measuring.session import (
     REFERENCE,
     MeasuringError,
     MeasuringSession,
     built_in_turns,
 )
-from backend.measuring.task import MeasuringLimits, MeasuringTask, TimedProgramMaker
+from spaces.backend.measuring.task import MeasuringLimits, MeasuringTask, TimedProgramMaker
 from spaces.constraints.devices.device import CpuDevice, GpuDevice, device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline

@@ -1,7 +1,7 @@
 """Measures schedules on the machines of a Dask cluster. Importing this file needs no Dask.
 
 Dask finds the machines, moves tasks and runs them again where a machine is lost. A task measures a
-few schedules as :class:`~backend.measuring.local.LocalMeasurer` does.
+few schedules as :class:`~spaces.backend.measuring.local.LocalMeasurer` does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from attrs import define, evolve, field
 
-from backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.local import LocalMeasurer
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.extras import how_to_install

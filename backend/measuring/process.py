@@ -15,8 +15,8 @@ from typing import IO, Self
 
 from attrs import define, field
 
-from backend.measuring.task import MeasuringTask, Request, RunAnswer
-from backend.python_process import module_command, module_environment
+from spaces.backend.measuring.task import MeasuringTask, Request, RunAnswer
+from spaces.backend.python_process import module_command, module_environment
 from spaces.cost.measurer import RunOutcome
 
 STARTING = 60.0
@@ -65,7 +65,7 @@ class Worker:
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         with theirs:
             process = subprocess.Popen(
-                module_command("backend.measuring.worker", str(theirs.fileno())),
+                module_command("spaces.backend.measuring.worker", str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=errors,

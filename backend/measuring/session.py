@@ -10,8 +10,8 @@ from itertools import zip_longest
 
 from attrs import define, evolve, field, frozen
 
-from backend.measuring.process import Worker, WorkerLost
-from backend.measuring.task import (
+from spaces.backend.measuring.process import Worker, WorkerLost
+from spaces.backend.measuring.task import (
     BuildRequest,
     CheckRequest,
     ForgetRequest,

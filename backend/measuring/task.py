@@ -8,8 +8,8 @@ from typing import Protocol, TypeAlias
 
 from attrs import field, frozen
 
-from backend.arguments import Array, Scalars, Sizes
-from backend.measuring.agreement import EXACT, Tolerance
+from spaces.backend.arguments import Array, Scalars, Sizes
+from spaces.backend.measuring.agreement import EXACT, Tolerance
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
 from spaces.cost.measurer import RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.measuring.agreement import DECIDED_OTHERWISE, EXACT, NEAR_SHARE, Tolerance
+from spaces.backend.measuring.agreement import DECIDED_OTHERWISE, EXACT, NEAR_SHARE, Tolerance
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import walk
 

@@ -1,6 +1,6 @@
 """The process that runs candidates: it reads requests and writes answers until its pipe ends.
 
-``python -m backend.measuring.worker FD`` takes the number of an inherited socket.
+``python -m spaces.backend.measuring.worker FD`` takes the number of an inherited socket.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from attrs import define, field
 
-from backend.arguments import ArgumentError, Array
-from backend.measuring.agreement import disagreement
-from backend.measuring.pinning import Pinning
-from backend.measuring.task import (
+from spaces.backend.arguments import ArgumentError, Array
+from spaces.backend.measuring.agreement import disagreement
+from spaces.backend.measuring.pinning import Pinning
+from spaces.backend.measuring.task import (
     BuildRequest,
     CheckRequest,
     ForgetRequest,

@@ -6,7 +6,7 @@
 - ``barriers``: the obligations, and the proofs of them.
 """
 
-from backend.proofs.barriers import barrier_obligations, barrier_proofs, prove_barriers
-from backend.proofs.places import shapes
+from spaces.backend.proofs.barriers import barrier_obligations, barrier_proofs, prove_barriers
+from spaces.backend.proofs.places import shapes
 
 __all__ = ["barrier_obligations", "barrier_proofs", "prove_barriers", "shapes"]

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import define, field
 
-from backend.ir.host import THREAD, GpuProgram
-from backend.ir.statements import Allocate, Barrier, For, Store
-from backend.ir.vectors import Load
-from backend.proofs.launches import LaunchSite, launches
-from backend.proofs.meetings import Meeting, is_exact, meetings
-from backend.proofs.places import Places, shapes
-from backend.proofs.sites import StatementSite, sites
-from backend.replay import replay_kernels
+from spaces.backend.ir.host import THREAD, GpuProgram
+from spaces.backend.ir.statements import Allocate, Barrier, For, Store
+from spaces.backend.ir.vectors import Load
+from spaces.backend.proofs.launches import LaunchSite, launches
+from spaces.backend.proofs.meetings import Meeting, is_exact, meetings
+from spaces.backend.proofs.places import Places, shapes
+from spaces.backend.proofs.sites import StatementSite, sites
+from spaces.backend.replay import replay_kernels
 from spaces.constraints.obligations.decide import TIMEOUT_MS, Decider
 from spaces.constraints.obligations.records import Obligation, Outcome, Proof, Refuted, Unknown
 from spaces.constraints.proofs.in_time import proofs_in_time
@@ -57,7 +57,7 @@ def barrier_obligations(
     Args:
         program: the program with its barriers.
         extents: the extents of the memory that it allocates, from
-            :func:`~backend.proofs.places.shapes`. For a buffer without extents, only flat indices
+            :func:`~spaces.backend.proofs.places.shapes`. For a buffer without extents, only flat indices
             are compared.
     """
     return tuple(_obligations(program, lambda: extents or {}))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from backend.ir.host import (
+from spaces.backend.ir.host import (
     BLOCK,
     DeviceFunction,
     GlobalArray,

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement
-from backend.proofs.sites import StatementSite
+from spaces.backend.ir.statements import Allocate, Barrier, Block, For, If, Statement
+from spaces.backend.proofs.sites import StatementSite
 from spaces.model.expressions.expr import Const
 
 

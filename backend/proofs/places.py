@@ -17,13 +17,13 @@ from itertools import takewhile
 
 from attrs import field, frozen
 
-from backend.ir.node import walk_nodes
-from backend.ir.statements import Allocate
-from backend.lowering.analyses.hints import unhinted
-from backend.lowering.flatten import flatten
-from backend.lowering.gpu.passes import gpu_passes
-from backend.lowering.gpu.sizes import KernelSizes
-from backend.lowering.start import start
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import Allocate
+from spaces.backend.lowering.analyses.hints import unhinted
+from spaces.backend.lowering.flatten import flatten
+from spaces.backend.lowering.gpu.passes import gpu_passes
+from spaces.backend.lowering.gpu.sizes import KernelSizes
+from spaces.backend.lowering.start import start
 from spaces.constraints.reasoning.formulas import FALSE, all_of, any_of, different, less
 from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.expressions.types import Int32

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from backend.ir.statements import For, If, Statement
-from backend.ir.vectors import Load
+from spaces.backend.ir.statements import For, If, Statement
+from spaces.backend.ir.vectors import Load
 from spaces.model.expressions.expr import Expr, walk
 
 Conditions: TypeAlias = tuple[tuple[Expr, bool], ...]

@@ -12,7 +12,7 @@ the values, producers first `updates` update stages, in the order of their reduc
 ============== ==============================================================================
 """
 
-from backend.reference.boxes import ImageBoundsError
-from backend.reference.evaluation import evaluate
+from spaces.backend.reference.boxes import ImageBoundsError
+from spaces.backend.reference.evaluation import evaluate
 
 __all__ = ["ImageBoundsError", "evaluate"]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from attrs import frozen
 
-from backend.arguments import ArgumentError, Array
+from spaces.backend.arguments import ArgumentError, Array
 
 IntegerBox: TypeAlias = tuple[tuple[int, int], ...]
 """The first and the last coordinate of each dimension, innermost first; never empty."""

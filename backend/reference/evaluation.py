@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 from attrs import define, field
 
-from backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
-from backend.reference.boxes import (
+from spaces.backend.arguments import ArgumentError, Arguments, Array, Scalars, Sizes, bind
+from spaces.backend.reference.boxes import (
     ImageBoundsError,
     IntegerBox,
     Values,
@@ -23,9 +23,9 @@ from backend.reference.boxes import (
     shape,
     union,
 )
-from backend.reference.formula import Environment, Formula, Read
-from backend.reference.requirements import Requirements
-from backend.reference.updates import Domain, OutgrownError, UpdateRun, where
+from spaces.backend.reference.formula import Environment, Formula, Read
+from spaces.backend.reference.requirements import Requirements
+from spaces.backend.reference.updates import Domain, OutgrownError, UpdateRun, where
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.expressions.expr import Call, Expr, Variable, cast, walk
 from spaces.model.expressions.types import Int32

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from attrs import define, field
 
-from backend.arguments import ArgumentError, Array
-from backend.arithmetic import convert, operate
+from spaces.backend.arguments import ArgumentError, Array
+from spaces.backend.arithmetic import convert, operate
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from backend.arguments import Array, RequirementError
-from backend.reference.formula import Environment, Formula, Read
+from spaces.backend.arguments import Array, RequirementError
+from spaces.backend.reference.formula import Environment, Formula, Read
 from spaces.model.algorithm.required import Requirement, required
 from spaces.model.expressions.expr import Call, Expr, Variable, walk
 from spaces.model.expressions.message import shown

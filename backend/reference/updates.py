@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from attrs import frozen
 
-from backend.arguments import Array
-from backend.reference.boxes import IntegerBox, Values, box_of, covers, mesh
-from backend.reference.formula import Environment, Formula, Read, prepare
-from backend.reference.requirements import Requirements
+from spaces.backend.arguments import Array
+from spaces.backend.reference.boxes import IntegerBox, Values, box_of, covers, mesh
+from spaces.backend.reference.formula import Environment, Formula, Read, prepare
+from spaces.backend.reference.requirements import Requirements
 from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.expr import Call, Expr, Op, Variable, cast, walk
 from spaces.model.expressions.types import Int32

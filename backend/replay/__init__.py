@@ -13,7 +13,7 @@ know the writer of each element `formulas` values of expressions, one at a time 
 ==============================================================================
 """
 
-from backend.replay.report import Fault, Replay, WrongValue
-from backend.replay.run import replay_kernels, replay_nest
+from spaces.backend.replay.report import Fault, Replay, WrongValue
+from spaces.backend.replay.run import replay_kernels, replay_nest
 
 __all__ = ["Fault", "Replay", "WrongValue", "replay_nest", "replay_kernels"]

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from backend.arithmetic import convert, operate
-from backend.ir.vectors import Load
+from spaces.backend.arithmetic import convert, operate
+from spaces.backend.ir.vectors import Load
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.types import Type

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from backend.arguments import Array, Range
-from backend.replay.memory import count
+from spaces.backend.arguments import Array, Range
+from spaces.backend.replay.memory import count
 from spaces.model.expressions.expr import Const
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Type

@@ -8,7 +8,7 @@ import itertools
 
 from attrs import define
 
-from backend.ir.host import (
+from spaces.backend.ir.host import (
     BLOCK,
     THREAD,
     DeviceFunction,
@@ -20,12 +20,12 @@ from backend.ir.host import (
     HostPart,
     Launch,
 )
-from backend.ir.sizes import elements
-from backend.ir.statements import Barrier
-from backend.replay.machine import MOST_WORK, Frame, Machine, TooMuchWorkError
-from backend.replay.memory import ReplayBuffer, WrongAccess
-from backend.replay.orders import TaskSteps, scheduled
-from backend.replay.report import FaultKind
+from spaces.backend.ir.sizes import elements
+from spaces.backend.ir.statements import Barrier
+from spaces.backend.replay.machine import MOST_WORK, Frame, Machine, TooMuchWorkError
+from spaces.backend.replay.memory import ReplayBuffer, WrongAccess
+from spaces.backend.replay.orders import TaskSteps, scheduled
+from spaces.backend.replay.report import FaultKind
 
 
 def host_steps(machine: Machine, node: HostNode, frame: Frame) -> TaskSteps:

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from attrs import define, field
 
-from backend.ir.sizes import elements
-from backend.ir.statements import (
+from spaces.backend.ir.sizes import elements
+from spaces.backend.ir.statements import (
     Allocate,
     Barrier,
     Block,
@@ -22,10 +22,10 @@ from backend.ir.statements import (
     Store,
     TupleAssignment,
 )
-from backend.replay.formulas import ScalarFormula
-from backend.replay.memory import Iterations, Picture, ReplayBuffer, WrongAccess
-from backend.replay.orders import Order, TaskSteps, in_turns, scheduled
-from backend.replay.report import Action, Coordinate, Fault, FaultKind
+from spaces.backend.replay.formulas import ScalarFormula
+from spaces.backend.replay.memory import Iterations, Picture, ReplayBuffer, WrongAccess
+from spaces.backend.replay.orders import Order, TaskSteps, in_turns, scheduled
+from spaces.backend.replay.report import Action, Coordinate, Fault, FaultKind
 from spaces.model.expressions.expr import Expr, Op, constant
 from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind

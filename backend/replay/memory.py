@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
 
-from backend.arguments import Array, Range
-from backend.replay.formulas import stored
-from backend.replay.report import Coordinate, FaultKind
+from spaces.backend.arguments import Array, Range
+from spaces.backend.replay.formulas import stored
+from spaces.backend.replay.report import Coordinate, FaultKind
 from spaces.model.expressions.types import Type
 
 Iterations: TypeAlias = tuple[tuple[int, str], ...]

@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
-from backend.ir.statements import Barrier
+from spaces.backend.ir.statements import Barrier
 
 TaskSteps: TypeAlias = Generator[Barrier | None, None, None]
 """A task. Each yield ends a step; it yields the barrier if it has reached one."""

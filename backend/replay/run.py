@@ -9,19 +9,27 @@ from typing import TypeAlias
 import numpy as np
 from attrs import evolve
 
-from backend.arguments import ArgumentError, Array, Range, holds
-from backend.ir.host import GpuProgram
-from backend.ir.node import walk_nodes
-from backend.ir.statements import For
-from backend.lowering.start import start
-from backend.reference import ImageBoundsError, evaluate
-from backend.replay.formulas import stored
-from backend.replay.inputs import Inputs, TooLargeError, inputs_for
-from backend.replay.kernels import host_steps
-from backend.replay.machine import Frame, Machine, TooMuchWorkError
-from backend.replay.memory import Picture, ReplayBuffer, count, same
-from backend.replay.orders import Order, TaskSteps
-from backend.replay.report import Action, Coordinate, Fault, FaultKind, Number, Replay, WrongValue
+from spaces.backend.arguments import ArgumentError, Array, Range, holds
+from spaces.backend.ir.host import GpuProgram
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import For
+from spaces.backend.lowering.start import start
+from spaces.backend.reference import ImageBoundsError, evaluate
+from spaces.backend.replay.formulas import stored
+from spaces.backend.replay.inputs import Inputs, TooLargeError, inputs_for
+from spaces.backend.replay.kernels import host_steps
+from spaces.backend.replay.machine import Frame, Machine, TooMuchWorkError
+from spaces.backend.replay.memory import Picture, ReplayBuffer, count, same
+from spaces.backend.replay.orders import Order, TaskSteps
+from spaces.backend.replay.report import (
+    Action,
+    Coordinate,
+    Fault,
+    FaultKind,
+    Number,
+    Replay,
+    WrongValue,
+)
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Op, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS

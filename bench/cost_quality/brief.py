@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from attrs import define, frozen
 
-from backend.arguments import Array
-from backend.measuring.cpu_program import LONG, TimedCpuRun, cpu_program
-from backend.measuring.rounds import Candidate, Rungs
-from backend.measuring.task import MeasuringTask
+from spaces.backend.arguments import Array
+from spaces.backend.measuring.cpu_program import LONG, TimedCpuRun, cpu_program
+from spaces.backend.measuring.rounds import Candidate, Rungs
+from spaces.backend.measuring.task import MeasuringTask
 from spaces.model.schedules.schedule import Schedule
 
 SLOW = 20.0

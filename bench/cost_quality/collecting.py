@@ -8,13 +8,13 @@ from pathlib import Path
 
 from attrs import frozen
 
-from backend.measuring.local import LocalMeasurer
-from backend.measuring.task import MeasuringLimits
 from bench.cost_quality.brief import ROUNDS, SharedTime, brief_program
 from bench.cost_quality.drawing import Drawing
 from bench.cost_quality.records import Record, append, records
 from bench.cost_quality.subjects import Subject
 from bench.machine import processor
+from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.task import MeasuringLimits
 from spaces.cost.measurer import Measurer
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule

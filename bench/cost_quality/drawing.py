@@ -17,8 +17,8 @@ from enum import StrEnum
 import numpy as np
 from attrs import frozen
 
-from spaces.enumerate.changes import PlacedSchedule
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 LONGEST_WALK = 6

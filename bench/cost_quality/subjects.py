@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
-from backend.arguments import Array
 from bench.contenders import inputs_of, pipeline_of, written
 from bench.cost_quality.random_pipelines import random_pipeline
+from spaces.backend.arguments import Array
 from spaces.constraints.devices.device import device
-from spaces.enumerate.board import Limits
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 

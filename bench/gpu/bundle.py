@@ -17,11 +17,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from backend.cuda.errors import CudaError
-from backend.halide.errors import HalideFailure
-from backend.llvm.operators import FloatMode
-from backend.measuring.agreement import EXACT
-from backend.measuring.tolerances import tolerance
 from bench.contenders import pipeline_of, written
 from bench.gpu.kernels import kernels_record, on_card_alone
 from bench.gpu.making import Making
@@ -31,10 +26,15 @@ from bench.gpu.runner.folder import FORMAT, SMALL, write
 from bench.gpu.runner.library import is_known
 from bench.gpu.sizes import arguments_at, size_record
 from bench.processes import Contender, ContenderFailed
+from spaces.backend.cuda.errors import CudaError
+from spaces.backend.halide.errors import HalideFailure
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.agreement import EXACT
+from spaces.backend.measuring.tolerances import tolerance
 from spaces.constraints.devices.device import device
-from spaces.enumerate.board import Limits
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Op, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS

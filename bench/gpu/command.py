@@ -10,12 +10,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from apps.catalog import APPS
-from backend.cuda.errors import CudaUnavailable
 from bench.gpu.bundle import RUNNER, make
 from bench.gpu.making import ARCH, HALIDE, Making
 from bench.gpu.random_cases import CASES, names
 from bench.gpu.runner.card import Card
+from spaces.apps.catalog import APPS
+from spaces.backend.cuda.errors import CudaUnavailable
 
 MADE = Path("build/gpu_bundle")
 """Where ``gpu`` makes a bundle."""

@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from backend.halide.autoschedule import gpu_autoscheduled
-from backend.halide.bridge import CUDA, HalidePipeline, build, compile_runtime
 from bench.contenders import pipeline_of, written
+from spaces.backend.halide.autoschedule import gpu_autoscheduled
+from spaces.backend.halide.bridge import CUDA, HalidePipeline, build, compile_runtime
 
 BY_HAND = "by hand"
 """Our own schedule, compiled by Halide; else the name of an autoscheduler."""

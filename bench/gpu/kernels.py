@@ -15,21 +15,21 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
-from backend.arguments import Array, Sizes
-from backend.arrays.given import AnyArray, on_host
-from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.cuda.kernel import AllocStep, CudaModule, FreeStep, HostStep
-from backend.cuda.nvrtc import compiler_options
-from backend.cuda.plan import Plan, PlannedLaunch, PlannedStep
-from backend.cuda.program import CudaExecutor, Session
-from backend.ir.host import HostPart
-from backend.ir.node import walk_nodes
-from backend.llvm.operators import FloatMode
-from backend.preconditions import SizeError
 from bench.gpu.making import Making
 from bench.gpu.random_cases import subject_pipeline
 from bench.gpu.runner.folder import write_arrays
 from bench.gpu.runner.inputs import made
+from spaces.backend.arguments import Array, Sizes
+from spaces.backend.arrays.given import AnyArray, on_host
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.cuda.kernel import AllocStep, CudaModule, FreeStep, HostStep
+from spaces.backend.cuda.nvrtc import compiler_options
+from spaces.backend.cuda.plan import Plan, PlannedLaunch, PlannedStep
+from spaces.backend.cuda.program import CudaExecutor, Session
+from spaces.backend.ir.host import HostPart
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.preconditions import SizeError
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from backend.cuda.kernel import CudaModule
-from backend.cuda.nvrtc import compile_cuda
 from bench.gpu.sizes import shown_at
+from spaces.backend.cuda.kernel import CudaModule
+from spaces.backend.cuda.nvrtc import compile_cuda
 
 ARCH = "sm_90"
 """The architecture of the machine code in a bundle; other cards compile the text."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.arguments import Sizes
 from bench.contenders import pipeline_of
 from bench.cost_quality.random_pipelines import by_name
 from bench.gpu.runner.folder import FULL, SMALL
+from spaces.backend.arguments import Sizes
 from spaces.model.algorithm.pipeline import Pipeline
 
 CASES = 12

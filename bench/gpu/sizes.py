@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from apps.catalog import APPS
-from apps.command_line.arguments import shapes
-from apps.photographs import photograph
-from backend.arguments import Array, Sizes
-from backend.compile import compile_cpu
-from backend.reference import evaluate
 from bench.contenders import legal, pipeline_of, sizes_of, written
 from bench.gpu.random_cases import is_random, random_arguments, sizes_at, subject_pipeline
 from bench.gpu.runner.checks import sampled
 from bench.gpu.runner.folder import FULL, SMALL, write_arrays
 from bench.gpu.runner.inputs import digest, made
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.arguments import shapes
+from spaces.apps.photographs import photograph
+from spaces.backend.arguments import Array, Sizes
+from spaces.backend.compile import compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Pipeline
 
 WIDTH, HEIGHT = 137, 43

@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
-from apps.pipelines.sgemm import SIZE
 from bench.gpu.runner.run import best_ms, is_bad
+from spaces.apps.pipelines.sgemm import SIZE
 
 OURS = ("by hand, strict", "by hand, fast", "found, strict", "found, fast")
 """Our contenders."""

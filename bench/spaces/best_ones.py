@@ -8,9 +8,9 @@ from functools import partial
 from bench.spaces.limits import Found, limited
 from bench.spaces.subjects import THREE, Subject
 from spaces.cost.registry import cost_model
-from spaces.enumerate.apart import apart, bare
-from spaces.enumerate.board import Limits
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.apart import apart, bare
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, search
 
 SECONDS = 8.0
 """The time limit of each search."""

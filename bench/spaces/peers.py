@@ -13,9 +13,9 @@ from functools import partial
 
 import numpy as np
 
-from apps.catalog import APPS
 from bench.spaces.limits import Found, limited
 from bench.throughput import FAMILIES
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.judge import judged_in
 from spaces.constraints.legality.lattice import family_checks, legal_mask

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from apps.catalog import APPS
 from bench.spaces.limits import Found, is_failed, limited
 from bench.spaces.subjects import THREE, Subject, hand_schedule
 from bench.throughput import CHOICES, FAMILIES
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.enumerate.annealing import Annealing
-from spaces.enumerate.board import Limits, Strategy
-from spaces.enumerate.stagewise import Stagewise
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Limits, Strategy
+from spaces.enumerate.search.neighbours.annealing import Annealing
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.model.writing.text import parse_schedule
 
 SECONDS = 5.0

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 

@@ -6,10 +6,10 @@ from attrs import evolve
 
 from spaces.constraints.devices.device import Device, device
 from spaces.contracts.examples import blur, row_sums
-from spaces.enumerate.options import Options
-from spaces.enumerate.pattern_builder import Maker, Shape
-from spaces.enumerate.patterns import made_by
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.patterns.builder import Maker, Shape
+from spaces.enumerate.space.patterns.by_name import made_by
+from spaces.enumerate.space.space import ScheduleSpace
 
 _MENUS = {
     "row": (32, 64),

@@ -11,12 +11,12 @@ from spaces.contracts.examples import blur
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.cost.registry import cost_model
-from spaces.enumerate.apart import bare
-from spaces.enumerate.board import Limits, Strategy
-from spaces.enumerate.events import Done, Event, Improved, Scored
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import search
+from spaces.enumerate.search.apart import bare
+from spaces.enumerate.search.board import Limits, Strategy
+from spaces.enumerate.search.events import Done, Event, Improved, Scored
+from spaces.enumerate.search.search import search
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 CUT = 4

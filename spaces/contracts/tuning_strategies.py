@@ -6,8 +6,8 @@ from spaces.constraints.devices.device import device
 from spaces.contracts.examples import blur
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.registry import cost_model
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.nest.canonical import canonical_form
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.trial import Proposal, Trial

@@ -9,8 +9,8 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from spaces.cost.counting import FeatureMemo, features
-from spaces.cost.features import Features
+from spaces.cost.features.counting import FeatureMemo, features
+from spaces.cost.features.features import Features
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.schedules.cases import followed, is_specialized

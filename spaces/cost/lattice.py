@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features
+from spaces.cost.features.features import Features
 from spaces.cost.model import CostModel
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Float64, Int64

@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features
+from spaces.cost.features.features import Features
 from spaces.model.formulas.symbolic import SymbolicNumber
 
 

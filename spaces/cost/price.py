@@ -9,11 +9,11 @@ from attrs import frozen
 
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.cpu.reuse_parts import parts as parts_of_reuse
+from spaces.cost.features.features import Features
 from spaces.cost.model import CostFunction, CostModel, PartedModel
 from spaces.cost.registry import cost_model, default_model
-from spaces.cost.reuse import Reuse
-from spaces.cost.reuse_parts import parts as parts_of_reuse
 from spaces.model.articles import shown_kind
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.showing import few_lines, outline

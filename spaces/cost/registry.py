@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from spaces.constraints.devices.device import Device, GpuDevice
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.learned.model import Learned
 from spaces.cost.model import CostFunction, CostModel, FunctionModel
-from spaces.cost.occupancy import OccupancyModel
-from spaces.cost.reuse import Reuse
-from spaces.cost.roofline import Roofline
-from spaces.cost.weighted import Weighted
+from spaces.cost.simple.roofline import Roofline
+from spaces.cost.simple.weighted import Weighted
 from spaces.model.articles import shown_kind
 from spaces.model.registry import PluginError, Registry
 from spaces.model.suggestions import suggestion

@@ -13,18 +13,18 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from backend.measuring.local import LocalMeasurer
-from backend.measuring.rounds import Rungs
-from backend.measuring.task import MeasuringLimits
+from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.rounds import Rungs
+from spaces.backend.measuring.task import MeasuringLimits
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.prices import Prices
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurer
-from spaces.cost.prices import Prices
-from spaces.cost.reuse import Reuse
 from spaces.cost.training import PricedRun
-from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.kernels import KERNELS

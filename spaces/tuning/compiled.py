@@ -11,17 +11,17 @@ from time import monotonic
 
 from attrs import frozen
 
-from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.cuda.compiled_apart import resources_within
-from backend.cuda.errors import CudaCompileError
-from backend.cuda.nvrtc import KernelResources
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.cuda.compiled_apart import resources_within
+from spaces.backend.cuda.errors import CudaCompileError
+from spaces.backend.cuda.nvrtc import KernelResources
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostFunction, CostModel, RegisterModel
 from spaces.cost.registry import cost_model, default_model
-from spaces.enumerate.events import Found
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.search.events import Found
+from spaces.enumerate.space.space import ScheduleSpace
 
 COMPILING = 60.0
 """Seconds to compile all schedules."""

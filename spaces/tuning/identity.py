@@ -11,7 +11,7 @@ from pathlib import Path
 import llvmlite.binding
 from attrs import asdict, evolve, frozen
 
-from backend.cuda.launch import gpu_available
+from spaces.backend.cuda.launch import gpu_available
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
 from spaces.machine_code import host_target
 from spaces.model.algorithm.pipeline import Estimate, Pipeline

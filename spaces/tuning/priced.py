@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spaces.constraints.devices.device import CpuDevice, Device
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.model import CostModel
 from spaces.cost.registry import cost_model
-from spaces.cost.reuse import Reuse
 from spaces.tuning.identity import this_machine
 from spaces.tuning.store import TuningStore, default_store
 

@@ -6,7 +6,7 @@ import json
 
 import attrs
 
-from spaces.cost.prices import Prices
+from spaces.cost.cpu.prices import Prices
 
 
 def prices_to_json(prices: Prices) -> str:

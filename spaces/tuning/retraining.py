@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.cost.training import PricedRun, TrainableModel
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.tuning.trial import Trial
 
 LEAST = 8

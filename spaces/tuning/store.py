@@ -17,8 +17,8 @@ from typing import Any, Self
 
 from attrs import define, evolve, field, frozen
 
+from spaces.cost.cpu.prices import Prices
 from spaces.cost.measurer import Measurement, RunOutcome
-from spaces.cost.prices import Prices
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json, to_json

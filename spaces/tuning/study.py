@@ -11,14 +11,14 @@ from typing import Self, TypeAlias
 
 from attrs import define, evolve, field
 
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, Measurer
 from spaces.cost.model import CostModel
 from spaces.cost.registry import default_model
-from spaces.cost.reuse import Reuse
-from spaces.enumerate.board import Limits
-from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.ladder import RUNGS, filled
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.first_schedules import RUNGS, filled
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline, OutOfTime

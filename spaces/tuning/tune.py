@@ -9,23 +9,23 @@ from typing import Any
 
 from attrs import evolve
 
-from backend.arguments import Array, Scalars
-from backend.compile import CompiledPipeline, compile_cpu
-from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.measuring.local import LocalMeasurer
-from backend.measuring.over_dask import DaskMeasurer
+from spaces.backend.arguments import Array, Scalars
+from spaces.backend.compile import CompiledPipeline, compile_cpu
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.over_dask import DaskMeasurer
 from spaces.constraints.devices.device import Device, GpuDevice, device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.measurer import Measurer
 from spaces.cost.model import CostModel
 from spaces.cost.registry import default_model
-from spaces.enumerate.board import Limits
-from spaces.enumerate.options import Options, default_options
-from spaces.enumerate.restrictions.restriction import Restriction
-from spaces.enumerate.sizes_of_space import as_sizes
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.options import Options, default_options
+from spaces.enumerate.space.restrictions.restriction import Restriction
+from spaces.enumerate.space.sizes_of_space import as_sizes
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given

@@ -4,10 +4,10 @@ from functools import cache
 
 import numpy as np
 
-from apps.catalog import APPS
-from apps.command_line.arguments import shapes
-from apps.command_line.options import given_schedule
-from apps.photographs import photograph as bundled
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.arguments import shapes
+from spaces.apps.command_line.options import given_schedule
+from spaces.apps.photographs import photograph as bundled
 from tests.apps.formulas import photograph
 
 SIZES = {"conv_layer": (7, 13), "sgemm": (71, 139), "stencil_chain": (23, 37)}

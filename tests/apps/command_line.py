@@ -5,7 +5,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from apps.command_line.program import program
+from spaces.apps.command_line.program import program
 
 SCRIPT = Path(sys.executable).parent / "spaces"
 

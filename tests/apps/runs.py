@@ -4,10 +4,10 @@ from functools import cache, partial
 
 from attrs import evolve
 
-from apps.catalog import APPS
-from apps.command_line.arguments import shapes
-from apps.photographs import photograph
-from apps.pipelines import (
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.arguments import shapes
+from spaces.apps.photographs import photograph
+from spaces.apps.pipelines import (
     bgu,
     depthwise_conv,
     interpolate,

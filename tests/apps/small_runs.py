@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from attrs import define, field
 
-from apps.catalog import APPS
-from apps.command_line.options import given_schedule
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu_unchecked
-from backend.cuda.emulator import Emulator
-from backend.llvm.operators import FloatMode
-from backend.reference import evaluate
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.options import given_schedule
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu_unchecked
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.model.writing.text import parse_schedule
@@ -113,7 +113,7 @@ class SmallRun:
 
     def assert_same_in_halide(self, stem):
         pytest.importorskip("halide", reason="the extra `halide` is not installed")
-        bridge = importlib.import_module("backend.halide.bridge")
+        bridge = importlib.import_module("spaces.backend.halide.bridge")
         peer = bridge.build(self.pipeline, self.schedule(stem))
         self.assert_same(partial(peer.realize, target=bridge.STRICT), self.peer_ulps)
 

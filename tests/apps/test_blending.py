@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from apps.catalog import APPS
-from apps.photographs import photograph
-from apps.pipelines import bgu, pyramid_blend
-from backend.reference import evaluate
+from spaces.apps.catalog import APPS
+from spaces.apps.photographs import photograph
+from spaces.apps.pipelines import bgu, pyramid_blend
+from spaces.backend.reference import evaluate
 from tests.apps.formulas import photograph as noise
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.catalog import APPS, find
-from apps.errors import WrongUsage
+from spaces.apps.catalog import APPS, find
+from spaces.apps.errors import WrongUsage
 
 OWN = """
 from spaces.model.algorithm.freeze import pipeline

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from apps.catalog import APPS
-from apps.command_line.program import STATUSES, examples, program
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.program import STATUSES, examples, program
 from tests.apps.command_line import SCRIPT, files, spaces
 
 
@@ -102,11 +102,11 @@ def test_every_command_is_in_the_order_and_tells_json():
 
 
 def test_a_light_command_loads_no_heavy_one():
-    code = "import sys; from apps.command_line.cli import main\ntry: main()\n"
+    code = "import sys; from spaces.apps.command_line.cli import main\ntry: main()\n"
     code += "finally: print(*sys.modules)"
     run = [sys.executable, "-c", code, "list"]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
-    assert "apps.command_line.list" in loaded.split()
+    assert "spaces.apps.command_line.list" in loaded.split()
     assert not {"numpy", "z3", "llvmlite", "spaces.model", "backend"} & set(loaded.split())
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from apps.command_line import progress
+from spaces.apps.command_line import progress
 from tests.apps.command_line import spaces
 
 

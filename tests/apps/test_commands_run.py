@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apps.catalog import APPS
-from apps.files import read_photograph
-from apps.photographs import photograph as bundled
-from apps.pictures import clipped, to_array
-from backend.cuda.launch import gpu_available
-from backend.llvm.runtime.blocks import i64
-from backend.llvm.statements import Statements
-from backend.reference import evaluate
+from spaces.apps.catalog import APPS
+from spaces.apps.files import read_photograph
+from spaces.apps.photographs import photograph as bundled
+from spaces.apps.pictures import clipped, to_array
+from spaces.backend.cuda.launch import gpu_available
+from spaces.backend.llvm.runtime.blocks import i64
+from spaces.backend.llvm.statements import Statements
+from spaces.backend.reference import evaluate
 from tests.apps.command_line import files, spaces
 from tests.apps.formulas import blur, photograph
 
@@ -170,7 +170,7 @@ def test_a_bad_run_says_why_and_writes_nothing(case, tmp_path, monkeypatch, pict
 
 def test_a_size_that_does_not_fit_is_refused_before_anything_is_compiled(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delattr("apps.command_line.run.compile_cpu")
+    monkeypatch.delattr("spaces.apps.command_line.run.compile_cpu")
     _, err = spaces("run", "lens_blur", "--size", "4x4x3", status=1)
     assert "at least 16 wide along x" in err
     assert "--schedule default accepts the sizes" in err

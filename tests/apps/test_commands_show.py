@@ -1,6 +1,6 @@
 """``spaces list`` and ``spaces show``: the apps, and pictures of a schedule."""
 
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from tests.apps.command_line import spaces
 
 

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from apps.catalog import APPS
-from apps.command_line import count
-from apps.command_line.count import any_digits
-from apps.command_line.search import show_found
-from backend.cuda.nvrtc import KernelResources
-from spaces.enumerate.events import Certificate, Done, Found
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line import count
+from spaces.apps.command_line.count import any_digits
+from spaces.apps.command_line.search import show_found
+from spaces.backend.cuda.nvrtc import KernelResources
+from spaces.enumerate.search.events import Certificate, Done, Found
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning import compiled
 from tests.apps.command_line import spaces

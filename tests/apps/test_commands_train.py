@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model

@@ -5,10 +5,10 @@ import json
 import attrs
 import pytest
 
-from apps.command_line import calibrate, tuning_view
-from apps.loading import load_function
+from spaces.apps.command_line import calibrate, tuning_view
+from spaces.apps.loading import load_function
 from spaces.constraints.devices.device import device
-from spaces.cost.prices import Prices
+from spaces.cost.cpu.prices import Prices
 from spaces.tuning.calibrating import Calibration
 from spaces.tuning.identity import this_machine
 from spaces.tuning.store import TuningStore, default_store

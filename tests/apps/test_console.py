@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from apps.command_line import console
+from spaces.apps.command_line import console
 
 ROWS = [("a", 1234, 0.5, "one\ntwo"), ("long name", 7, 12345.6, "three")]
 COLUMNS = ("name", "count", "ratio", "text")

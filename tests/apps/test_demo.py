@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import demo
-from spaces.enumerate.board import Limits
-from spaces.enumerate.events import Done, Found
+from spaces.apps import demo
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.events import Done, Found
 from spaces.model.writing.text import parse_schedule
 from tests.apps.formulas import photograph
 

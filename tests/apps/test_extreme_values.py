@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import spaces as library
-from apps.command_line.program import examples, program
+from spaces.apps.command_line.program import examples, program
 from tests.apps.command_line import spaces
 from tests.enumerate.pipelines import blur
 
@@ -117,10 +117,13 @@ def three(monkeypatch):
     library.register_strategy("threes", lambda space, model, limits: iter([3]))
     library.register_tuning_strategy("three", Proposer())
     yield
-    for registry in ("spaces.cost.registry._factories", "spaces.enumerate.strategies._strategies"):
+    for registry in (
+        "spaces.cost.registry._factories",
+        "spaces.enumerate.search.search._strategies",
+    ):
         module, _, name = registry.rpartition(".")
         del getattr(sys.modules[module], name)["three"]
-    del sys.modules["spaces.enumerate.strategies"]._strategies["threes"]
+    del sys.modules["spaces.enumerate.search.search"]._strategies["threes"]
     del sys.modules["spaces.tuning.strategies"]._strategies["three"]
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.errors import CommandError, WrongUsage
-from apps.files import (
+from spaces.apps.errors import CommandError, WrongUsage
+from spaces.apps.files import (
     check_writable_picture,
     read_array,
     read_photograph,

@@ -7,17 +7,17 @@ import sys
 
 import pytest
 
-from apps.command_line import cli
-from apps.command_line import complete as complete_command
-from apps.command_line import listing as listing_commands
-from apps.command_line import search as search_commands
-from spaces.enumerate.events import Expanded, Found, Improved, Scored
+from spaces.apps.command_line import cli
+from spaces.apps.command_line import complete as complete_command
+from spaces.apps.command_line import listing as listing_commands
+from spaces.apps.command_line import search as search_commands
+from spaces.enumerate.search.events import Expanded, Found, Improved, Scored
 from spaces.model.schedules.schedule import Schedule
 from tests.apps.command_line import files, spaces
 
 
 def test_a_real_program_ends_with_a_sentence_when_interrupted():
-    code = "from apps.command_line.cli import main; main()"
+    code = "from spaces.apps.command_line.cli import main; main()"
     words = ("enumerate", "unsharp", "--options", "small", "--limit", "0")
     command = [sys.executable, "-c", code, *words]
     process = subprocess.Popen(
@@ -45,7 +45,7 @@ def test_the_program_is_interrupted_while_it_is_loaded(monkeypatch, capsys):
 
 
 def test_little_is_loaded_before_the_program_can_be_interrupted():
-    code = "import sys; import apps.command_line.cli; print('numpy' in sys.modules)"
+    code = "import sys; import spaces.apps.command_line.cli; print('numpy' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
 
 
@@ -106,7 +106,11 @@ def test_an_interrupted_run_leaves_the_picture_that_was_there(monkeypatch, tmp_p
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    what = "apps.command_line.run.compile_cpu" if when == "before" else "apps.files.np.save"
+    what = (
+        "spaces.apps.command_line.run.compile_cpu"
+        if when == "before"
+        else "spaces.apps.files.np.save"
+    )
     monkeypatch.setattr(what, stop)
     assert spaces(*arguments, status=130) == ("", "Interrupted.\n")
     assert picture.read_bytes() == before

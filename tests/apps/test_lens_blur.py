@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from apps.photographs import photograph
-from apps.pipelines import lens_blur
-from backend.reference import evaluate
+from spaces.apps.photographs import photograph
+from spaces.apps.pipelines import lens_blur
+from spaces.backend.reference import evaluate
 from tests.apps.runs import FEW
 
 

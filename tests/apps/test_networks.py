@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from apps.catalog import APPS
-from apps.photographs import photograph
-from apps.pipelines import learned_demosaic, vdsr
-from backend.reference import evaluate
+from spaces.apps.catalog import APPS
+from spaces.apps.photographs import photograph
+from spaces.apps.pipelines import learned_demosaic, vdsr
+from spaces.backend.reference import evaluate
 
 
 @pytest.mark.parametrize("level", [0, 100, 255])

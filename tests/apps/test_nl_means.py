@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from apps.catalog import APPS
-from apps.photographs import photograph
-from apps.pipelines import nl_means
-from backend.reference import evaluate
+from spaces.apps.catalog import APPS
+from spaces.apps.photographs import photograph
+from spaces.apps.pipelines import nl_means
+from spaces.backend.reference import evaluate
 
 
 def test_noise_is_removed():

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.errors import CommandError
-from apps.pictures import clipped, compressed, montage, stretched, to_array
+from spaces.apps.errors import CommandError
+from spaces.apps.pictures import clipped, compressed, montage, stretched, to_array
 from spaces.model.algorithm.pipeline import Image
 from spaces.model.expressions.types import Bool, Float32, Int8, UInt8, UInt16
 from tests.apps.formulas import photograph

@@ -9,9 +9,9 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from apps.catalog import APPS
-from apps.command_line.program import program
-from apps.command_line.proving import MEANINGLESS, all_obligations, prove_schedule
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.program import program
+from spaces.apps.command_line.proving import MEANINGLESS, all_obligations, prove_schedule
 from spaces.constraints.devices.device import device
 from spaces.constraints.examples.catalogue import EXAMPLES
 from spaces.constraints.examples.example import Example

@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.catalog import APPS
-from apps.plain import all_root
+from spaces.apps.catalog import APPS
+from spaces.apps.plain import all_root
 from spaces.constraints.devices.device import device, device_names
 from spaces.constraints.legality.verify import verify
 from spaces.model.nest.loopnest import loop_nest

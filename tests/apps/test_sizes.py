@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.catalog import APPS
-from apps.errors import CommandError, WrongUsage
-from apps.fitting import output_ranges
-from apps.sizes import parse_size
 from spaces import Func, ImageParam, UInt8, Var, clamp, pipeline
+from spaces.apps.catalog import APPS
+from spaces.apps.errors import CommandError, WrongUsage
+from spaces.apps.fitting import output_ranges
+from spaces.apps.sizes import parse_size
 from spaces.model.formulas.algebra import INTEGERS, read
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.schedule import Schedule

@@ -5,11 +5,11 @@ CPU, for a GPU, and by Halide.
 import numpy as np
 import pytest
 
-from apps.catalog import APPS
-from apps.command_line.arguments import shapes
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu_unchecked
-from backend.cuda.errors import CudaUnavailable
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.arguments import shapes
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu_unchecked
+from spaces.backend.cuda.errors import CudaUnavailable
 from tests.apps import (
     formulas,
     formulas_blending,

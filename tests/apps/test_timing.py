@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from apps import timing
-from apps.timing import Timing, interleaved
+from spaces.apps import timing
+from spaces.apps.timing import Timing, interleaved
 
 
 @pytest.fixture

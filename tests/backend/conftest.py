@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.llvm.runtime.helpers import runtime_symbols
+from spaces.backend.llvm.runtime.helpers import runtime_symbols
 from spaces.machine_code import compile_module
 from tests.backend.llvm.loop_bodies import BODIES
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.compile import CompiledPipeline, compile_cpu_unchecked
-from backend.reference import evaluate
+from spaces.backend.compile import CompiledPipeline, compile_cpu_unchecked
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.nest.loopnest import LoopNest, loop_nest

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from apps.pipelines import blur
-from backend.arguments import ArgumentError
-from backend.compile import CompiledPipeline, compile_cpu, compile_cpu_unchecked
-from backend.preconditions import SizeError
-from backend.reference import evaluate
+from spaces.apps.pipelines import blur
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.compile import CompiledPipeline, compile_cpu, compile_cpu_unchecked
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backend.arithmetic import OPERATORS, convert
+from spaces.backend.arithmetic import OPERATORS, convert
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.signatures import OPERATORS as NAMES
 from spaces.model.expressions.types import (

@@ -6,8 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spaces
-from backend.compile import CompiledPipeline, compile_cpu
-from backend.replay import replay_nest
 from spaces import (
     Float32,
     Func,
@@ -22,6 +20,8 @@ from spaces import (
     UInt32,
     Var,
 )
+from spaces.backend.compile import CompiledPipeline, compile_cpu
+from spaces.backend.replay import replay_nest
 from spaces.model.expressions.expr import Expr
 
 X = Var("x")

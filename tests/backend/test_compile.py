@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.pipelines import blur
-from backend.compile import compile_cpu, compile_cpu_unchecked
-from backend.compile_gpu import compile_gpu
-from backend.llvm.operators import FloatMode
-from backend.preconditions import SizeError
-from backend.reference import evaluate
+from spaces.apps.pipelines import blur
+from spaces.backend.compile import compile_cpu, compile_cpu_unchecked
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

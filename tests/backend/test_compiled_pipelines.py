@@ -11,12 +11,6 @@ import pickle
 import numpy as np
 import pytest
 
-from backend.access import AccessMode
-from backend.compile import CompiledPipeline, compile_cpu, compile_cpu_unchecked
-from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
-from backend.llvm.operators import FloatMode
-from backend.preconditions import SizeError
-from backend.reference import evaluate
 from spaces import (
     ArgumentError,
     Float32,
@@ -30,6 +24,12 @@ from spaces import (
     pipeline,
     verify,
 )
+from spaces.backend.access import AccessMode
+from spaces.backend.compile import CompiledPipeline, compile_cpu, compile_cpu_unchecked
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 
 X, Y = Var("x"), Var("y")
 IMAGE = np.arange(20 * 12, dtype=np.float32).reshape(12, 20)

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from backend.arguments import ArgumentError
-from backend.compile import CompiledPipeline, compile_cpu
-from backend.compile_gpu import compile_gpu_unchecked
-from backend.reference import evaluate
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.compile import CompiledPipeline, compile_cpu
+from spaces.backend.compile_gpu import compile_gpu_unchecked
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove

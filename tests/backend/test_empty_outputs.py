@@ -17,14 +17,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.access import AccessMode
-from backend.compile import CompiledPipeline, compile_cpu
-from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
-from backend.llvm.runtime.helpers import runtime_object
-from backend.lowering.empty_outputs import outputs_alone
-from backend.preconditions import SizeError
-from backend.reference import evaluate
 from spaces import (
     Func,
     ImageParam,
@@ -41,6 +33,14 @@ from spaces import (
     require,
     verify,
 )
+from spaces.backend.access import AccessMode
+from spaces.backend.compile import CompiledPipeline, compile_cpu
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
+from spaces.backend.llvm.runtime.helpers import runtime_object
+from spaces.backend.lowering.empty_outputs import outputs_alone
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 
 X, Y = Var("x"), Var("y")
 IMAGE = np.arange(20 * 30, dtype=np.int32).reshape(20, 30) % 97
@@ -133,7 +133,10 @@ def test_the_others_are_computed(name: str, data: st.DataObject, mode: AccessMod
 
 @pytest.mark.parametrize(
     ("target", "make"),
-    [("cpu", "backend.lowering.cpu.passes"), ("sm_80", "backend.lowering.gpu.passes")],
+    [
+        ("cpu", "spaces.backend.lowering.cpu.passes"),
+        ("sm_80", "spaces.backend.lowering.gpu.passes"),
+    ],
 )
 def test_only_such_calls_compile_the_code_for_them(target: str, make: str) -> None:
     algorithm = shared_producer()

@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from backend.arguments import RequirementError
-from backend.compile import CompiledPipeline, compile_cpu
-from backend.reference import evaluate
+from spaces.backend.arguments import RequirementError
+from spaces.backend.compile import CompiledPipeline, compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

@@ -14,10 +14,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import spaces
-from backend.arguments import Array
-from backend.compile import compile_cpu
-from backend.reference import evaluate
 from spaces import Float32, Float64, Func, ImageParam, Int32, Pipeline, RDom, UInt8, Var
+from spaces.backend.arguments import Array
+from spaces.backend.compile import compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.expressions.expr import Expr
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import spaces
-from backend.compile import compile_cpu, compile_cpu_unchecked
-from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
+from spaces.backend.compile import compile_cpu, compile_cpu_unchecked
+from spaces.backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from spaces.constraints.examples import algorithms
 from tests.small_space import small_space
 

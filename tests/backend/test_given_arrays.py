@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from backend.arrays.dlpack import CPU, CUDA, DlpackArray, received, sent
 from spaces import (
     ArgumentError,
     Func,
@@ -27,6 +26,7 @@ from spaces import (
     pipeline,
     verify,
 )
+from spaces.backend.arrays.dlpack import CPU, CUDA, DlpackArray, received, sent
 from tests.backend.strided_arrays import Layout, layouts
 
 X, Y = Var("x"), Var("y")

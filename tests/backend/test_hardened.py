@@ -14,17 +14,6 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from backend import compile as compiling
-from backend.access import POISON, AccessError, AccessKind, AccessMode, Outside, Side
-from backend.compile import CompiledPipeline, compile_cpu_unchecked
-from backend.ir.node import map_children
-from backend.ir.program import LoopProgram
-from backend.ir.statements import EMPTY, Allocate, Statement, Store
-from backend.llvm.accesses import OUTSIDE
-from backend.llvm.c_header import RUNTIME_HEADER
-from backend.llvm.runtime.helpers import release_scratch, runtime_object, scratch_bytes
-from backend.lowering.cpu import passes
-from backend.reference import evaluate
 from spaces import (
     Func,
     ImageParam,
@@ -36,6 +25,17 @@ from spaces import (
     parse_schedule,
     pipeline,
 )
+from spaces.backend import compile as compiling
+from spaces.backend.access import POISON, AccessError, AccessKind, AccessMode, Outside, Side
+from spaces.backend.compile import CompiledPipeline, compile_cpu_unchecked
+from spaces.backend.ir.node import map_children
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import EMPTY, Allocate, Statement, Store
+from spaces.backend.llvm.accesses import OUTSIDE
+from spaces.backend.llvm.c_header import RUNTIME_HEADER
+from spaces.backend.llvm.runtime.helpers import release_scratch, runtime_object, scratch_bytes
+from spaces.backend.lowering.cpu import passes
+from spaces.backend.reference import evaluate
 from spaces.model.expressions.expr import constant
 from spaces.model.nest.loopnest import LoopNest
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.arguments import RequirementError
-from backend.compile import CompiledPipeline, compile_cpu
-from backend.llvm.runtime.helpers import scratch_bytes
-from backend.reference import evaluate
+from spaces.backend.arguments import RequirementError
+from spaces.backend.compile import CompiledPipeline, compile_cpu
+from spaces.backend.llvm.runtime.helpers import scratch_bytes
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

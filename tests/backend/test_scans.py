@@ -12,10 +12,10 @@ import pytest
 from attrs import frozen
 from numpy.typing import NDArray
 
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.reference import evaluate
-from backend.replay import replay_nest
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.reference import evaluate
+from spaces.backend.replay import replay_nest
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

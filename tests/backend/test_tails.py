@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.compile import CompiledPipeline, compile_cpu_unchecked
-from backend.ir.node import walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.statements import For, If, Statement, Store
-from backend.lowering.cpu.passes import lower
-from backend.lowering.cpu.vectorize import vectorize
+from spaces.backend.compile import CompiledPipeline, compile_cpu_unchecked
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import For, If, Statement, Store
+from spaces.backend.lowering.cpu.passes import lower
+from spaces.backend.lowering.cpu.vectorize import vectorize
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

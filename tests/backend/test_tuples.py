@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.arguments import ArgumentError
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.halide.source import halide_source
-from backend.preconditions import SizeError
-from backend.reference import evaluate
-from backend.replay import replay_nest
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.halide.source import halide_source
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
+from spaces.backend.replay import replay_nest
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
 from spaces.cost.registry import cost_model
-from spaces.enumerate.board import Limits
-from spaces.enumerate.strategies import search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import search
 from spaces.model.algorithm.consistency import pipeline_problems
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func, Tuple

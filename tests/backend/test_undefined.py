@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.reference import evaluate
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -74,7 +74,7 @@ def test_undefined_values_are_not_stored(lanes: int) -> None:
 
 
 def test_halide_leaves_the_same_values() -> None:
-    bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
+    bridge = pytest.importorskip("spaces.backend.halide.bridge", exc_type=ImportError)
     found = bridge.build(chained()).realize({"in": VALUES}, sizes={"out": (24,)})["out"]
     assert found.tolist() == meant(VALUES)
 
@@ -120,7 +120,7 @@ def test_components_without_a_value_stay_as_they_are(text: str) -> None:
 
 
 def test_halide_keeps_the_same_components() -> None:
-    bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
+    bridge = pytest.importorskip("spaces.backend.halide.bridge", exc_type=ImportError)
     found = bridge.build(partly()).realize({"in": VALUES}, sizes={"f": [24]})
     wanted = evaluate(partly(), {"in": VALUES}, sizes={"f": [24]})
     assert {k: v.tolist() for k, v in found.items()} == {k: v.tolist() for k, v in wanted.items()}
@@ -192,7 +192,7 @@ def test_a_definition_stores_where_it_has_a_value(name: str, lanes: int) -> None
 @pytest.mark.parametrize("name", PARTIAL)
 @pytest.mark.parametrize("text", ["", "f.vectorize(x, 4)", "f.unroll(x, 2)"])
 def test_halide_stores_at_the_same_places(name: str, text: str) -> None:
-    bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
+    bridge = pytest.importorskip("spaces.backend.halide.bridge", exc_type=ImportError)
     made, expected = PARTIAL[name]
     f = Func("f")
     f[X] = made()
@@ -239,7 +239,7 @@ def test_values_given_in_places_are_read_there(name: str) -> None:
     run = ({"in": VALUES}, {}, {"out": [24]})
     assert evaluate(algorithm, *run)["out"].tolist() == wanted
     assert compile_cpu(checked).run(*run)["out"].tolist() == wanted
-    bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
+    bridge = pytest.importorskip("spaces.backend.halide.bridge", exc_type=ImportError)
     assert bridge.build(algorithm, scheduled).realize(*run)["out"].tolist() == wanted
 
 

@@ -9,13 +9,13 @@ import pytest
 from attrs import evolve
 from numpy.typing import NDArray
 
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.cuda.sanitizers import SanitizedEmulator
-from backend.halide.source import halide_source
-from backend.reference import evaluate
-from backend.replay import replay_nest
-from backend.replay.report import FaultKind
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.halide.source import halide_source
+from spaces.backend.reference import evaluate
+from spaces.backend.replay import replay_nest
+from spaces.backend.replay.report import FaultKind
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

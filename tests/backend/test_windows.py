@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.access import AccessMode
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.cuda.emulator import Emulator
+from spaces.backend.access import AccessMode
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.emulator import Emulator
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

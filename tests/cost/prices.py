@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 
 from spaces.cost.batch import Batch
-from spaces.cost.prices import Prices
-from spaces.cost.reuse import Reuse
+from spaces.cost.cpu.prices import Prices
+from spaces.cost.cpu.reuse import Reuse
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.schedule import Schedule

@@ -9,8 +9,8 @@ from attrs import evolve
 
 from spaces.constraints.devices.device import CpuDevice, device
 from spaces.cost.batch import Batch
-from spaces.cost.occupancy import OccupancyModel
-from spaces.cost.reuse import Reuse
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from spaces.cost.batch import Batch
-from spaces.cost.counting import features
-from spaces.cost.feature_records import LoopFeatures
-from spaces.cost.footprints import Regions
-from spaces.cost.reuse import Reuse
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.features.counting import features
+from spaces.cost.features.footprints import Regions
+from spaces.cost.features.records import LoopFeatures
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -8,9 +8,9 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
-from spaces.cost.counting import features
-from spaces.cost.features import Features
-from spaces.cost.reuse import Reuse
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.features.counting import features
+from spaces.cost.features.features import Features
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

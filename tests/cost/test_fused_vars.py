@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaces.cost.prices import Prices
+from spaces.cost.cpu.prices import Prices
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

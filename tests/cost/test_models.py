@@ -9,18 +9,18 @@ from spaces.constraints.devices.device import Device, device
 from spaces.contracts.cost_models import CostModelContract
 from spaces.contracts.examples import blur, gpu_tiled, tiled
 from spaces.cost.batch import Batch, BatchError
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.learned.model import Learned
 from spaces.cost.model import CostModel
-from spaces.cost.occupancy import OccupancyModel
 from spaces.cost.registry import (
     UnknownModelError,
     cost_model,
     cost_model_names,
     register_cost_model,
 )
-from spaces.cost.reuse import Reuse
-from spaces.cost.roofline import Roofline
-from spaces.cost.weighted import Groups, Weighted, groups
+from spaces.cost.simple.roofline import Roofline
+from spaces.cost.simple.weighted import Groups, Weighted, groups
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import spaces
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from tests.enumerate.pipelines import blur
 
 

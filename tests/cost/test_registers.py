@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 from spaces.cost.batch import Batch
-from spaces.cost.reuse import Reuse
+from spaces.cost.cpu.reuse import Reuse
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from spaces.cost.counting import features
-from spaces.cost.features import Features, reads_of
+from spaces.cost.features.counting import features
+from spaces.cost.features.features import Features, reads_of
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

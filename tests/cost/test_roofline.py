@@ -9,7 +9,7 @@ import pytest
 import spaces
 from spaces.constraints.devices.peaks import peaks_of
 from spaces.cost.batch import Batch
-from spaces.cost.roofline import Roofline
+from spaces.cost.simple.roofline import Roofline
 from tests.cpus import FOUR_CORES, ROUND_PEAKS
 
 

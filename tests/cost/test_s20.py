@@ -7,9 +7,9 @@ import pytest
 
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
-from spaces.cost.counting import features
-from spaces.cost.in_kernels import stage_threads
-from spaces.cost.occupancy import OccupancyModel
+from spaces.cost.features.counting import features
+from spaces.cost.features.in_kernels import stage_threads
+from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from spaces.cost.batch import Batch
-from spaces.cost.counting import features
-from spaces.cost.reuse import Reuse
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.features.counting import features
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES

@@ -6,11 +6,11 @@ import pytest
 
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.learned.model import Learned
 from spaces.cost.model import CostModel
-from spaces.cost.occupancy import OccupancyModel
-from spaces.cost.reuse import Reuse
-from spaces.cost.roofline import Roofline
+from spaces.cost.simple.roofline import Roofline
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

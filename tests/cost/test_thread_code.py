@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.compile_gpu import compile_gpu
-from backend.cuda.errors import CudaUnavailable
-from backend.cuda.nvrtc import available_archs
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.nvrtc import available_archs
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
-from spaces.cost import occupancy
 from spaces.cost.batch import Batch
-from spaces.cost.occupancy import OccupancyModel
-from spaces.cost.roofline import Roofline
-from spaces.cost.thread_code import BASE, ThreadCode, registers_available, thread_code
+from spaces.cost.features.thread_code import BASE, ThreadCode, registers_available, thread_code
+from spaces.cost.gpu import occupancy
+from spaces.cost.gpu.occupancy import OccupancyModel
+from spaces.cost.simple.roofline import Roofline
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

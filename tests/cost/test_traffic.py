@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features
-from spaces.cost.footprints import Footprint, Regions, room_of_rows
-from spaces.cost.reuse import Reuse
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.features.features import Features
+from spaces.cost.features.footprints import Footprint, Regions, room_of_rows
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

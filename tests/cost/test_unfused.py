@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces.cost.batch import Batch
-from spaces.cost.reuse import Reuse
-from spaces.cost.unfused import unfused
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.features.unfused import unfused
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

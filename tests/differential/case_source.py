@@ -17,8 +17,8 @@ from tests.differential.subjects import Subject
 
 _HARDENED = """\
 from functools import partial
-from backend.access import AccessMode
-from backend.compile import compile_cpu
+from spaces.backend.access import AccessMode
+from spaces.backend.compile import compile_cpu
 from tests.differential.layouts import run_placed
 hardened = compile_cpu(verdict, access_mode=AccessMode.HARDENED)
 runs = [partial(run_placed, hardened.run, pipeline, layouts)]"""
@@ -31,8 +31,8 @@ runs.append(partial(run_poisoned, compile_guarded(verdict)))"""
 
 _GPU = """\
 from functools import partial
-from backend.compile_gpu import compile_gpu
-from backend.cuda.emulator import Emulator
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.emulator import Emulator
 from tests.differential.layouts import run_placed
 emulated = partial(compile_gpu(verdict).run, executor=Emulator())
 runs = [partial(run_placed, emulated, pipeline, layouts)]"""
@@ -42,7 +42,7 @@ refuted = spaces.prove(verdict).refuted
 assert not refuted, refuted[0]"""
 
 _COMPARED = """\
-from backend.reference import evaluate
+from spaces.backend.reference import evaluate
 for outputs in {outputs}:
     sizes = {{**outputs, **places}}
     for run in runs:
@@ -51,7 +51,7 @@ for outputs in {outputs}:
             np.testing.assert_array_equal(found[name], values, name)"""
 
 _REPLAYED = """\
-from backend.replay import replay_nest
+from spaces.backend.replay import replay_nest
 for numbers in {numbers}:
     print(replay_nest(verdict.nest, numbers))"""
 

@@ -13,12 +13,12 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
-from backend.access import AccessMode
-from backend.compile import compile_cpu
-from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.cuda.sanitizers import SanitizedEmulator
-from backend.lowering.cpu.passes import lower
-from backend.preconditions import SizeError
+from spaces.backend.access import AccessMode
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.lowering.cpu.passes import lower
+from spaces.backend.preconditions import SizeError
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.legality.verify import verify

@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import define, field
 
-from backend.ir.host import (
+from spaces.backend.ir.host import (
     BLOCK,
     THREAD,
     DeviceFunction,
@@ -29,8 +29,8 @@ from backend.ir.host import (
     Launch,
     SharedArray,
 )
-from backend.ir.node import walk_nodes
-from backend.ir.statements import (
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import (
     Allocate,
     Barrier,
     Block,
@@ -43,7 +43,7 @@ from backend.ir.statements import (
     Update,
     updated,
 )
-from backend.ir.vectors import Load
+from spaces.backend.ir.vectors import Load
 from spaces.model.expressions.expr import Expr, Op, Variable
 from spaces.model.expressions.types import Type
 from tests.differential.python_code import MEANINGS, Names, same, source, wrapped

@@ -10,13 +10,13 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
-from backend.compile_gpu import GpuPipeline
-from backend.cuda.emulator import HostMemory
-from backend.cuda.kernel import CTYPES, CudaModule
-from backend.cuda.plan import PlannedLaunch
-from backend.cuda.printer import PrintedKernel
-from backend.cuda.program import CudaExecutor, Session
-from backend.ir.host import GpuProgram, Launch
+from spaces.backend.compile_gpu import GpuPipeline
+from spaces.backend.cuda.emulator import HostMemory
+from spaces.backend.cuda.kernel import CTYPES, CudaModule
+from spaces.backend.cuda.plan import PlannedLaunch
+from spaces.backend.cuda.printer import PrintedKernel
+from spaces.backend.cuda.program import CudaExecutor, Session
+from spaces.backend.ir.host import GpuProgram, Launch
 from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Int32
 from tests.differential.gpu_machine import GpuMachine, Machine, Worker

@@ -9,10 +9,10 @@ from typing import Any
 from attrs import define, field
 from numpy.typing import NDArray
 
-from backend.lowering.cpu.passes import lower
-from backend.lowering.gpu.passes import lower_gpu
-from backend.lowering.start import start
-from backend.reference import evaluate
+from spaces.backend.lowering.cpu.passes import lower
+from spaces.backend.lowering.gpu.passes import lower_gpu
+from spaces.backend.lowering.start import start
+from spaces.backend.reference import evaluate
 from spaces.model.expressions.expr import Const
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.nest.loopnest import LoopNest, loop_nest

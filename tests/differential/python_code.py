@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.arithmetic import convert, operate
+from spaces.backend.arithmetic import convert, operate
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.types import Int32, Type, type_of

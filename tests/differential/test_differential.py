@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from backend.compile_gpu import compile_gpu
-from backend.cuda.emulator import Emulator
-from backend.ir.host import (
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.ir.host import (
     DeviceFunction,
     GpuProgram,
     HostBlock,
@@ -23,9 +23,9 @@ from backend.ir.host import (
     HostPart,
     Launch,
 )
-from backend.ir.program import BufferParameter
-from backend.ir.statements import EMPTY, For, If, Store, block
-from backend.preconditions import SizeError
+from spaces.backend.ir.program import BufferParameter
+from spaces.backend.ir.statements import EMPTY, For, If, Store, block
+from spaces.backend.preconditions import SizeError
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

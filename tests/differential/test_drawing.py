@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from backend.arithmetic import value_of
+from spaces.backend.arithmetic import value_of
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.access import AccessMode
-from backend.compile import compile_cpu, compile_cpu_unchecked
-from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
-from backend.cuda.emulator import Emulator
-from backend.preconditions import SizeError
-from backend.reference import evaluate
+from spaces.backend.access import AccessMode
+from spaces.backend.compile import compile_cpu, compile_cpu_unchecked
+from spaces.backend.compile_gpu import compile_gpu, compile_gpu_unchecked
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.preconditions import size_preconditions
 from spaces.constraints.legality.verdict import CheckedSchedule, Verdict

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from backend.lowering import flatten
 from spaces import Func, ImageParam, Int32, UInt8, Var, cast, parse_schedule, pipeline
+from spaces.backend.lowering import flatten
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Op, constant, walk
 from spaces.model.schedules.domain_order import LoopKind

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from spaces import Options, ScheduleSpace, device, verify
 from spaces.constraints.solver.encode import encode, models
-from spaces.enumerate.decisions import universe
+from spaces.enumerate.space.completing.universe import universe
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -8,7 +8,7 @@ import pytest
 
 import spaces
 from spaces import Annealing, Limits, Options, ScheduleSpace, Stagewise
-from spaces.enumerate.annealing import is_taken
+from spaces.enumerate.search.neighbours.annealing import is_taken
 from tests.enumerate.pipelines import blur
 
 BLUR = blur()

@@ -11,10 +11,10 @@ import pytest
 
 import spaces
 from spaces import Limits, Options, ScheduleSpace
-from spaces.enumerate.bandit import Credits
-from spaces.enumerate.latin_hypercube import LatinHypercube, Strata
-from spaces.enumerate.optuna_search import OptunaSearch, OptunaUnavailableError
-from spaces.enumerate.random_draws import RandomDraws
+from spaces.enumerate.search.neighbours.bandit import Credits
+from spaces.enumerate.search.neighbours.latin_hypercube import LatinHypercube, Strata
+from spaces.enumerate.search.neighbours.optuna_search import OptunaSearch, OptunaUnavailableError
+from spaces.enumerate.search.neighbours.random_draws import RandomDraws
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 

@@ -13,13 +13,13 @@ import spaces
 from spaces import Limits, Options, PartialSchedule, ScheduleSpace
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
-from spaces.cost.reuse import Reuse
-from spaces.cost.weighted import Weighted
-from spaces.enumerate.apart import bare
-from spaces.enumerate.best_first import BestFirst, _promising
-from spaces.enumerate.board import Board
-from spaces.enumerate.events import Certificate, Done, Expanded
-from spaces.enumerate.structure import Structure
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.simple.weighted import Weighted
+from spaces.enumerate.search.apart import bare
+from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.events import Certificate, Done, Expanded
+from spaces.enumerate.search.papers.best_first import BestFirst, _promising
+from spaces.enumerate.space.structure import Structure
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, row_sums, two_outputs
 from tests.small_space import small_space

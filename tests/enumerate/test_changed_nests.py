@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from apps.catalog import APPS
-from apps.command_line.options import given_schedule
 from spaces import ScheduleSpace, best, cost_model, device, search
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.options import given_schedule
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.model import AdditiveModel, FunctionModel
-from spaces.cost.reuse import Reuse
-from spaces.enumerate.changed_nests import nests_of
+from spaces.enumerate.search.stagewise.changed_nests import nests_of
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.var import Var

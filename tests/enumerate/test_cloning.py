@@ -5,12 +5,12 @@ from __future__ import annotations
 from attrs import evolve
 
 from spaces.constraints.devices.device import device
-from spaces.enumerate.board import Limits
-from spaces.enumerate.cloning import clones_for_nests
-from spaces.enumerate.options import Options
-from spaces.enumerate.root_nests import nests_of_funcs
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.rewrites.clone import clones_for_nests
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -18,8 +18,8 @@ from spaces import (
     verify,
 )
 from spaces.constraints.solver.encode import encode, models
-from spaces.enumerate.decisions import universe
-from spaces.enumerate.events import Done
+from spaces.enumerate.search.events import Done
+from spaces.enumerate.space.completing.universe import universe
 from spaces.model.schedules.schedule import LoopLevel
 from tests.enumerate.pipelines import blur, chain, long_chain, row_sums
 

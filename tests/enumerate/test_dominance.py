@@ -6,7 +6,7 @@ import pytest
 
 import spaces
 from spaces.cost.batch import Batch
-from spaces.enumerate.dominance import is_read_in_threads
+from spaces.enumerate.search.stagewise.dominance import is_read_in_threads
 
 GPU = spaces.device("sm_90")
 

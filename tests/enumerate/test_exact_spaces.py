@@ -13,14 +13,14 @@ from attrs import evolve
 from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
-from spaces.enumerate.annealing import Annealing
-from spaces.enumerate.beam import Beam
-from spaces.enumerate.board import Limits, Strategy
-from spaces.enumerate.complete import complete, open_funcs
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.stagewise import Stagewise
-from spaces.enumerate.strategies import best, search, strategy_names
+from spaces.enumerate.search.board import Limits, Strategy
+from spaces.enumerate.search.neighbours.annealing import Annealing
+from spaces.enumerate.search.papers.beam import Beam
+from spaces.enumerate.search.search import best, search, strategy_names
+from spaces.enumerate.search.stagewise.stagewise import Stagewise
+from spaces.enumerate.space.completing.complete import complete, open_funcs
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -9,8 +9,8 @@ import spaces
 from spaces import Freezing, Func, Improved, Limits, Stagewise, Var, search
 from spaces.cost.batch import Batch
 from spaces.cost.model import FunctionModel
-from spaces.enumerate.board import Board
-from spaces.enumerate.freezing import added_costs
+from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.stagewise.freezing import added_costs
 from tests.clocks import Clock
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, long_chain, stencils

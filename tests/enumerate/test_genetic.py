@@ -8,11 +8,11 @@ import pytest
 
 import spaces
 from spaces import Genetic, Limits, Options, ScheduleSpace
-from spaces.enumerate.board import Board
-from spaces.enumerate.changes import PlacedSchedule
-from spaces.enumerate.events import Found
-from spaces.enumerate.genetic import mutations
-from spaces.enumerate.genetic.population import (
+from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.search.neighbours.genetic import mutations
+from spaces.enumerate.search.neighbours.genetic.population import (
     Individual,
     Offspring,
     OffspringJudge,
@@ -20,7 +20,7 @@ from spaces.enumerate.genetic.population import (
     tournament,
     two_points,
 )
-from spaces.enumerate.genetic.starting import has_footprint_one, reasonable
+from spaces.enumerate.search.neighbours.genetic.starting import has_footprint_one, reasonable
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES

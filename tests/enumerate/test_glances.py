@@ -10,16 +10,16 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 import spaces
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.model import CostModel, FunctionModel
-from spaces.cost.reuse import Reuse
-from spaces.enumerate.board import Board, Limits
-from spaces.enumerate.glances import Glances
-from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
-from spaces.enumerate.process.sizes import sizes_of
-from spaces.enumerate.restrictions.text import parse_restriction
-from spaces.enumerate.stage_decisions import StageDecisions
-from spaces.enumerate.stagewise import Stagewise, _Kept
+from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.stagewise.known_costs import Glances
+from spaces.enumerate.search.stagewise.stagewise import Stagewise, _Kept
+from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
+from spaces.enumerate.search.stagewise.ways import StageDecisions
+from spaces.enumerate.space.process.sizes import sizes_of
+from spaces.enumerate.space.restrictions.text import parse_restriction
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, interleaved_colors, long_chain, two_outputs
 

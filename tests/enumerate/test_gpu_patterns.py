@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import spaces
-from apps.catalog import APPS
-from backend.compile_gpu import compile_gpu
-from backend.reference import evaluate
 from spaces import Options, ScheduleSpace
+from spaces.apps.catalog import APPS
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.reference import evaluate
 from spaces.cost.batch import Batch
-from spaces.cost.occupancy import OccupancyModel
-from spaces.enumerate.gpu_patterns import (
+from spaces.cost.gpu.occupancy import OccupancyModel
+from spaces.enumerate.space.patterns.builder import Maker, Shape
+from spaces.enumerate.space.patterns.gpu import (
     blocks,
     grid,
     thread_blocks,
@@ -23,8 +24,7 @@ from spaces.enumerate.gpu_patterns import (
     thread_registers,
     threads,
 )
-from spaces.enumerate.menus import fits, func_menus
-from spaces.enumerate.pattern_builder import Maker, Shape
+from spaces.enumerate.space.patterns.menus import fits, func_menus
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 

@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from backend.access import AccessMode
-from backend.compile_gpu import compile_gpu
-from backend.reference import evaluate
+from spaces.backend.access import AccessMode
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
-from spaces.cost.occupancy import OccupancyModel
-from spaces.enumerate.board import Limits
-from spaces.enumerate.factoring import factors_for_threads
-from spaces.enumerate.gpu_patterns import atomic_blocks, blocks
-from spaces.enumerate.menus import func_menus, stage_shapes
-from spaces.enumerate.options import Options
-from spaces.enumerate.pattern_builder import Pattern
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.cost.gpu.occupancy import OccupancyModel
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.search.stagewise.factoring import factors_for_threads
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.patterns.builder import Pattern
+from spaces.enumerate.space.patterns.gpu import atomic_blocks, blocks
+from spaces.enumerate.space.patterns.menus import func_menus, stage_shapes
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -8,13 +8,13 @@ import pytest
 import spaces
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
-from spaces.enumerate.board import Board, Limits
-from spaces.enumerate.events import Done
-from spaces.enumerate.grouping import Grouping
-from spaces.enumerate.groups import GroupPrices, StageGroup, tile_limits
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.events import Done
+from spaces.enumerate.search.papers.grouping import Grouping
+from spaces.enumerate.search.papers.groups import GroupPrices, StageGroup, tile_limits
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

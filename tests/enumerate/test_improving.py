@@ -9,10 +9,10 @@ import pytest
 import spaces
 from spaces import Done, Improving, Limits, Options, ScheduleSpace, Stagewise
 from spaces.cost.batch import Batch
-from spaces.enumerate.board import Board
-from spaces.enumerate.changes import PlacedSchedule
-from spaces.enumerate.exhaustive import cheapest
-from spaces.enumerate.shares import shares_of_funcs
+from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.search.papers.exhaustive import cheapest
+from spaces.enumerate.search.shares import shares_of_funcs
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

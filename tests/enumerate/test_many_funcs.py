@@ -8,9 +8,9 @@ import pytest
 
 import spaces
 from bench.chains import measured, pointwise, stencils, table
-from spaces.enumerate import stagewise
-from spaces.enumerate.root_nests import funcs_in, nests_of_funcs, roots_of
-from spaces.enumerate.stage_decisions import NEST
+from spaces.enumerate.search.stagewise import stagewise
+from spaces.enumerate.search.stagewise.root_nests import funcs_in, nests_of_funcs, roots_of
+from spaces.enumerate.search.stagewise.ways import NEST
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.nest.loopnest import Loop, walk_nest
 from spaces.model.schedules.schedule import FuncSchedule, Schedule

@@ -10,15 +10,15 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.sizes.kernels import kernels
 from spaces.cost.batch import Batch
-from spaces.cost.counting import FeatureMemo, features
-from spaces.cost.totals import KnownTotals
-from spaces.enumerate.process.decided_part import decided_part
-from spaces.enumerate.space import ScheduleSpace
+from spaces.cost.features.counting import FeatureMemo, features
+from spaces.cost.features.totals import KnownTotals
+from spaces.enumerate.space.process.decided_part import decided_part
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -9,7 +9,11 @@ from numpy.typing import NDArray
 
 import spaces
 from spaces import Options
-from spaces.enumerate.overreach import fitting_menus, may_reach_far, overreach_of_updates
+from spaces.enumerate.search.stagewise.long_tiles import (
+    fitting_menus,
+    may_reach_far,
+    overreach_of_updates,
+)
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.schedule import FuncSchedule
 from tests.cpus import FOUR_CORES

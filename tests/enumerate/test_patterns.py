@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from apps.catalog import APPS
 from spaces import (
     DomainOrder,
     Float32,
@@ -33,7 +32,8 @@ from spaces import (
     search,
     sqrt,
 )
-from spaces.enumerate.patterns import ROOT_PATTERNS
+from spaces.apps.catalog import APPS
+from spaces.enumerate.space.patterns.by_name import ROOT_PATTERNS
 from spaces.model.schedules.schedule import Bound
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur

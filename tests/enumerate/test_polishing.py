@@ -8,9 +8,9 @@ from attrs import evolve
 import spaces
 from spaces.cost.model import FunctionModel
 from spaces.enumerate import polishing, stagewise
-from spaces.enumerate.board import Board
-from spaces.enumerate.half_decided import HalfDecided
-from spaces.enumerate.stage_decisions import StageDecisions
+from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.stagewise.state import HalfDecided
+from spaces.enumerate.search.stagewise.ways import StageDecisions
 from tests.enumerate.pipelines import stencils
 from tests.enumerate.test_wrapping import product
 

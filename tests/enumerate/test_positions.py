@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spaces.enumerate.estimate import CountBounds, about
-from spaces.enumerate.events import Counted
-from spaces.enumerate.options import Options
-from spaces.enumerate.positions import Positions
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.structure import Structure
+from spaces.enumerate.search.events import Counted
+from spaces.enumerate.space.counting.estimate import CountBounds, about
+from spaces.enumerate.space.counting.ranks import Positions
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import ask_clock
 from spaces.model.writing.text import parse_schedule
 from tests.clocks import Clock

@@ -10,13 +10,13 @@ import pytest
 from attrs import evolve, frozen
 
 import spaces
-from spaces.cost.reuse import Reuse
-from spaces.enumerate.board import Board, Limits, Strategy
-from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
-from spaces.enumerate.promising import priced_in_phases
-from spaces.enumerate.sampling import HierarchicalSampling
-from spaces.enumerate.stage_decisions import StageDecisions
-from spaces.enumerate.stagewise import Stagewise
+from spaces.cost.cpu.reuse import Reuse
+from spaces.enumerate.search.board import Board, Limits, Strategy
+from spaces.enumerate.search.papers.sampling import HierarchicalSampling
+from spaces.enumerate.search.stagewise.promising import priced_in_phases
+from spaces.enumerate.search.stagewise.stagewise import Stagewise
+from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
+from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import ROOT, LoopLevel
 from tests.cpus import FOUR_CORES

@@ -11,11 +11,11 @@ from spaces import Float32, Func, ImageParam, Pipeline, Var
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
-from spaces.enumerate.board import Limits
-from spaces.enumerate.half_decided import HalfDecided
-from spaces.enumerate.recurring import RecurringDecisions
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
+from spaces.enumerate.search.stagewise.state import HalfDecided
+from spaces.enumerate.space.space import ScheduleSpace
 
 LAYERS = 12
 

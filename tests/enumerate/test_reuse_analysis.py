@@ -14,13 +14,12 @@ import pytest
 
 import spaces
 from spaces.constraints.devices.device import device
-from spaces.cost.accesses import stage_work
-from spaces.cost.counting import features
+from spaces.cost.features.accesses import stage_work
+from spaces.cost.features.counting import features
 from spaces.cost.registry import cost_model
-from spaces.enumerate.board import Limits
-from spaces.enumerate.events import Found
-from spaces.enumerate.options import Options
-from spaces.enumerate.reuse_analysis.fusion import (
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     Place,
     TiledLoop,
     greatest_overlaps,
@@ -29,15 +28,15 @@ from spaces.enumerate.reuse_analysis.fusion import (
     stage_fusion,
     trivial_inlined,
 )
-from spaces.enumerate.reuse_analysis.overlap import dependences, overlap
-from spaces.enumerate.reuse_analysis.segments import (
+from spaces.enumerate.search.papers.reuse_analysis.overlap import dependences, overlap
+from spaces.enumerate.search.papers.reuse_analysis.segments import (
     Segmentation,
     necessary_cuts,
     segments_of,
     with_several_consumers,
 )
-from spaces.enumerate.reuse_analysis.strategy import ReuseAnalysis
-from spaces.enumerate.reuse_analysis.tiling import (
+from spaces.enumerate.search.papers.reuse_analysis.strategy import ReuseAnalysis
+from spaces.enumerate.search.papers.reuse_analysis.tiling import (
     buffer_bytes,
     covers_overlap,
     fills_lines,
@@ -45,8 +44,9 @@ from spaces.enumerate.reuse_analysis.tiling import (
     segment_cost,
     unfolded_bytes,
 )
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

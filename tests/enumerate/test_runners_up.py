@@ -9,15 +9,15 @@ from attrs import evolve
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
-from spaces.enumerate.board import Board, Limits
-from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.events import Done, Found
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.events import Done, Found
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -13,14 +13,14 @@ import pytest
 import spaces
 from spaces import HierarchicalSampling, Limits, Options
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.registry import cost_model
-from spaces.cost.reuse import Reuse
-from spaces.enumerate.board import Board
-from spaces.enumerate.events import Improved
-from spaces.enumerate.half_decided import HalfDecided, OpenWay, PricedWay
-from spaces.enumerate.sampling import _KnownHashes, _Option, _Pass, _PricedOption
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.structural_hash import NestOutline
+from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.events import Improved
+from spaces.enumerate.search.papers.sampling import _KnownHashes, _Option, _Pass, _PricedOption
+from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
+from spaces.enumerate.search.stagewise.structural_hash import NestOutline
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES

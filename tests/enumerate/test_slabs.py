@@ -6,13 +6,13 @@ import pytest
 from attrs import evolve
 
 import spaces
-from apps.catalog import APPS
 from spaces import Limits, Options, ScheduleSpace
+from spaces.apps.catalog import APPS
 from spaces.cost.batch import Batch
-from spaces.cost.reuse import Reuse
-from spaces.enumerate.board import Board
-from spaces.enumerate.events import Found
-from spaces.enumerate.slabs import in_slabs_after_all
+from spaces.cost.cpu.reuse import Reuse
+from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.rewrites.slab import in_slabs_after_all
 from tests.cpus import FOUR_CORES
 
 MODEL = Reuse(FOUR_CORES)

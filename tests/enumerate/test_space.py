@@ -10,13 +10,13 @@ from collections import Counter
 import attrs
 import pytest
 
-from apps.catalog import APPS
+from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
-from spaces.enumerate.census import Census
-from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.counting.census import Census
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import Schedule

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from spaces.enumerate.structural_hash import NestOutline, levels_of
+from spaces.enumerate.search.stagewise.structural_hash import NestOutline, levels_of
 from spaces.model.writing.text import parse_schedule
 from tests.enumerate.pipelines import blur, chain, row_sums
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaces.enumerate.structure import Structure
+from spaces.enumerate.space.structure import Structure
 from spaces.model.schedules.schedule import Schedule
 
 MENUS = {"a": (8, 16, 32), "b": (2,), "c": (1, 4)}

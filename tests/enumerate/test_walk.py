@@ -8,12 +8,12 @@ from math import inf
 import pytest
 from attrs import evolve
 
-from spaces.cost.reuse import Reuse
-from spaces.enumerate.board import Board, Limits
-from spaces.enumerate.events import Event
-from spaces.enumerate.half_decided import HalfDecided
-from spaces.enumerate.stage_decisions import StageDecisions
-from spaces.enumerate.walk import Complete, walked
+from spaces.cost.cpu.reuse import Reuse
+from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.events import Event
+from spaces.enumerate.search.stagewise.state import HalfDecided
+from spaces.enumerate.search.stagewise.walk import Complete, walked
+from spaces.enumerate.search.stagewise.ways import StageDecisions
 from tests.cpus import FOUR_CORES
 from tests.enumerate.test_wrapping import product
 from tests.small_space import small_space

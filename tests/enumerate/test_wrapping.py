@@ -9,15 +9,15 @@ import pytest
 from attrs import evolve
 
 from bench.contenders import pipeline_of
-from spaces.enumerate import stagewise
-from spaces.enumerate.board import Limits
-from spaces.enumerate.half_decided import HalfDecided
-from spaces.enumerate.menus import entry_parameters
-from spaces.enumerate.options import Options
-from spaces.enumerate.process.partial import PartialSchedule
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
-from spaces.enumerate.wrapping import wrappers_for_sums
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.rewrites.wrap import wrappers_for_sums
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.search.stagewise import stagewise
+from spaces.enumerate.search.stagewise.state import HalfDecided
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.patterns.menus import entry_parameters
+from spaces.enumerate.space.process.partial import PartialSchedule
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

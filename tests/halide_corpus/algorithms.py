@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from attrs import frozen
 
-from backend.arguments import Array
+from spaces.backend.arguments import Array
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

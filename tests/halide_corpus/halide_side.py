@@ -16,10 +16,10 @@ from multiprocessing.connection import Connection
 import numpy as np
 from attrs import evolve
 
-from backend.arguments import Array
-from backend.halide.bridge import STRICT, HalidePipeline, build
-from backend.halide.errors import DirectiveError, LoweringError, RealizationError
-from backend.reference import evaluate
+from spaces.backend.arguments import Array
+from spaces.backend.halide.bridge import STRICT, HalidePipeline, build
+from spaces.backend.halide.errors import DirectiveError, LoweringError, RealizationError
+from spaces.backend.reference import evaluate
 from tests.halide_corpus.algorithms import Algorithm
 from tests.halide_corpus.corpus import Case, cases
 from tests.halide_corpus.record import End, Outcome

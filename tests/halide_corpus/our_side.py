@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.cuda.emulator import Emulator
-from backend.reference import evaluate
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.reference import evaluate
 from spaces.constraints.legality.verdict import CheckedSchedule
 from tests.halide_corpus.corpus import Case
 

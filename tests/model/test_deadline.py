@@ -13,7 +13,7 @@ from spaces.constraints.legality.verify import verify
 from spaces.constraints.obligations.records import Unknown
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.repairs.repair import repair
-from spaces.enumerate.emptiness import explain_empty
+from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.var import Var

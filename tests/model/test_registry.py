@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import spaces
-from apps.catalog import APPS, find
-from apps.errors import WrongUsage
+from spaces.apps.catalog import APPS, find
+from spaces.apps.errors import WrongUsage
 from spaces.model.registry import PluginError, Registry
 from tests.apps.command_line import spaces as command
 from tests.enumerate.pipelines import blur
 
 MODULE = """
 import spaces
-from apps.app import App
+from spaces.apps.app import App
 
 imported = True
 
@@ -104,7 +104,7 @@ def test_apps_of_other_packages_are_listed() -> None:
 @pytest.mark.usefixtures("plugged")
 def test_names_of_the_library_are_not_replaced() -> None:
     model = spaces.cost_model("weighted", spaces.device("cpu"))
-    assert type(model).__module__ == "spaces.cost.weighted"
+    assert type(model).__module__ == "spaces.cost.simple.weighted"
 
 
 @pytest.mark.usefixtures("plugged")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.pipelines import blur
 from spaces import device
+from spaces.apps.pipelines import blur
 from spaces.cost.registry import cost_model
-from spaces.enumerate.strategies import search
+from spaces.enumerate.search.search import search
 from spaces.model.suggestions import suggestion
 from tests.small_space import small_space
 

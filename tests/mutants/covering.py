@@ -14,7 +14,7 @@ from queue import SimpleQueue
 import coverage
 from attrs import field, frozen
 
-from apps.files import write_text
+from spaces.apps.files import write_text
 from tests.mutants.bug import Bug, meaning
 from tests.mutants.collected import Collected
 from tests.mutants.definitions import Definition, in_text

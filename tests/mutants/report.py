@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from apps.files import write_text
+from spaces.apps.files import write_text
 from tests.mutants.bug import Bug
 from tests.mutants.trial import Trial
 from tests.mutants.workshop import ROOT

@@ -18,12 +18,12 @@ from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostFunction
-from spaces.enumerate.board import Limits, Strategy
-from spaces.enumerate.empty_space import EmptySpaceError
-from spaces.enumerate.events import Done, Event, Found, Improved
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import search, strategy_names
+from spaces.enumerate.search.board import Limits, Strategy
+from spaces.enumerate.search.events import Done, Event, Found, Improved
+from spaces.enumerate.search.search import search, strategy_names
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.writing.text import format_schedule

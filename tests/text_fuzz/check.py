@@ -11,8 +11,8 @@ from pathlib import Path
 from attrs import frozen
 from typer.testing import CliRunner
 
-from apps.catalog import APPS
-from apps.command_line.program import STATUSES, program
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.program import STATUSES, program
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify, verify_rest
 from spaces.constraints.proofs.certificates import recheck

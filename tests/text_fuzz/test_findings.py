@@ -8,8 +8,8 @@ import attrs
 import pytest
 from typer.testing import CliRunner
 
-from apps.catalog import APPS
-from apps.command_line.program import program
+from spaces.apps.catalog import APPS
+from spaces.apps.command_line.program import program
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.certificates import recheck

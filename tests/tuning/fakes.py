@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from spaces.cost.measurer import Measurement, RunOutcome
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.evolving import Evolving

@@ -11,9 +11,9 @@ from attrs import define, evolve
 
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.prices import Prices
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, RunOutcome
-from spaces.cost.prices import Prices
-from spaces.cost.reuse import Reuse
 from spaces.cost.training import PricedRun
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule

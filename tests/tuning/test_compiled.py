@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import pytest
 
 import spaces
-from backend.cuda.compiled_apart import resources_within
-from backend.cuda.errors import CudaCompileError, CudaUnavailable
-from backend.cuda.nvrtc import KernelResources, available_archs
+from spaces.backend.cuda.compiled_apart import resources_within
+from spaces.backend.cuda.errors import CudaCompileError, CudaUnavailable
+from spaces.backend.cuda.nvrtc import KernelResources, available_archs
 from spaces.cost.batch import Batch
-from spaces.cost.occupancy import OccupancyModel
-from spaces.enumerate.events import Found
+from spaces.cost.gpu.occupancy import OccupancyModel
+from spaces.enumerate.search.events import Found
 from spaces.tuning import compiled
 from spaces.tuning.compiled import ranked_by_compiler
 from tests.backend.cuda.texts import SAXPY_TEXT

@@ -11,16 +11,16 @@ import pytest
 from attrs import define, evolve, field, frozen
 
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.prices import Prices
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.model import CostModel
-from spaces.cost.prices import Prices
-from spaces.cost.reuse import Reuse
+from spaces.cost.simple.weighted import Weighted
 from spaces.cost.training import PricedRun, TrainableModel
-from spaces.cost.weighted import Weighted
-from spaces.enumerate.board import Limits
-from spaces.enumerate.events import Done, Event
-from spaces.enumerate.sampling import HierarchicalSampling
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.events import Done, Event
+from spaces.enumerate.search.papers.sampling import HierarchicalSampling
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.schedule import Schedule

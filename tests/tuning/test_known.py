@@ -10,8 +10,8 @@ from attrs import evolve
 from spaces import Float32, Func, ImageParam, RDom, Var, pipeline
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import Measurement, RunOutcome
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule

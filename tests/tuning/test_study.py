@@ -18,9 +18,9 @@ from attrs import evolve
 from spaces.cost.batch import Batch
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.registry import cost_model
-from spaces.enumerate.options import Options
-from spaces.enumerate.space import ScheduleSpace
-from spaces.enumerate.strategies import best, search
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import CHANGE, Evolving

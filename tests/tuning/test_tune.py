@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.compile import CompiledPipeline
-from backend.compile_gpu import GpuPipeline
-from backend.measuring.local import LocalMeasurer
-from backend.measuring.rounds import Rungs
-from backend.measuring.task import MeasuringLimits
+from spaces.backend.compile import CompiledPipeline
+from spaces.backend.compile_gpu import GpuPipeline
+from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.rounds import Rungs
+from spaces.backend.measuring.task import MeasuringLimits
 from spaces.constraints.devices.device import device
-from spaces.enumerate.options import Options
+from spaces.enumerate.space.options import Options
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.store import TuningStore, default_store
 from spaces.tuning.tune import best_known, compile_best, tune

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.cuda.drivers.driver import DriverError, KernelCall, PreparedLaunches
-from backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.drivers.driver import DriverError, KernelCall, PreparedLaunches
+from spaces.backend.cuda.errors import CudaUnavailable
 
 _DEFAULT_STREAM = 0
 
 
 class CudaBindings:
-    """The calls of :class:`~backend.cuda.drivers.driver.Driver`.
+    """The calls of :class:`~spaces.backend.cuda.drivers.driver.Driver`.
 
     Attributes:
         stream: where launches and events go.

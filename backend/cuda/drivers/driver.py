@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.cuda.dim3 import Dim3
+from spaces.backend.cuda.dim3 import Dim3
 
 
 class KernelCall(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from backend.cuda.drivers.cuda_bindings import CudaBindings
-from backend.cuda.drivers.driver import Driver
-from backend.cuda.drivers.pycuda import Pycuda
-from backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.drivers.cuda_bindings import CudaBindings
+from spaces.backend.cuda.drivers.driver import Driver
+from spaces.backend.cuda.drivers.pycuda import Pycuda
+from spaces.backend.cuda.errors import CudaUnavailable
 from spaces.model.extras import how_to_install
 
 BINDINGS: Mapping[str, Callable[[], Driver]] = {

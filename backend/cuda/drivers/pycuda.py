@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.cuda.drivers.driver import DriverError, KernelCall, PreparedLaunches
-from backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.drivers.driver import DriverError, KernelCall, PreparedLaunches
+from spaces.backend.cuda.errors import CudaUnavailable
 
 
 class Pycuda:
-    """The calls of :class:`~backend.cuda.drivers.driver.Driver`.
+    """The calls of :class:`~spaces.backend.cuda.drivers.driver.Driver`.
 
     Raises:
         ImportError: the package is not installed, or there is no driver.

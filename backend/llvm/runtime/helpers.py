@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from backend.llvm.runtime.scratch import KEPT_BYTES, scratch_module
-from backend.llvm.runtime.workers import pool_module
+from spaces.backend.llvm.runtime.scratch import KEPT_BYTES, scratch_module
+from spaces.backend.llvm.runtime.workers import pool_module
 from spaces.machine_code import CompiledModule, compile_module, host_target, object_of
 
 KEPT_SHARE = 1 / 8

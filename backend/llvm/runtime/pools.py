@@ -21,8 +21,8 @@ from functools import cache
 from types import TracebackType
 from typing import Self
 
-from backend.llvm.runtime.helpers import pool_code
-from backend.llvm.runtime.jobs import LINE_BYTES, POOL_BYTES
+from spaces.backend.llvm.runtime.helpers import pool_code
+from spaces.backend.llvm.runtime.jobs import LINE_BYTES, POOL_BYTES
 
 _MAX_THREADS = 1024
 """More than the cores of any supported machine; a larger number is a mistake."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from backend.llvm.runtime.blocks import (
+from spaces.backend.llvm.runtime.blocks import (
     I32,
     I64,
     NULL,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from backend.llvm.runtime.blocks import (
+from spaces.backend.llvm.runtime.blocks import (
     I32,
     I64,
     NULL,
@@ -30,7 +30,7 @@ from backend.llvm.runtime.blocks import (
     i32,
     i64,
 )
-from backend.llvm.runtime.jobs import (
+from spaces.backend.llvm.runtime.jobs import (
     JOB,
     LINE_BYTES,
     POOL,

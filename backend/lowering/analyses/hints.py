@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
-from backend.ir.node import walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.statements import Statement
-from backend.ir.walk import map_all
-from backend.lowering.analyses.conditions import conjuncts
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import Statement
+from spaces.backend.ir.walk import map_all
+from spaces.backend.lowering.analyses.conditions import conjuncts
 from spaces.model.expressions.definitions import DERIVED, HINTS, SAYING, expanded
 from spaces.model.expressions.expr import Expr, Op, constant, walk
 from spaces.model.expressions.rewrite import rewrite

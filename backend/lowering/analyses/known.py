@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.ir.program import LoopProgram
+from spaces.backend.ir.program import LoopProgram
 from spaces.model.expressions.expr import Expr, Op, Variable
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterator
 from functools import reduce
 
-from backend.ir.program import SizeCheck
+from spaces.backend.ir.program import SizeCheck
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.algorithm.predicates import limits_nothing
 from spaces.model.expressions.definitions import expanded

@@ -4,7 +4,7 @@ change it.
 
 from __future__ import annotations
 
-from backend.ir.statements import Update
+from spaces.backend.ir.statements import Update
 from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.model.nest.placement import Bounds
 from spaces.model.nest.splits import loop_dimensions

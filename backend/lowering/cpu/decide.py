@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
-from backend.ir.identities import folded
-from backend.ir.node import map_children
-from backend.ir.program import LoopProgram
-from backend.ir.statements import EMPTY, For, If, Provide, Statement
-from backend.ir.walk import map_own
-from backend.lowering.analyses.conditions import is_coordinate
-from backend.lowering.analyses.hints import wishes, without_hints
+from spaces.backend.ir.identities import folded
+from spaces.backend.ir.node import map_children
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import EMPTY, For, If, Provide, Statement
+from spaces.backend.ir.walk import map_own
+from spaces.backend.lowering.analyses.conditions import is_coordinate
+from spaces.backend.lowering.analyses.hints import wishes, without_hints
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from backend.ir.identities import coordinate
-from backend.ir.node import map_children
-from backend.ir.program import LoopProgram
-from backend.ir.statements import Block, Statement, Store, block
-from backend.ir.vectors import Load, Ramp, Shuffle
-from backend.ir.walk import buffers_read, map_own
-from backend.lowering.analyses.linear import origin_of
-from backend.lowering.passes import named
+from spaces.backend.ir.identities import coordinate
+from spaces.backend.ir.node import map_children
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import Block, Statement, Store, block
+from spaces.backend.ir.vectors import Load, Ramp, Shuffle
+from spaces.backend.ir.walk import buffers_read, map_own
+from spaces.backend.lowering.analyses.linear import origin_of
+from spaces.backend.lowering.passes import named
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from backend.ir.node import map_children
-from backend.ir.program import LoopProgram
-from backend.ir.statements import For, ParallelFor, Statement
-from backend.ir.walk import free_buffers, free_variables
-from backend.lowering.passes import named
+from spaces.backend.ir.node import map_children
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import For, ParallelFor, Statement
+from spaces.backend.ir.walk import free_buffers, free_variables
+from spaces.backend.lowering.passes import named
 from spaces.model.schedules.domain_order import LoopKind
 
 

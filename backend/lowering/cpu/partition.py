@@ -13,13 +13,13 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from backend.ir.node import map_children, walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.statements import For, If, Statement, block
-from backend.lowering.analyses.hints import has_hints, unhinted
-from backend.lowering.analyses.known import inside_loop, known_sizes
-from backend.lowering.cpu.decide import Decisions, Sight
-from backend.lowering.passes import named
+from spaces.backend.ir.node import map_children, walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import For, If, Statement, block
+from spaces.backend.lowering.analyses.hints import has_hints, unhinted
+from spaces.backend.lowering.analyses.known import inside_loop, known_sizes
+from spaces.backend.lowering.cpu.decide import Decisions, Sight
+from spaces.backend.lowering.passes import named
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op
 from spaces.model.expressions.types import Bool

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from backend.access import AccessMode
-from backend.ir.program import LoopProgram
-from backend.lowering.cases import combined, each, refused
-from backend.lowering.cpu.interleave import interleave
-from backend.lowering.cpu.parallel import parallel
-from backend.lowering.cpu.partition import partition
-from backend.lowering.cpu.unroll import unroll
-from backend.lowering.cpu.vectorize import vectorize
-from backend.lowering.empty_outputs import outputs_alone, with_empty_outputs
-from backend.lowering.flatten import flatten, flatten_with_dimensions
-from backend.lowering.passes import Pass, after_each
-from backend.lowering.simplify import simplify
-from backend.lowering.start import start
+from spaces.backend.access import AccessMode
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.lowering.cases import combined, each, refused
+from spaces.backend.lowering.cpu.interleave import interleave
+from spaces.backend.lowering.cpu.parallel import parallel
+from spaces.backend.lowering.cpu.partition import partition
+from spaces.backend.lowering.cpu.unroll import unroll
+from spaces.backend.lowering.cpu.vectorize import vectorize
+from spaces.backend.lowering.empty_outputs import outputs_alone, with_empty_outputs
+from spaces.backend.lowering.flatten import flatten, flatten_with_dimensions
+from spaces.backend.lowering.passes import Pass, after_each
+from spaces.backend.lowering.simplify import simplify
+from spaces.backend.lowering.start import start
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.loopnest import LoopNest
@@ -25,7 +25,7 @@ from spaces.model.schedules.schedule import Schedule
 
 
 def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
-    """The passes in the order they run after :func:`~backend.lowering.start.start`. Hardened
+    """The passes in the order they run after :func:`~spaces.backend.lowering.start.start`. Hardened
     programs keep the dimensions of their memory, so that errors name coordinates.
     """
     return (

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backend.ir.identities import coordinate
-from backend.ir.vectors import Broadcast, Ramp, Shuffle
+from spaces.backend.ir.identities import coordinate
+from spaces.backend.ir.vectors import Broadcast, Ramp, Shuffle
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, constant, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32

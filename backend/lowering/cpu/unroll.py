@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from backend.ir.identities import evaluated, folded
-from backend.ir.node import map_children, walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.statements import For, Statement, block
-from backend.ir.walk import map_all
-from backend.lowering.passes import named
+from spaces.backend.ir.identities import evaluated, folded
+from spaces.backend.ir.node import map_children, walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import For, Statement, block
+from spaces.backend.ir.walk import map_all
+from spaces.backend.lowering.passes import named
 from spaces.model.expressions.expr import Const, Expr, constant
 from spaces.model.expressions.rewrite import Substitution
 from spaces.model.expressions.types import Int32

@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 from attrs import evolve
 
-from backend.ir.node import map_children, walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.statements import (
+from spaces.backend.ir.node import map_children, walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import (
     Allocate,
     Assert,
     Block,
@@ -20,10 +20,10 @@ from backend.ir.statements import (
     Update,
     block,
 )
-from backend.ir.vectors import AnyLane, Load, VectorReduce
-from backend.ir.walk import map_own
-from backend.lowering.cpu.widen import Widening, is_vector
-from backend.lowering.passes import named
+from spaces.backend.ir.vectors import AnyLane, Load, VectorReduce
+from spaces.backend.ir.walk import map_own
+from spaces.backend.lowering.cpu.widen import Widening, is_vector
+from spaces.backend.lowering.passes import named
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Bool, Int32

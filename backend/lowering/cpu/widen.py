@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 
-from backend.ir.identities import coordinate, evaluated
-from backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp, Shuffle
-from backend.lowering.cpu.turns import interleaved, lanes_of_class, period_of, settled
+from spaces.backend.ir.identities import coordinate, evaluated
+from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp, Shuffle
+from spaces.backend.lowering.cpu.turns import interleaved, lanes_of_class, period_of, settled
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier

@@ -14,14 +14,14 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
-from backend.ir.node import map_children, walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
-from backend.ir.vectors import Load
-from backend.ir.walk import buffers_read, buffers_written
-from backend.lowering.gpu.loops import has_threads
-from backend.lowering.gpu.memory import PRIVATE
-from backend.lowering.passes import named
+from spaces.backend.ir.node import map_children, walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
+from spaces.backend.ir.vectors import Load
+from spaces.backend.ir.walk import buffers_read, buffers_written
+from spaces.backend.lowering.gpu.loops import has_threads
+from spaces.backend.lowering.gpu.memory import PRIVATE
+from spaces.backend.lowering.passes import named
 from spaces.model.expressions.expr import Expr, walk
 from spaces.model.schedules.domain_order import LoopKind
 

@@ -17,7 +17,7 @@ from typing import TypeGuard
 
 from attrs import define, evolve, field, frozen
 
-from backend.ir.host import (
+from spaces.backend.ir.host import (
     BLOCK,
     THREAD,
     DeviceFunction,
@@ -32,15 +32,15 @@ from backend.ir.host import (
     Launch,
     SharedArray,
 )
-from backend.ir.node import map_children, walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.sizes import known_elements
-from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
-from backend.ir.vectors import Load
-from backend.ir.walk import bind, buffers_written
-from backend.lowering.gpu.errors import GpuLoweringError
-from backend.lowering.gpu.loops import has_gpu_loops, has_threads
-from backend.lowering.gpu.sizes import KernelSizes
+from spaces.backend.ir.node import map_children, walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.sizes import known_elements
+from spaces.backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
+from spaces.backend.ir.vectors import Load
+from spaces.backend.ir.walk import bind, buffers_written
+from spaces.backend.lowering.gpu.errors import GpuLoweringError
+from spaces.backend.lowering.gpu.loops import has_gpu_loops, has_threads
+from spaces.backend.lowering.gpu.sizes import KernelSizes
 from spaces.constraints.sizes.kernels import WORD_BYTES
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32, Type

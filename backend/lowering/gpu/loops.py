@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from backend.ir.identities import coordinate
-from backend.ir.node import map_children, walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.statements import For, Statement
-from backend.ir.walk import bind
-from backend.lowering.passes import named
+from spaces.backend.ir.identities import coordinate
+from spaces.backend.ir.node import map_children, walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import For, Statement
+from spaces.backend.ir.walk import bind
+from spaces.backend.lowering.passes import named
 from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from backend.ir.node import map_children
-from backend.ir.program import LoopProgram
-from backend.ir.statements import Allocate, For, Provide, Statement
-from backend.ir.walk import map_all
-from backend.lowering.gpu.errors import GpuLoweringError
-from backend.lowering.gpu.loops import has_gpu_loops
-from backend.lowering.gpu.sizes import KernelSizes
-from backend.lowering.passes import Pass
+from spaces.backend.ir.node import map_children
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import Allocate, For, Provide, Statement
+from spaces.backend.ir.walk import map_all
+from spaces.backend.lowering.gpu.errors import GpuLoweringError
+from spaces.backend.lowering.gpu.loops import has_gpu_loops
+from spaces.backend.lowering.gpu.sizes import KernelSizes
+from spaces.backend.lowering.passes import Pass
 from spaces.model.expressions.expr import Call, Expr, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32

@@ -6,25 +6,25 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from backend.access import AccessMode
-from backend.ir.host import GpuProgram, HostBlock
-from backend.ir.program import BufferParameter, LoopProgram
-from backend.lowering.analyses.hints import unhinted
-from backend.lowering.cases import each, refusal
-from backend.lowering.empty_outputs import (
+from spaces.backend.access import AccessMode
+from spaces.backend.ir.host import GpuProgram, HostBlock
+from spaces.backend.ir.program import BufferParameter, LoopProgram
+from spaces.backend.lowering.analyses.hints import unhinted
+from spaces.backend.lowering.cases import each, refusal
+from spaces.backend.lowering.empty_outputs import (
     OutputAlone,
     outputs_alone,
     program_beside_empty_outputs,
 )
-from backend.lowering.flatten import flatten, flatten_with_dimensions
-from backend.lowering.gpu.barriers import insert_barriers
-from backend.lowering.gpu.kernels import outline_kernels
-from backend.lowering.gpu.loops import normalize_gpu_loops
-from backend.lowering.gpu.memory import place_gpu_memory
-from backend.lowering.gpu.sizes import KernelSizes
-from backend.lowering.passes import Pass, after_each, named
-from backend.lowering.simplify import simplify
-from backend.lowering.start import start
+from spaces.backend.lowering.flatten import flatten, flatten_with_dimensions
+from spaces.backend.lowering.gpu.barriers import insert_barriers
+from spaces.backend.lowering.gpu.kernels import outline_kernels
+from spaces.backend.lowering.gpu.loops import normalize_gpu_loops
+from spaces.backend.lowering.gpu.memory import place_gpu_memory
+from spaces.backend.lowering.gpu.sizes import KernelSizes
+from spaces.backend.lowering.passes import Pass, after_each, named
+from spaces.backend.lowering.simplify import simplify
+from spaces.backend.lowering.start import start
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.loopnest import LoopNest
@@ -40,8 +40,8 @@ def dense(program: LoopProgram) -> LoopProgram:
 
 
 def gpu_passes(sizes: KernelSizes, access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
-    """The passes in the order they run between :func:`~backend.lowering.start.start` and
-    :func:`~backend.lowering.gpu.kernels.outline_kernels`. Hardened programs keep the dimensions of
+    """The passes in the order they run between :func:`~spaces.backend.lowering.start.start` and
+    :func:`~spaces.backend.lowering.gpu.kernels.outline_kernels`. Hardened programs keep the dimensions of
     their memory, so that errors name coordinates.
     """
     return (

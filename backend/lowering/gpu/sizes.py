@@ -7,8 +7,8 @@ from math import prod
 
 from attrs import frozen
 
-from backend.ir.statements import Allocate, For
-from backend.lowering.gpu.errors import GpuLoweringError
+from spaces.backend.ir.statements import Allocate, For
+from spaces.backend.lowering.gpu.errors import GpuLoweringError
 from spaces.constraints.sizes.kernels import kernels
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Int32

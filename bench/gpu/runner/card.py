@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from backend.cuda.drivers.cuda_bindings import CudaBindings
-from backend.cuda.drivers.driver import DriverError
-from backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.drivers.cuda_bindings import CudaBindings
+from spaces.backend.cuda.drivers.driver import DriverError
+from spaces.backend.cuda.errors import CudaUnavailable
 
 _NUMBERS = {
     "multiprocessors": "MULTIPROCESSOR_COUNT",

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from backend.measuring.agreement import Tolerance, disagreement
 from bench.gpu.runner.inputs import Array, digest
+from spaces.backend.measuring.agreement import Tolerance, disagreement
 
 
 def verdict(

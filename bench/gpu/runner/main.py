@@ -9,11 +9,11 @@ import sys
 import time
 from pathlib import Path
 
-from backend.cuda.errors import CudaUnavailable
 from bench.gpu.runner.processes import REFUSED, Died
 from bench.gpu.runner.run import WORK, Run
 from bench.gpu.runner.times import TURNS
 from bench.gpu.runner.worker import work
+from spaces.backend.cuda.errors import CudaUnavailable
 
 WITHIN = {"check": 3.0, "time": 6.0}
 """The minutes that a command takes at most unless `--minutes` says others."""

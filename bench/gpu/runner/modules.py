@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from backend.cuda.drivers.driver import DriverError
 from bench.gpu.runner.card import Card
+from spaces.backend.cuda.drivers.driver import DriverError
 
 
 class NotLoaded(Exception):

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from backend.cuda.drivers.driver import KernelCall
 from bench.gpu.runner.card import Card
 from bench.gpu.runner.inputs import Array
+from spaces.backend.cuda.drivers.driver import KernelCall
 
 POISON = 0xFF
 """Each byte of memory before a run whose results are checked: NaN in floats."""

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from backend.cuda.drivers.driver import DriverError
 from bench.gpu.runner.card import Card
 from bench.gpu.runner.halide import HalideFailed
 from bench.gpu.runner.programs import Program
+from spaces.backend.cuda.drivers.driver import DriverError
 
 TURNS = 30
 """The most turns of a program unless `--turns` says others."""

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from backend.cuda.drivers.driver import DriverError
-from backend.measuring.agreement import EXACT, Tolerance
 from bench.gpu.runner import folder as records
 from bench.gpu.runner.card import Card
 from bench.gpu.runner.ceilings import ceilings
@@ -29,6 +27,8 @@ from bench.gpu.runner.library import LibraryProgram
 from bench.gpu.runner.modules import NotLoaded, load
 from bench.gpu.runner.programs import Images, KernelProgram, Program
 from bench.gpu.runner.times import Flush, measured
+from spaces.backend.cuda.drivers.driver import DriverError
+from spaces.backend.measuring.agreement import EXACT, Tolerance
 
 
 class Broken(Exception):

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spaces.cost.accesses import ReadGroup
-from spaces.cost.feature_records import StageFeatures
-from spaces.cost.features import Features
-from spaces.cost.histogram import OPERATIONS, WIDTHS
+from spaces.cost.features.accesses import ReadGroup
+from spaces.cost.features.features import Features
+from spaces.cost.features.histogram import OPERATIONS, WIDTHS
+from spaces.cost.features.records import StageFeatures
 
 SHAPES = ("pointwise", "transposed", "broadcast", "slice", "lookup")
 """How a read moves: each dimension with the same Var of the stage; with its Vars in another order;

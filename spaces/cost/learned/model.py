@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.batch import Batch
-from spaces.cost.features import Features
+from spaces.cost.features.features import Features
 from spaces.cost.learned.inputs import INPUTS_OF, StageInputs, compressed, table
 from spaces.cost.learned.network import Network
 from spaces.cost.learned.weights import WeightsError, read_network, shipped_network

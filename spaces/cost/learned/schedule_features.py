@@ -6,7 +6,7 @@ second-level and the first-level cache in which a value still is when it is read
 one allocation, a *production* one visit of the loops of a stage, a *body* one iteration of its
 innermost loop, with all lanes and unrolled copies.
 
-Everything is arithmetic on :class:`spaces.cost.features.Features`: ints give ints, arrays give
+Everything is arithmetic on :class:`spaces.cost.features.features.Features`: ints give ints, arrays give
 arrays for all tile choices at once. ``docs/papers.md`` lists each feature of the paper.
 """
 
@@ -19,11 +19,11 @@ from typing import TypeAlias
 from attrs import define
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.cost.accesses import Course, ReadGroup
-from spaces.cost.feature_records import FuncFeatures, LoopFeatures, StageFeatures, total, volume
-from spaces.cost.features import Features
-from spaces.cost.footprints import Footprint
-from spaces.cost.traffic import Traffic
+from spaces.cost.features.accesses import Course, ReadGroup
+from spaces.cost.features.features import Features
+from spaces.cost.features.footprints import Footprint
+from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, total, volume
+from spaces.cost.features.traffic import Traffic
 from spaces.model.formulas.symbolic import (
     SymbolicNumber,
     chosen,

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
-from spaces.cost.counting import FeatureMemo
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.features.counting import FeatureMemo
 from spaces.cost.learned.inputs import INPUTS_OF, Floats, compressed, table
 from spaces.cost.measurer import RunOutcome
-from spaces.cost.reuse import Reuse
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.syntax_error import ScheduleSyntaxError

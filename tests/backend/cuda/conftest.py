@@ -5,7 +5,7 @@ from unittest import mock
 
 import pytest
 
-from backend.cuda import emulator
+from spaces.backend.cuda import emulator
 
 
 @pytest.fixture(autouse=True)

@@ -6,9 +6,9 @@ from functools import partial
 
 from hypothesis import strategies as st
 
-from backend.ir.host import BLOCK, THREAD, DeviceFunction
-from backend.ir.statements import For, If, Statement, Store
-from backend.ir.vectors import Load
+from spaces.backend.ir.host import BLOCK, THREAD, DeviceFunction
+from spaces.backend.ir.statements import For, If, Statement, Store
+from spaces.backend.ir.vectors import Load
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op, Variable, constant
 from spaces.model.expressions.types import Float32, Int32

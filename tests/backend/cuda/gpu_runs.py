@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.compile_gpu import GpuPipeline, compile_gpu_unchecked
-from backend.cuda.emulator import Emulator
-from backend.cuda.program import CudaExecutor
-from backend.reference import evaluate
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu_unchecked
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.program import CudaExecutor
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.schedule import Schedule

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from backend.ir.node import walk_nodes
-from backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
-from backend.lowering.gpu.barriers import insert_barriers
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
+from spaces.backend.lowering.gpu.barriers import insert_barriers
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import MemoryType

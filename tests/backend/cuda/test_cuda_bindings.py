@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.cuda.launch import gpu_available
+from spaces.backend.cuda.launch import gpu_available
 from tests.backend.cuda.stub.driver import with_driver
 
 pytest.importorskip("cuda.bindings")

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.cuda.emulator import ORDERS, Emulator, ThreadOrder
-from backend.cuda.errors import CudaCompileError, DivergentBarrierError
-from backend.cuda.host_build import library_text
-from backend.cuda.kernel import (
+from spaces.backend.cuda.emulator import ORDERS, Emulator, ThreadOrder
+from spaces.backend.cuda.errors import CudaCompileError, DivergentBarrierError
+from spaces.backend.cuda.host_build import library_text
+from spaces.backend.cuda.kernel import (
     CTYPES,
     DYNAMIC_SHARED_PRELUDE,
     AllocStep,
@@ -310,7 +310,7 @@ def test_settings_are_checked() -> None:
 
 def test_the_portable_switch_of_stacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "backend.cuda.emulator.library_text",
+        "spaces.backend.cuda.emulator.library_text",
         lambda module: "#define SHIM_UCONTEXT\n" + library_text(module),
     )
     module = blur(BLUR_TEXT + "// with ucontext\n")

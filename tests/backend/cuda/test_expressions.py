@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from backend.compile_gpu import compile_gpu_unchecked
-from backend.cuda.c_text import CExpression, binary, choice, conversion, literal, negation
-from backend.cuda.emulator import Emulator
-from backend.cuda.program import CudaExecutor
-from backend.cuda.sanitizers import SanitizedEmulator
-from backend.reference import evaluate
+from spaces.backend.compile_gpu import compile_gpu_unchecked
+from spaces.backend.cuda.c_text import CExpression, binary, choice, conversion, literal, negation
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.program import CudaExecutor
+from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

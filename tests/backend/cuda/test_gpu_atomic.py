@@ -9,10 +9,6 @@ import numpy as np
 import pytest
 
 import spaces
-from backend.compile_gpu import compile_gpu
-from backend.cuda.helpers import HELPERS
-from backend.cuda.sanitizers import SanitizedEmulator
-from backend.replay import replay_nest
 from spaces import (
     Float32,
     Float64,
@@ -33,6 +29,10 @@ from spaces import (
     clamp,
     select,
 )
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.cuda.helpers import HELPERS
+from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.replay import replay_nest
 from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import type_of
 from spaces.model.formulas.algebra import evaluate

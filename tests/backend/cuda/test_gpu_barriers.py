@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from backend.cuda.errors import SanitizerError
-from backend.cuda.host import host_program
-from backend.cuda.kernel import CudaModule
-from backend.cuda.printer import PrintedProgram, print_kernels
-from backend.cuda.program import CudaExecutor
-from backend.cuda.sanitizers import SanitizedEmulator
-from backend.ir.host import GpuProgram
-from backend.ir.node import walk_nodes
-from backend.ir.statements import Barrier
-from backend.lowering.gpu.barriers import insert_barriers
-from backend.lowering.gpu.passes import gpu_passes, lower_gpu
-from backend.lowering.gpu.sizes import KernelSizes
-from backend.lowering.passes import Pass
-from backend.reference import evaluate
+from spaces.backend.cuda.errors import SanitizerError
+from spaces.backend.cuda.host import host_program
+from spaces.backend.cuda.kernel import CudaModule
+from spaces.backend.cuda.printer import PrintedProgram, print_kernels
+from spaces.backend.cuda.program import CudaExecutor
+from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.ir.host import GpuProgram
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import Barrier
+from spaces.backend.lowering.gpu.barriers import insert_barriers
+from spaces.backend.lowering.gpu.passes import gpu_passes, lower_gpu
+from spaces.backend.lowering.gpu.sizes import KernelSizes
+from spaces.backend.lowering.passes import Pass
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from backend import compile_gpu as compiling
-from backend.access import POISON, AccessError, AccessKind, AccessMode, Side
-from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
-from backend.cuda.emulator import Emulator
-from backend.cuda.program import CudaExecutor
-from backend.cuda.sanitizers import SanitizedEmulator
-from backend.ir.host import (
+from spaces import Func, ImageParam, Int32, Pipeline, Var, device, parse_schedule, pipeline, verify
+from spaces.backend import compile_gpu as compiling
+from spaces.backend.access import POISON, AccessError, AccessKind, AccessMode, Side
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.program import CudaExecutor
+from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.ir.host import (
     DeviceFunction,
     GlobalArray,
     GpuProgram,
@@ -27,12 +28,11 @@ from backend.ir.host import (
     HostPart,
     Launch,
 )
-from backend.ir.node import map_children
-from backend.ir.sizes import known_elements
-from backend.ir.statements import EMPTY, Allocate, Statement, Store
-from backend.lowering.gpu.passes import lower_gpu
-from backend.reference import evaluate
-from spaces import Func, ImageParam, Int32, Pipeline, Var, device, parse_schedule, pipeline, verify
+from spaces.backend.ir.node import map_children
+from spaces.backend.ir.sizes import known_elements
+from spaces.backend.ir.statements import EMPTY, Allocate, Statement, Store
+from spaces.backend.lowering.gpu.passes import lower_gpu
+from spaces.backend.reference import evaluate
 from spaces.model.expressions.expr import constant
 
 X, Y = Var("x"), Var("y")

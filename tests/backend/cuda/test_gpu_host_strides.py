@@ -9,16 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.access import AccessMode
-from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.cuda.emulator import Emulator
-from backend.cuda.errors import CudaProgramError
-from backend.cuda.host_part import compile_host_part
-from backend.cuda.kernel import CudaModule, HostStep
-from backend.ir.host import HostPart
-from backend.ir.node import walk_nodes
-from backend.llvm.runtime.pools import default_pool
-from backend.reference import evaluate
 from spaces import (
     Func,
     ImageParam,
@@ -33,6 +23,16 @@ from spaces import (
     pipeline,
     verify,
 )
+from spaces.backend.access import AccessMode
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.errors import CudaProgramError
+from spaces.backend.cuda.host_part import compile_host_part
+from spaces.backend.cuda.kernel import CudaModule, HostStep
+from spaces.backend.ir.host import HostPart
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.llvm.runtime.pools import default_pool
+from spaces.backend.reference import evaluate
 from tests.backend.strided_arrays import UNTOUCHED, Layout, layouts
 
 X, Y, C = Var("x"), Var("y"), Var("c")

@@ -13,11 +13,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.ir.program import LoopProgram
-from backend.lowering.gpu.kernels import outline_kernels
-from backend.lowering.gpu.passes import GPU_PASSES, gpu_stages
-from backend.lowering.gpu.sizes import KernelSizes
-from backend.lowering.passes import START
 from spaces import (
     CheckedSchedule,
     Func,
@@ -32,6 +27,11 @@ from spaces import (
     pipeline,
     verify,
 )
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.lowering.gpu.kernels import outline_kernels
+from spaces.backend.lowering.gpu.passes import GPU_PASSES, gpu_stages
+from spaces.backend.lowering.gpu.sizes import KernelSizes
+from spaces.backend.lowering.passes import START
 from spaces.model.formulas.algebra import evaluate
 from tests.backend.guarded import guarded
 from tests.backend.lowering.placed_arrays import Arrays, outcome

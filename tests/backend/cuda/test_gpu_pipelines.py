@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.arguments import ArgumentError
-from backend.compile_gpu import compile_gpu_unchecked
-from backend.cuda.emulator import Emulator
-from backend.cuda.errors import CudaUnavailable
-from backend.cuda.launch import GpuExecutor, gpu_available
-from backend.cuda.nvrtc import available_archs
-from backend.lowering.gpu.errors import GpuLoweringError
-from backend.preconditions import SizeError
-from backend.reference import evaluate
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.compile_gpu import compile_gpu_unchecked
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.launch import GpuExecutor, gpu_available
+from spaces.backend.cuda.nvrtc import available_archs
+from spaces.backend.lowering.gpu.errors import GpuLoweringError
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

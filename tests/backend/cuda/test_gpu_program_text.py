@@ -2,9 +2,9 @@
 
 import pytest
 
-from apps.pipelines import blur
-from backend.compile_gpu import compile_gpu_unchecked
-from backend.lowering.gpu.passes import GPU_PASSES
+from spaces.apps.pipelines import blur
+from spaces.backend.compile_gpu import compile_gpu_unchecked
+from spaces.backend.lowering.gpu.passes import GPU_PASSES
 from spaces.model.writing.text import parse_schedule
 
 BLUR = blur.pipeline()

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from backend.compile_gpu import compile_gpu_unchecked
-from backend.cuda.emulator import Emulator
-from backend.lowering.gpu.errors import GpuLoweringError
-from backend.lowering.gpu.passes import lower_gpu
-from backend.preconditions import SizeError
-from backend.reference import evaluate
+from spaces.backend.compile_gpu import compile_gpu_unchecked
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.lowering.gpu.errors import GpuLoweringError
+from spaces.backend.lowering.gpu.passes import lower_gpu
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

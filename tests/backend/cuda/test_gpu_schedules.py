@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.cuda.sanitizers import SanitizedEmulator
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.domain_order import Tail

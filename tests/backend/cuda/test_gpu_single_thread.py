@@ -7,10 +7,6 @@ import re
 import numpy as np
 import pytest
 
-from backend.compile_gpu import compile_gpu_unchecked
-from backend.halide.bridge import CUDA, build
-from backend.halide.errors import DirectiveError
-from backend.halide.source import halide_source
 from spaces import (
     CheckedSchedule,
     DefinitionError,
@@ -30,6 +26,10 @@ from spaces import (
     prove,
     verify,
 )
+from spaces.backend.compile_gpu import compile_gpu_unchecked
+from spaces.backend.halide.bridge import CUDA, build
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.source import halide_source
 from spaces.constraints.obligations.records import Proven, Refuted
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.writing.serialize import from_json, to_json

@@ -11,17 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from apps.command_line.proving import all_obligations, prove_schedule
-from backend.arguments import ArgumentError
-from backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
-from backend.cuda.emulator import Emulator
-from backend.cuda.kernel import AllocStep, CudaModule
-from backend.cuda.plan import Plan
-from backend.cuda.program import CudaExecutor, Session
-from backend.cuda.sanitizers import SanitizedEmulator
-from backend.proofs import barrier_obligations
-from backend.proofs.launches import launches
-from backend.reference import evaluate
 from spaces import (
     CheckedSchedule,
     Float32,
@@ -37,6 +26,17 @@ from spaces import (
     pipeline,
     verify,
 )
+from spaces.apps.command_line.proving import all_obligations, prove_schedule
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.kernel import AllocStep, CudaModule
+from spaces.backend.cuda.plan import Plan
+from spaces.backend.cuda.program import CudaExecutor, Session
+from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.proofs import barrier_obligations
+from spaces.backend.proofs.launches import launches
+from spaces.backend.reference import evaluate
 from spaces.constraints.obligations.decide import decide
 from spaces.constraints.obligations.records import Proven, Refuted
 from spaces.cost.batch import Batch

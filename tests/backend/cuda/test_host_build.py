@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from backend.cuda import host_build
-from backend.cuda.errors import CudaUnavailable
-from backend.cuda.host_build import build, library_text
+from spaces.backend.cuda import host_build
+from spaces.backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.host_build import build, library_text
 from tests.backend.cuda.texts import SAXPY
 
 

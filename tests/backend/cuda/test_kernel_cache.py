@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.cuda import launch
-from backend.cuda.kernel import CudaModule
-from backend.cuda.kernel_cache import KernelCache, user_cache
-from backend.cuda.launch import compiled_module
-from backend.llvm.operators import FloatMode
+from spaces.backend.cuda import launch
+from spaces.backend.cuda.kernel import CudaModule
+from spaces.backend.cuda.kernel_cache import KernelCache, user_cache
+from spaces.backend.cuda.launch import compiled_module
+from spaces.backend.llvm.operators import FloatMode
 
 
 def never() -> bytes:
@@ -107,7 +107,7 @@ def test_where_kernels_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 WRITER = """
 import sys
 from pathlib import Path
-from backend.cuda.kernel_cache import KernelCache
+from spaces.backend.cuda.kernel_cache import KernelCache
 cache = KernelCache(Path(sys.argv[1]), most_bytes=40_000)
 for number in range(300):
     name = str(number % 30)

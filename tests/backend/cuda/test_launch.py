@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backend.cuda import launch
-from backend.cuda.emulator import Emulator
-from backend.cuda.errors import CudaLaunchError, CudaUnavailable
-from backend.cuda.kernel import (
+from spaces.backend.cuda import launch
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.errors import CudaLaunchError, CudaUnavailable
+from spaces.backend.cuda.kernel import (
     AllocStep,
     BufferParam,
     CudaKernel,
@@ -17,9 +17,9 @@ from backend.cuda.kernel import (
     LaunchStep,
     ScalarParam,
 )
-from backend.cuda.launch import GpuExecutor, gpu_available
-from backend.cuda.plan import plan
-from backend.llvm.operators import FloatMode
+from spaces.backend.cuda.launch import GpuExecutor, gpu_available
+from spaces.backend.cuda.plan import plan
+from spaces.backend.llvm.operators import FloatMode
 from tests.backend.cuda.texts import SAXPY, blur, blur_steps, saxpy_steps
 
 AVAILABLE, REASON = gpu_available()

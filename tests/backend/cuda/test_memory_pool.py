@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.cuda.memory_pool import GRANULE, MemoryPool
+from spaces.backend.cuda.memory_pool import GRANULE, MemoryPool
 
 
 class Full(Exception):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from backend.cuda.number_ends import FARTHEST, NumberEnds
-from backend.ir.host import BLOCK, THREAD, DeviceFunction
-from backend.ir.statements import For, Store
-from backend.ir.vectors import Load
+from spaces.backend.cuda.number_ends import FARTHEST, NumberEnds
+from spaces.backend.ir.host import BLOCK, THREAD, DeviceFunction
+from spaces.backend.ir.statements import For, Store
+from spaces.backend.ir.vectors import Load
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant, walk
 from spaces.model.expressions.types import Float32, Int32, UInt8

@@ -2,11 +2,11 @@ import re
 
 import pytest
 
-from backend.compile_gpu import compile_gpu_unchecked
-from backend.cuda import nvrtc
-from backend.cuda.errors import CudaCompileError, CudaUnavailable
-from backend.cuda.nvrtc import KernelResources, available_archs, compile_cuda, read_resources
-from backend.llvm.operators import FloatMode
+from spaces.backend.compile_gpu import compile_gpu_unchecked
+from spaces.backend.cuda import nvrtc
+from spaces.backend.cuda.errors import CudaCompileError, CudaUnavailable
+from spaces.backend.cuda.nvrtc import KernelResources, available_archs, compile_cuda, read_resources
+from spaces.backend.llvm.operators import FloatMode
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.cuda.kernel import (
+from spaces.backend.cuda.kernel import (
     AllocStep,
     BufferParam,
     CudaKernel,
@@ -11,7 +11,7 @@ from backend.cuda.kernel import (
     LaunchStep,
     ProgramStep,
 )
-from backend.cuda.plan import PlannedLaunch, plan
+from spaces.backend.cuda.plan import PlannedLaunch, plan
 
 COPY = CudaKernel(
     "copy_kernel",

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from backend.cuda.emulator import Emulator, HostMemory
-from backend.cuda.errors import CudaLaunchError, CudaProgramError
-from backend.cuda.kernel import (
+from spaces.backend.cuda.emulator import Emulator, HostMemory
+from spaces.backend.cuda.errors import CudaLaunchError, CudaProgramError
+from spaces.backend.cuda.kernel import (
     AllocStep,
     BufferParam,
     CudaKernel,
@@ -21,8 +21,8 @@ from backend.cuda.kernel import (
     ProgramStep,
     ScalarParam,
 )
-from backend.cuda.plan import PlannedLaunch
-from backend.cuda.program import CudaExecutor, Session
+from spaces.backend.cuda.plan import PlannedLaunch
+from spaces.backend.cuda.program import CudaExecutor, Session
 from tests.backend.cuda.texts import SAXPY, saxpy_steps
 
 ADD = "add_kernel"  # y += x, in Python

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backend.cuda.c_text import CTYPE_OF
-from backend.cuda.emulator import Emulator
-from backend.cuda.nvrtc import compile_cuda
-from backend.cuda.relayout import relayout_module, relayout_step
+from spaces.backend.cuda.c_text import CTYPE_OF
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.nvrtc import compile_cuda
+from spaces.backend.cuda.relayout import relayout_module, relayout_step
 from tests.backend.cuda.test_gpu_pipelines import needs_nvrtc
 
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from backend.cuda.emulator import ORDERS, ThreadOrder
-from backend.cuda.errors import CudaLaunchError, DivergentBarrierError, SanitizerError
-from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep
-from backend.cuda.sanitizers import SanitizedEmulator, Sanitizers
+from spaces.backend.cuda.emulator import ORDERS, ThreadOrder
+from spaces.backend.cuda.errors import CudaLaunchError, DivergentBarrierError, SanitizerError
+from spaces.backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep
+from spaces.backend.cuda.sanitizers import SanitizedEmulator, Sanitizers
 from tests.backend.cuda.texts import SAXPY, blur, blur_steps, line_of, planted, saxpy_steps
 
 MEMORY: Sanitizers = "address,undefined"

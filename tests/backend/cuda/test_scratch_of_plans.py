@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.cuda.kernel import (
+from spaces.backend.cuda.kernel import (
     AllocStep,
     BufferParam,
     CudaKernel,
@@ -15,9 +15,9 @@ from backend.cuda.kernel import (
     LaunchStep,
     ProgramStep,
 )
-from backend.cuda.memory_pool import GRANULE
-from backend.cuda.plan import plan
-from backend.cuda.scratch import Scratch
+from spaces.backend.cuda.memory_pool import GRANULE
+from spaces.backend.cuda.plan import plan
+from spaces.backend.cuda.scratch import Scratch
 
 TOUCH = CudaKernel("touch", (BufferParam("x", "signed char", written=True),), (1, 1, 1))
 MODULE = CudaModule("", (TOUCH,))

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 import pytest
 from hypothesis import given
 
-from backend.cuda.number_ends import NumberEnds
-from backend.cuda.uniform import with_block_numbers, with_host_numbers
-from backend.ir.host import BLOCK, THREAD, DeviceFunction
-from backend.ir.node import walk_nodes
-from backend.ir.statements import For, If, Store
-from backend.ir.vectors import Load
+from spaces.backend.cuda.number_ends import NumberEnds
+from spaces.backend.cuda.uniform import with_block_numbers, with_host_numbers
+from spaces.backend.ir.host import BLOCK, THREAD, DeviceFunction
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import For, If, Store
+from spaces.backend.ir.vectors import Load
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op, cast, constant, walk
 from spaces.model.expressions.types import Float32, Int32, UInt8

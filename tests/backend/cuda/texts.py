@@ -1,6 +1,6 @@
 """Hand-written CUDA texts for the tests: correct ones, and ones with a planted mistake."""
 
-from backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep, ScalarParam
+from spaces.backend.cuda.kernel import BufferParam, CudaKernel, CudaModule, LaunchStep, ScalarParam
 
 SAXPY_TEXT = """
 extern "C" __global__ void __launch_bounds__(64) saxpy_kernel(

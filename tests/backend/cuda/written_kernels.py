@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from backend.ir.host import GpuProgram
-from backend.ir.program import LoopProgram
-from backend.ir.statements import For, Statement, Store, block
-from backend.ir.vectors import Load
-from backend.lowering.gpu.kernels import outline_kernels
-from backend.lowering.gpu.sizes import KernelSizes
+from spaces.backend.ir.host import GpuProgram
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import For, Statement, Store, block
+from spaces.backend.ir.vectors import Load
+from spaces.backend.lowering.gpu.kernels import outline_kernels
+from spaces.backend.lowering.gpu.sizes import KernelSizes
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from backend.reference import evaluate
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -17,7 +17,7 @@ from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.text import format_schedule, parse_schedule
 
 bridge = pytest.importorskip(
-    "backend.halide.bridge",
+    "spaces.backend.halide.bridge",
     reason="Halide's Python package, the extra `halide`, is not installed",
     exc_type=ImportError,
 )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import spaces
-from backend.arguments import ArgumentError
-from backend.compile import compile_cpu
-from backend.halide.errors import DirectiveError, RealizationError
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.compile import compile_cpu
+from spaces.backend.halide.errors import DirectiveError, RealizationError
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

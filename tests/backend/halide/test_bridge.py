@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from backend.compile import compile_cpu
-from backend.halide.errors import DirectiveError, LoweringError, RealizationError
-from backend.reference import evaluate
+from spaces.backend.compile import compile_cpu
+from spaces.backend.halide.errors import DirectiveError, LoweringError, RealizationError
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline

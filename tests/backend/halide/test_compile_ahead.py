@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
-from backend.halide.bridge import CUDA, build
+from spaces.backend.halide.bridge import CUDA, build
 from tests.apps.cases import written
 
 

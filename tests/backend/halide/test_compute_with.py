@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.halide.source import halide_source
-from backend.ir.node import walk_nodes
-from backend.ir.statements import For, Provide, Store
-from backend.lowering.cpu.passes import lower
+from spaces.backend.halide.source import halide_source
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import For, Provide, Store
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.obligations.records import Proven

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
-from backend.halide.errors import LoweringError
-from backend.reference import evaluate
+from spaces.backend.compile import compile_cpu
+from spaces.backend.halide.errors import LoweringError
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

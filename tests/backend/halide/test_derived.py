@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
-from backend.halide.errors import DirectiveError, LoweringError
-from backend.halide.source import halide_source
-from backend.reference import evaluate
 from spaces import (
     Func,
     ImageParam,
@@ -18,6 +14,10 @@ from spaces import (
     pipeline,
     verify,
 )
+from spaces.backend.compile import compile_cpu
+from spaces.backend.halide.errors import DirectiveError, LoweringError
+from spaces.backend.halide.source import halide_source
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import cast

@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
-from apps.catalog import APPS
-from backend.halide.autoschedule import AUTOSCHEDULERS, autoscheduled, gpu_autoscheduled
-from backend.halide.bridge import HalidePipeline, build
-from backend.halide.found_schedule import found_schedule
+from spaces.apps.catalog import APPS
+from spaces.backend.halide.autoschedule import AUTOSCHEDULERS, autoscheduled, gpu_autoscheduled
+from spaces.backend.halide.bridge import HalidePipeline, build
+from spaces.backend.halide.found_schedule import found_schedule
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.ir.node import walk_nodes
-from backend.ir.statements import For, Provide
-from backend.lowering.cpu.passes import lower
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import For, Provide
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

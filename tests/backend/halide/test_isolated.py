@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.arguments import ArgumentError
-from backend.halide.errors import HalideCrash, HalideTimeout, LoweringError
-from backend.halide.isolated import run_in_subprocess
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.halide.errors import HalideCrash, HalideTimeout, LoweringError
+from spaces.backend.halide.isolated import run_in_subprocess
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

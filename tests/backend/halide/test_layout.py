@@ -5,11 +5,11 @@ bits.
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu, compile_cpu_unchecked
-from backend.halide.errors import RealizationError
-from backend.preconditions import SizeError
-from backend.reference import evaluate
 from spaces import prove
+from spaces.backend.compile import compile_cpu, compile_cpu_unchecked
+from spaces.backend.halide.errors import RealizationError
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

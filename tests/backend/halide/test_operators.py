@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.halide.errors import DirectiveError
-from backend.halide.source import halide_source
-from backend.reference import evaluate
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.source import halide_source
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -179,6 +179,6 @@ def test_scalars_of_every_type_are_handed_over_whole() -> None:
 
 
 def test_a_function_that_halide_lacks_is_refused_where_it_is_used() -> None:
-    function = pytest.importorskip("backend.halide.expressions").peer_function("cube_of")
+    function = pytest.importorskip("spaces.backend.halide.expressions").peer_function("cube_of")
     with pytest.raises(DirectiveError, match="Halide has no function cube_of"):
         function(1.0)

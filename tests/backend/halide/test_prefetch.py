@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu_unchecked
-from backend.halide.source import halide_source
-from backend.ir.node import walk_nodes
-from backend.ir.statements import Allocate, Block, For, If, Prefetch, Statement
-from backend.lowering.cpu.passes import lower
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.halide.source import halide_source
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import Allocate, Block, For, If, Prefetch, Statement
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

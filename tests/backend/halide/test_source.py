@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.halide.errors import DirectiveError
-from backend.halide.source import halide_source
-from backend.reference import evaluate
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.source import halide_source
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

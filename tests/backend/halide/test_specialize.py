@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.arguments import ArgumentError
-from backend.compile import compile_cpu, compile_cpu_unchecked
-from backend.halide.source import halide_source
-from backend.ir.node import walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.statements import For, If
-from backend.lowering.cpu.passes import lower_cases
-from backend.reference import evaluate
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.compile import compile_cpu, compile_cpu_unchecked
+from spaces.backend.halide.source import halide_source
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import For, If
+from spaces.backend.lowering.cpu.passes import lower_cases
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

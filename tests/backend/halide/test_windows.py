@@ -13,9 +13,9 @@ from math import prod
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
-from backend.reference import evaluate
 from spaces import prove, verify
+from spaces.backend.compile import compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.algorithm.freeze import pipeline

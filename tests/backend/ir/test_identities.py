@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.arithmetic import value_of
-from backend.compile import compile_cpu_unchecked
-from backend.ir.identities import CONDITIONS, COORDINATES, coordinate, evaluated, folded
+from spaces.backend.arithmetic import value_of
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.ir.identities import CONDITIONS, COORDINATES, coordinate, evaluated, folded
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.var import Var

@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 from attrs import frozen
 
-from backend.ir import statements
-from backend.ir.host import (
+from spaces.backend.ir import statements
+from spaces.backend.ir.host import (
     DeviceFunction,
     GlobalArray,
     HostBlock,
@@ -17,8 +17,8 @@ from backend.ir.host import (
     HostPart,
     Launch,
 )
-from backend.ir.node import Node, map_children, walk_nodes
-from backend.ir.statements import (
+from spaces.backend.ir.node import Node, map_children, walk_nodes
+from spaces.backend.ir.statements import (
     EMPTY,
     Allocate,
     Assert,
@@ -33,7 +33,7 @@ from backend.ir.statements import (
     Store,
     TupleAssignment,
 )
-from backend.ir.walk import map_all, map_own
+from spaces.backend.ir.walk import map_all, map_own
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Bool, Int32

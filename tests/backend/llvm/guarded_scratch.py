@@ -9,9 +9,9 @@ from unittest import mock
 
 import numpy as np
 
-from backend.compile import compile_cpu
-from backend.llvm import statements
-from backend.llvm.runtime.helpers import runtime_symbols
+from spaces.backend.compile import compile_cpu
+from spaces.backend.llvm import statements
+from spaces.backend.llvm.runtime.helpers import runtime_symbols
 from spaces.machine_code import compile_module
 
 # A block lies at the end of its pages, as far as its alignment of 64 bytes allows. The bytes
@@ -125,7 +125,7 @@ def compile_guarded(checked, **options):
     """:func:`compile_cpu`, with every buffer on the guarded heap that may be on the heap."""
     with (
         mock.patch.object(statements, "SMALL_BYTES", -1),
-        mock.patch("backend.compile.runtime_symbols", _symbols),
+        mock.patch("spaces.backend.compile.runtime_symbols", _symbols),
     ):
         return compile_cpu(checked, **options)
 

@@ -2,7 +2,7 @@
 
 import ctypes
 
-from backend.llvm.runtime.helpers import runtime_symbols
+from spaces.backend.llvm.runtime.helpers import runtime_symbols
 
 # Loop bodies as native code. A closure is {pool, counts, extent, outer index}.
 BODIES = """

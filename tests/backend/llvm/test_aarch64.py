@@ -8,15 +8,15 @@ from collections.abc import Iterator
 import llvmlite.binding as llvm
 import pytest
 
-from apps.catalog import find
-from backend.access import AccessMode
-from backend.llvm import instructions
-from backend.llvm.codegen import llvm_module
-from backend.llvm.operators import FloatMode
-from backend.llvm.runtime.scratch import scratch_module
-from backend.llvm.runtime.workers import pool_module
-from backend.lowering.cpu.passes import lower
 from spaces import machine_code
+from spaces.apps.catalog import find
+from spaces.backend.access import AccessMode
+from spaces.backend.llvm import instructions
+from spaces.backend.llvm.codegen import llvm_module
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.llvm.runtime.scratch import scratch_module
+from spaces.backend.llvm.runtime.workers import pool_module
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.machine_code import HostTarget, object_of
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.writing.text import parse_schedule

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu_unchecked
-from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
-from backend.ir.statements import Block
-from backend.llvm.c_header import RUNTIME, RUNTIME_HEADER, pipeline_header
-from backend.llvm.module import ILL_SIZED
-from backend.llvm.runtime.helpers import runtime_object
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from spaces.backend.ir.statements import Block
+from spaces.backend.llvm.c_header import RUNTIME, RUNTIME_HEADER, pipeline_header
+from spaces.backend.llvm.module import ILL_SIZED
+from spaces.backend.llvm.runtime.helpers import runtime_object
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu_unchecked
-from backend.llvm.codegen import llvm_module
-from backend.llvm.operators import FloatMode
-from backend.lowering.cpu.passes import lower
-from backend.reference import evaluate
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.llvm.codegen import llvm_module
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.lowering.cpu.passes import lower
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

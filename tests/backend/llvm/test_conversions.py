@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu_unchecked
-from backend.llvm.operators import FloatMode
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.llvm.operators import FloatMode
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

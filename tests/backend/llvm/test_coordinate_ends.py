@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.access import AccessMode
-from backend.compile import compile_cpu
-from backend.reference import evaluate
 from spaces import Func, ImageParam, Var, device, parse_schedule, pipeline, verify
+from spaces.backend.access import AccessMode
+from spaces.backend.compile import compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

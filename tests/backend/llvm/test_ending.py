@@ -9,8 +9,8 @@ import pytest
 PREAMBLE = '''
 import ctypes, os, sys, threading, time
 from spaces.machine_code import compile_module
-from backend.llvm.runtime.helpers import runtime_symbols
-from backend.llvm.runtime.pools import ThreadPool, default_pool
+from spaces.backend.llvm.runtime.helpers import runtime_symbols
+from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
 
 BODY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32)
 RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32,

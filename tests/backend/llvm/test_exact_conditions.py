@@ -13,16 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
-from backend.arguments import ArgumentError, holds
-from backend.buffers import argument_words
-from backend.compile import CompiledPipeline, compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.llvm.exact import exactly
-from backend.llvm.operators import Operators
-from backend.llvm.runtime.blocks import I8, POINTER
-from backend.llvm.words import Words
-from backend.preconditions import SizeError
-from backend.reference import evaluate
 from spaces import (
     DefinitionError,
     Expr,
@@ -48,6 +38,16 @@ from spaces import (
     select,
     verify,
 )
+from spaces.backend.arguments import ArgumentError, holds
+from spaces.backend.buffers import argument_words
+from spaces.backend.compile import CompiledPipeline, compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.llvm.exact import exactly
+from spaces.backend.llvm.operators import Operators
+from spaces.backend.llvm.runtime.blocks import I8, POINTER
+from spaces.backend.llvm.words import Words
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 from spaces.machine_code import compile_module
 from spaces.model.expressions.expr import Variable, logical
 from spaces.model.expressions.types import Bool, Type

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.arithmetic import OPERATORS, convert
-from backend.llvm.float_ranges import FloatRange, float_range
+from spaces.backend.arithmetic import OPERATORS, convert
+from spaces.backend.llvm.float_ranges import FloatRange, float_range
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, cast, constant, walk
 from spaces.model.expressions.functions import clamp, max, min, select
 from spaces.model.expressions.types import Bool, Float32, Int16, Int32, UInt8
@@ -65,7 +65,7 @@ def expressions(draw: st.DrawFn, depth: int = 4) -> Expr:
 
 
 def value_of(root: Expr, values: dict[str, object]) -> float:
-    """The value that :mod:`backend.reference` computes."""
+    """The value that :mod:`spaces.backend.reference` computes."""
     done: dict[Expr, np.ndarray] = {}
     with np.errstate(all="ignore"):
         for node in walk(root):

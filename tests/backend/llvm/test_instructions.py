@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from backend.compile import CompiledPipeline, compile_cpu
+from spaces.backend.compile import CompiledPipeline, compile_cpu
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.machine_code import host_target

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import spaces
-from backend.access import AccessMode
-from backend.compile import compile_cpu_unchecked
-from backend.llvm.closures import LONG
-from backend.llvm.codegen import llvm_module
-from backend.llvm.operators import FloatMode
-from backend.lowering.cpu.passes import lower
+from spaces.backend.access import AccessMode
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.llvm.closures import LONG
+from spaces.backend.llvm.codegen import llvm_module
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.model.nest.loopnest import loop_nest
 
 X, Y = spaces.Var("x"), spaces.Var("y")

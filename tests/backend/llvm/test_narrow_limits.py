@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spaces
-from backend.compile import compile_cpu
 from spaces import Func, ImageParam, Int8, Int16, Int32, UInt8, UInt16, UInt32, Var
+from spaces.backend.compile import compile_cpu
 from spaces.model.expressions.expr import cast, constant
 from spaces.model.expressions.types import Type
 

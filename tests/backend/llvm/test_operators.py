@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
-from backend.reference import evaluate
+from spaces.backend.compile import compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.llvm.runtime.pools import ThreadPool
+from spaces.backend.llvm.runtime.pools import ThreadPool
 from tests.backend.llvm.loop_bodies import BODY, closure_over, par_for
 
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.llvm.runtime.helpers import (
+from spaces.backend.llvm.runtime.helpers import (
     kept_limit,
     release_scratch,
     runtime_symbols,
     scratch_bytes,
 )
-from backend.llvm.runtime.pools import ThreadPool
-from backend.llvm.runtime.scratch import KEPT_BYTES
+from spaces.backend.llvm.runtime.pools import ThreadPool
+from spaces.backend.llvm.runtime.scratch import KEPT_BYTES
 from spaces.machine_code import compile_module
 from tests.backend.llvm.loop_bodies import par_for
 
@@ -143,7 +143,7 @@ def test_the_limit_follows_the_memory_of_the_machine_or_the_container(monkeypatc
     pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": (32 << 30) // 4096}
     container = tmp_path / "memory.max"
     monkeypatch.setattr("os.sysconf", pages.__getitem__)
-    monkeypatch.setattr("backend.llvm.runtime.helpers.CONTAINER_LIMIT", container)
+    monkeypatch.setattr("spaces.backend.llvm.runtime.helpers.CONTAINER_LIMIT", container)
     assert kept_limit() == 4 << 30
     for limit, kept in (("max", 4 << 30), (str(16 << 30), 2 << 30), (str(1 << 30), KEPT_BYTES)):
         container.write_text(f"{limit}\n")

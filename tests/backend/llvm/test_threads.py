@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from backend.llvm.runtime.pools import ThreadPool, default_pool
+from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
 from tests.backend.llvm.loop_bodies import BODY, closure_over, par_for
 
 

@@ -12,8 +12,8 @@ from itertools import count
 
 from attrs import define, field
 
-from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
-from backend.ir.statements import (
+from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from spaces.backend.ir.statements import (
     Allocate,
     Assert,
     For,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
-from backend.ir.program import LoopProgram
+from spaces.backend.ir.program import LoopProgram
 from tests.backend.lowering.program_interpreter import Cells, Stopped, is_flat, run_program
 from tests.differential.subjects import Ranges
 

@@ -21,9 +21,9 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from attrs import define, field
 
-from backend.ir.node import walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.statements import (
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.statements import (
     Allocate,
     Assert,
     Barrier,
@@ -38,8 +38,16 @@ from backend.ir.statements import (
     TupleAssignment,
     updated,
 )
-from backend.ir.vectors import AnyLane, Broadcast, Load, MaskedLoad, Ramp, Shuffle, VectorReduce
-from backend.llvm.indices import lane_terms, scaled, step_of, terms_of
+from spaces.backend.ir.vectors import (
+    AnyLane,
+    Broadcast,
+    Load,
+    MaskedLoad,
+    Ramp,
+    Shuffle,
+    VectorReduce,
+)
+from spaces.backend.llvm.indices import lane_terms, scaled, step_of, terms_of
 from spaces.model.expressions.bit_counts import VALUE, bit_count
 from spaces.model.expressions.definitions import SAYING
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable
@@ -99,7 +107,7 @@ def run_program(
     """The contents of the caller's arrays after a run that begins with ``memory``.
 
     Args:
-        program: a program; after flattening it has :class:`~backend.ir.statements.Store`.
+        program: a program; after flattening it has :class:`~spaces.backend.ir.statements.Store`.
         sizes: the values of its free variables.
         memory: the cells of each of the caller's arrays.
         places: the places at which the program may write each array; an array without places may be

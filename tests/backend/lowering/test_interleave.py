@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.compile import compile_cpu_unchecked
-from backend.ir.node import walk_nodes
-from backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
-from backend.ir.statements import Block, Store
-from backend.ir.vectors import Load, Ramp, Shuffle
-from backend.lowering.analyses.linear import origin_of
-from backend.lowering.cpu.interleave import interleave
-from backend.lowering.cpu.passes import lower
-from backend.lowering.cpu.turns import interleaved, lanes_of_class, period_of, settled
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from spaces.backend.ir.statements import Block, Store
+from spaces.backend.ir.vectors import Load, Ramp, Shuffle
+from spaces.backend.lowering.analyses.linear import origin_of
+from spaces.backend.lowering.cpu.interleave import interleave
+from spaces.backend.lowering.cpu.passes import lower
+from spaces.backend.lowering.cpu.turns import interleaved, lanes_of_class, period_of, settled
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -11,11 +11,11 @@ from types import FrameType
 
 import pytest
 
-from backend.access import AccessMode
-from backend.ir.text import program_text
-from backend.llvm.codegen import llvm_module
-from backend.llvm.operators import FloatMode
-from backend.lowering.cpu.passes import lower
+from spaces.backend.access import AccessMode
+from spaces.backend.ir.text import program_text
+from spaces.backend.llvm.codegen import llvm_module
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

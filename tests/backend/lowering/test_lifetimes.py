@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu_unchecked
-from backend.llvm.runtime.helpers import release_scratch, scratch_bytes
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.llvm.runtime.helpers import release_scratch, scratch_bytes
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
-from backend.ir.node import walk_nodes
-from backend.ir.statements import For
-from backend.lowering.cpu.passes import lower
-from backend.reference import evaluate
+from spaces.backend.compile import compile_cpu
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.statements import For
+from spaces.backend.lowering.cpu.passes import lower
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline
@@ -152,7 +152,7 @@ def test_outer_loops_ask_once_a_row() -> None:
 
 
 def test_halide_computes_the_same() -> None:
-    bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
+    bridge = pytest.importorskip("spaces.backend.halide.bridge", exc_type=ImportError)
     for test in COUNTS:
         algorithm = hinted(test)
         found = bridge.build(algorithm).realize(inputs(algorithm), sizes={"f": [40, 20]})
@@ -162,12 +162,12 @@ def test_halide_computes_the_same() -> None:
 
 @pytest.mark.parametrize("test", PLACES)
 def test_halide_makes_as_many_loops(test: str) -> None:
-    bridge = pytest.importorskip("backend.halide.bridge", exc_type=ImportError)
+    bridge = pytest.importorskip("spaces.backend.halide.bridge", exc_type=ImportError)
     if test == "of rows":
         pytest.skip("Halide ignores a hint on a condition")
     algorithm = hinted(f"at {test}")
     text = "f.never_partition(y)"
-    source = pytest.importorskip("backend.halide.source")
+    source = pytest.importorskip("spaces.backend.halide.source")
     lowered = bridge.build(algorithm, parse_schedule(text, algorithm)).lowered("host")
     made = re.findall(r"for \(f\S*\.s0\.x\S*, ", lowered[lowered.index("produce f") :])
     assert len(made) == COUNTS[f"at {test}"]

@@ -10,11 +10,11 @@ from attrs import evolve
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from backend.ir.program import LoopProgram, ScalarParameter
-from backend.ir.statements import EMPTY, For, If, Statement, Store
-from backend.lowering.cpu.passes import lower
-from backend.lowering.simplify import simplify
-from backend.reference import evaluate
+from spaces.backend.ir.program import LoopProgram, ScalarParameter
+from spaces.backend.ir.statements import EMPTY, For, If, Statement, Store
+from spaces.backend.lowering.cpu.passes import lower
+from spaces.backend.lowering.simplify import simplify
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Bool, Int32

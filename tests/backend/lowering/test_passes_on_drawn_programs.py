@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from backend.ir.program import LoopProgram
-from backend.lowering.cpu.passes import CPU_PASSES, cpu_passes
-from backend.lowering.passes import START
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.lowering.cpu.passes import CPU_PASSES, cpu_passes
+from spaces.backend.lowering.passes import START
 from tests.backend.lowering.loop_programs import TIMES, Draw
 from tests.backend.lowering.placed_arrays import Arrays, outcome, spread
 from tests.differential.subjects import Ranges

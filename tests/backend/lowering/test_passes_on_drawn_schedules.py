@@ -11,9 +11,9 @@ import random
 
 import pytest
 
-from backend.ir.program import LoopProgram
-from backend.lowering.cpu.passes import CPU_PASSES, lower
-from backend.lowering.passes import START
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.lowering.cpu.passes import CPU_PASSES, lower
+from spaces.backend.lowering.passes import START
 from spaces.constraints.examples.example import CPU
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backend.compile import compile_cpu_unchecked
-from backend.llvm.codegen import llvm_module
-from backend.lowering.cpu.passes import lower
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.llvm.codegen import llvm_module
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

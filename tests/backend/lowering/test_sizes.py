@@ -8,17 +8,6 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from backend.arguments import ArgumentError, Arguments
-from backend.compile import compile_cpu_unchecked
-from backend.compile_gpu import compile_gpu, compile_gpu_unchecked
-from backend.cuda.emulator import Emulator
-from backend.cuda.kernel import AllocStep
-from backend.cuda.plan import PlannedStep
-from backend.gpu_arrays import GpuArrays
-from backend.ir.sizes import elements, known_elements
-from backend.llvm.runtime.helpers import runtime_symbols
-from backend.preconditions import SizeError
-from backend.reference import evaluate
 from spaces import (
     Expr,
     Func,
@@ -34,6 +23,17 @@ from spaces import (
     pipeline,
     verify,
 )
+from spaces.backend.arguments import ArgumentError, Arguments
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.compile_gpu import compile_gpu, compile_gpu_unchecked
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.kernel import AllocStep
+from spaces.backend.cuda.plan import PlannedStep
+from spaces.backend.gpu_arrays import GpuArrays
+from spaces.backend.ir.sizes import elements, known_elements
+from spaces.backend.llvm.runtime.helpers import runtime_symbols
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.formulas.algebra import evaluate as number
 from tests.backend.llvm.guarded_scratch import compile_guarded, run_poisoned
@@ -83,7 +83,7 @@ def asked(built: Pipeline, chosen: Schedule, inputs=None, sizes=None) -> int:
     callback = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(refuse)
     address = ctypes.cast(callback, ctypes.c_void_p).value
     symbols = {**runtime_symbols(), "spaces_malloc": address}
-    with mock.patch("backend.compile.runtime_symbols", return_value=symbols):
+    with mock.patch("spaces.backend.compile.runtime_symbols", return_value=symbols):
         compiled = compile_cpu_unchecked(built, chosen)
     with pytest.raises(MemoryError):
         compiled.run(inputs or {"im": IMAGE}, sizes=sizes or SIZES)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from apps.pipelines import blur
-from backend.ir.node import walk_nodes
-from backend.ir.program import LoopProgram
-from backend.ir.sizes import elements
-from backend.ir.statements import Allocate, For, If, ParallelFor, Provide, Store
-from backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp
-from backend.lowering.cpu.passes import lower
+from spaces.apps.pipelines import blur
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.sizes import elements
+from spaces.backend.ir.statements import Allocate, For, If, ParallelFor, Provide, Store
+from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from attrs import define
 
-from backend.arguments import Array
-from backend.measuring.cpu_program import TimedCpuRun, cpu_program
-from backend.measuring.task import MeasuringTask
+from spaces.backend.arguments import Array
+from spaces.backend.measuring.cpu_program import TimedCpuRun, cpu_program
+from spaces.backend.measuring.task import MeasuringTask
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.schedule import Schedule
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.measuring.agreement import EXACT, Tolerance, disagreement
-from backend.measuring.tolerances import tolerance
 from bench.contenders import pipeline_of
+from spaces.backend.measuring.agreement import EXACT, Tolerance, disagreement
+from spaces.backend.measuring.tolerances import tolerance
 
 WANTED = np.arange(100, dtype=np.uint8)
 

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from backend.measuring import alone
-from backend.measuring.alone import alone_on_machine, lock_path
-from backend.measuring.local import LocalMeasurer
-from backend.measuring.process import Worker
-from backend.measuring.session import MeasuringError
-from backend.measuring.task import BuildRequest, MeasuringLimits
-from backend.python_process import module_command, module_environment
+from spaces.backend.measuring import alone
+from spaces.backend.measuring.alone import alone_on_machine, lock_path
+from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.process import Worker
+from spaces.backend.measuring.session import MeasuringError
+from spaces.backend.measuring.task import BuildRequest, MeasuringLimits
+from spaces.backend.python_process import module_command, module_environment
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.directives.directives import schedule
 from tests.backend.measuring import saboteurs
@@ -31,7 +31,7 @@ COPIED = copied(960)
 
 HOLD = """
 import sys, time
-from backend.measuring.alone import alone_on_machine
+from spaces.backend.measuring.alone import alone_on_machine
 with alone_on_machine(60):
     print("has it", flush=True)
     sys.stdin.read()
@@ -151,7 +151,7 @@ def test_modules_in_the_current_folder_are_not_executed(
         answer = worker.asked(BuildRequest(0, schedule(COPIED).schedule), 60)()
     assert not answer.reason
     subprocess.run(
-        module_command("backend.halide.worker"),
+        module_command("spaces.backend.halide.worker"),
         env=module_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from attrs import define
 
-from backend.measuring import cpu_program
-from backend.measuring.cpu_program import TimedCpuRun
+from spaces.backend.measuring import cpu_program
+from spaces.backend.measuring.cpu_program import TimedCpuRun
 
 
 class Clock:

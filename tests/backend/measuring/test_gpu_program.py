@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.cuda.emulator import Emulator, HostMemory
-from backend.cuda.errors import CudaUnavailable
-from backend.cuda.launch import gpu_available
-from backend.measuring import gpu_program
-from backend.measuring.gpu_program import TimingExecutor
-from backend.measuring.inputs import random_inputs
-from backend.measuring.local import LocalMeasurer
-from backend.measuring.session import MeasuringError
-from backend.measuring.task import MeasuringLimits, MeasuringTask, NotLegalError
+from spaces.backend.cuda.emulator import Emulator, HostMemory
+from spaces.backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.launch import gpu_available
+from spaces.backend.measuring import gpu_program
+from spaces.backend.measuring.gpu_program import TimingExecutor
+from spaces.backend.measuring.inputs import random_inputs
+from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.session import MeasuringError
+from spaces.backend.measuring.task import MeasuringLimits, MeasuringTask, NotLegalError
 from spaces.constraints.devices.device import device
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.schedule import Schedule

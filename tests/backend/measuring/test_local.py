@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from backend.measuring.local import LocalMeasurer
-from backend.measuring.process import Worker
-from backend.measuring.rounds import Rungs
-from backend.measuring.session import MeasuringError
-from backend.measuring.task import (
+from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.process import Worker
+from spaces.backend.measuring.rounds import Rungs
+from spaces.backend.measuring.session import MeasuringError
+from spaces.backend.measuring.task import (
     BuildRequest,
     CheckRequest,
     ForgetRequest,
@@ -157,6 +157,6 @@ def test_inputs_of_the_user_are_used() -> None:
 
 
 def test_systems_without_sockets_to_inherit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backend.measuring.process.os.name", "nt")
+    monkeypatch.setattr("spaces.backend.measuring.process.os.name", "nt")
     with pytest.raises(NotImplementedError, match="needs Linux"):
         Worker.started(None)  # type: ignore[arg-type]

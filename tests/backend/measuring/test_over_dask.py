@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from backend.measuring import over_dask
-from backend.measuring.local import LocalMeasurer
-from backend.measuring.over_dask import DaskMeasurer, DaskUnavailable
-from backend.measuring.session import MeasuringError
-from backend.measuring.task import MeasuringLimits
+from spaces.backend.measuring import over_dask
+from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.over_dask import DaskMeasurer, DaskUnavailable
+from spaces.backend.measuring.session import MeasuringError
+from spaces.backend.measuring.task import MeasuringLimits
 from spaces.cost.measurer import Measurer, RunOutcome
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.schedule import Schedule

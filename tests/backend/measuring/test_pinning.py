@@ -9,13 +9,13 @@ import sys
 
 import pytest
 
-from backend.measuring.pinning import Pinning
+from spaces.backend.measuring.pinning import Pinning
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux pins threads")
 
 PROGRAM = """
 import json, os, sys, threading
-from backend.measuring.pinning import Pinning
+from spaces.backend.measuring.pinning import Pinning
 
 end = threading.Event()
 

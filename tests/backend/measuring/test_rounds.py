@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from backend.measuring.rounds import Rungs, timed_in_rounds
+from spaces.backend.measuring.rounds import Rungs, timed_in_rounds
 
 
 def test_a_machine_that_slows_down_favours_nobody() -> None:

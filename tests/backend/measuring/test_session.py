@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from backend.measuring.inputs import random_inputs
-from backend.measuring.session import REFERENCE, MeasuringSession, built_in_turns
-from backend.measuring.task import MeasuringLimits, MeasuringTask
+from spaces.backend.measuring.inputs import random_inputs
+from spaces.backend.measuring.session import REFERENCE, MeasuringSession, built_in_turns
+from spaces.backend.measuring.task import MeasuringLimits, MeasuringTask
 from spaces.constraints.devices.device import device
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.schedule import Schedule

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from apps.catalog import APPS
-from backend.ir.host import THREAD, GpuProgram
-from backend.ir.statements import For, If, block
-from backend.proofs import barrier_obligations, prove_barriers
-from backend.replay import replay_kernels
-from backend.replay.report import FaultKind
+from spaces.apps.catalog import APPS
+from spaces.backend.ir.host import THREAD, GpuProgram
+from spaces.backend.ir.statements import For, If, block
+from spaces.backend.proofs import barrier_obligations, prove_barriers
+from spaces.backend.replay import replay_kernels
+from spaces.backend.replay.report import FaultKind
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from backend.ir.host import THREAD, DeviceFunction, GpuProgram, Launch, SharedArray
-from backend.ir.program import BufferParameter
-from backend.ir.statements import Barrier, For, If, Statement, Store, block
-from backend.ir.vectors import Load
-from backend.proofs import barrier_obligations, prove_barriers
+from spaces.backend.ir.host import THREAD, DeviceFunction, GpuProgram, Launch, SharedArray
+from spaces.backend.ir.program import BufferParameter
+from spaces.backend.ir.statements import Barrier, For, If, Statement, Store, block
+from spaces.backend.ir.vectors import Load
+from spaces.backend.proofs import barrier_obligations, prove_barriers
 from spaces.constraints.obligations.decide import decide
 from spaces.constraints.obligations.records import Obligation, Outcome, Proven, Refuted, Unknown
 from spaces.model.algorithm.freeze import pipeline

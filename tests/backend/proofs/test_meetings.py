@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from backend.ir.statements import EMPTY, Barrier, If, Statement, Store, block
-from backend.proofs import barrier_obligations
-from backend.proofs.meetings import passable
+from spaces.backend.ir.statements import EMPTY, Barrier, If, Statement, Store, block
+from spaces.backend.proofs import barrier_obligations
+from spaces.backend.proofs.meetings import passable
 from spaces.constraints.obligations.decide import decide
 from spaces.constraints.obligations.records import Proven, Refuted
 from spaces.model.expressions.expr import Variable

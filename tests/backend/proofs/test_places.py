@@ -7,8 +7,8 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.proofs.places import Places, shapes
 from spaces import Func, Var, pipeline
+from spaces.backend.proofs.places import Places, shapes
 from spaces.constraints.obligations.decide import decide
 from spaces.constraints.obligations.records import Obligation, Proven
 from spaces.constraints.reasoning.formulas import SECOND, Second, at_most, within

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from attrs import define, field
 
-from backend.arithmetic import convert, operate
+from spaces.backend.arithmetic import convert, operate
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.arguments import ArgumentError
-from backend.reference import ImageBoundsError, evaluate, updates
-from backend.reference.boxes import LARGEST_BOX
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.reference import ImageBoundsError, evaluate, updates
+from spaces.backend.reference.boxes import LARGEST_BOX
 from spaces.model.algorithm.boundary import (
     constant_exterior,
     mirror_image,

@@ -8,9 +8,9 @@ from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backend.lowering.start import start
-from backend.replay import Replay, replay_nest
-from backend.replay.report import FaultKind
+from spaces.backend.lowering.start import start
+from spaces.backend.replay import Replay, replay_nest
+from spaces.backend.replay.report import FaultKind
 from spaces.constraints.obligations.records import Refuted
 from spaces.constraints.proofs.prove import prove
 from spaces.model.algorithm.pipeline import Pipeline

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backend.replay import replay_nest
-from backend.replay.orders import Order, TaskSteps, scheduled
+from spaces.backend.replay import replay_nest
+from spaces.backend.replay.orders import Order, TaskSteps, scheduled
 from tests.constraints.proofs.broken import blur, nest_of, shortened
 
 

@@ -8,12 +8,12 @@ from attrs import evolve
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from backend.lowering.gpu.passes import lower_gpu
-from backend.lowering.start import start
-from backend.replay import Replay, machine, replay_kernels, replay_nest
-from backend.replay.inputs import inputs_for
-from backend.replay.memory import ReplayBuffer
-from backend.replay.report import FaultKind
+from spaces.backend.lowering.gpu.passes import lower_gpu
+from spaces.backend.lowering.start import start
+from spaces.backend.replay import Replay, machine, replay_kernels, replay_nest
+from spaces.backend.replay.inputs import inputs_for
+from spaces.backend.replay.memory import ReplayBuffer
+from spaces.backend.replay.report import FaultKind
 from spaces.constraints.devices.device import device
 from spaces.constraints.examples import algorithms
 from spaces.constraints.legality.verdict import CheckedSchedule

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
-from backend.reference import evaluate
 from spaces import Func, ImageParam, Param, RDom, Var, device, pipeline, prove, schedule, verify
+from spaces.backend.compile import compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, cast

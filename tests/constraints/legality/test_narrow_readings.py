@@ -10,7 +10,7 @@ import z3
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from backend.arithmetic import value_of
+from spaces.backend.arithmetic import value_of
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.definitions import arithmetic

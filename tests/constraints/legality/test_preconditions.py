@@ -9,11 +9,11 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.compile import compile_cpu
-from backend.compile_gpu import compile_gpu
-from backend.preconditions import SizeError
-from backend.reference import evaluate as reference
 from spaces import Schedule, device, parse_schedule, size_preconditions, verify
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate as reference
 from spaces.constraints.examples import algorithms
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.algorithm.boundary import repeat_edge

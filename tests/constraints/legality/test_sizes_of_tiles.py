@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 import spaces
-from backend.compile import compile_cpu_unchecked
-from backend.reference import evaluate
 from spaces import (
     Func,
     ImageParam,
@@ -24,6 +22,8 @@ from spaces import (
     prove,
 )
 from spaces import verify as _verify
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.reference import evaluate
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.sizes.kernels import kernels
 from spaces.model.formulas.algebra import evaluate as number

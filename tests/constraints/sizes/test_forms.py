@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.compile import compile_cpu
-from backend.preconditions import SizeError
+from spaces.backend.compile import compile_cpu
+from spaces.backend.preconditions import SizeError
 from spaces.constraints.devices.device import device
 from spaces.constraints.examples import algorithms
 from spaces.constraints.legality.preconditions import size_preconditions

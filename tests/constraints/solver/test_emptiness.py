@@ -12,7 +12,7 @@ from spaces.constraints.solver.emptiness import Emptiness
 from spaces.constraints.solver.emptiness import explain_empty as explain_universe
 from spaces.constraints.solver.encode import encode
 from spaces.constraints.solver.universe import Decision, Universe
-from spaces.enumerate.decisions import universe
+from spaces.enumerate.space.completing.universe import universe
 from spaces.model.directives.directives import schedule
 from tests.constraints.solver.universes import UNIVERSES
 from tests.enumerate.pipelines import blur, line, long_chain

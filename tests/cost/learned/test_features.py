@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.cpu.reuse_parts import PARTS, parts
 from spaces.cost.learned.algorithm_features import algorithm_features
 from spaces.cost.learned.schedule_features import schedule_features
 from spaces.cost.learned.terms import PRICES, terms
-from spaces.cost.reuse import Reuse
-from spaces.cost.reuse_parts import PARTS, parts
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from spaces.constraints.devices.device import Device, device
-from spaces.enumerate.options import Options
-from spaces.enumerate.process.factors import factors_for, most_divisors, most_factors
-from spaces.enumerate.process.order_counts import fuses
-from spaces.enumerate.space import ScheduleSpace
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.process.order_counts import fuses
+from spaces.enumerate.space.process.topics.factors import factors_for, most_divisors, most_factors
+from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import LoopAlign

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import spaces
-from apps.catalog import APPS
 from spaces import Options, PartialSchedule, ScheduleSpace
+from spaces.apps.catalog import APPS
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.prices import Prices
+from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.model import CostModel
-from spaces.cost.occupancy import OccupancyModel
-from spaces.cost.prices import Prices
-from spaces.cost.reuse import Reuse
-from spaces.cost.roofline import Roofline
-from spaces.cost.weighted import Weighted
+from spaces.cost.simple.roofline import Roofline
+from spaces.cost.simple.weighted import Weighted
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
 from tests.cost.prices import free

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spaces
-from apps.catalog import APPS
 from spaces import Options, PartialSchedule, ScheduleSpace
-from spaces.cost.features import Features
-from spaces.enumerate.process.partial import form_of
+from spaces.apps.catalog import APPS
+from spaces.cost.features.features import Features
+from spaces.enumerate.space.process.partial import form_of
 from spaces.model.deadline import Deadline
 from spaces.model.formulas.algebra import evaluate
 from tests.enumerate.pipelines import blur

@@ -9,9 +9,9 @@ import pytest
 from attrs import evolve
 
 import spaces
-from apps.catalog import APPS
 from spaces import Options, ScheduleSpace
-from spaces.enumerate.process.prospects import may_become_legal
+from spaces.apps.catalog import APPS
+from spaces.enumerate.space.process.prospects import may_become_legal
 
 HAND = [
     (app, kind) for app in APPS for kind in APPS[app].schedules if kind.startswith(("cpu", "gpu"))

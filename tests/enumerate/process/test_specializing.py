@@ -9,9 +9,9 @@ from attrs import evolve
 
 import spaces
 from spaces import Options, ScheduleSpace
-from spaces.enumerate.process.prospects import may_become_legal
-from spaces.enumerate.process.specializing import offered_conditions
-from spaces.enumerate.process.state import ProcessState
+from spaces.enumerate.space.process.prospects import may_become_legal
+from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topics.specializing import offered_conditions
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

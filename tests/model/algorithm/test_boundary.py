@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backend.reference import evaluate
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.boundary import (
     constant_exterior,

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backend.arguments import ArgumentError
-from backend.compile import compile_cpu
-from backend.reference import evaluate
+from spaces.backend.arguments import ArgumentError
+from spaces.backend.compile import compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.repairs.repair import repair
-from spaces.enumerate.board import Limits
+from spaces.enumerate.search.board import Limits
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

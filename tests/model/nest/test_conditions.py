@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.compile import compile_cpu_unchecked
-from backend.preconditions import SizeError
-from backend.reference import evaluate
 from spaces import Func, ImageParam, Int32, Pipeline, RDom, Var, device, pipeline, prove, verify
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.preconditions import SizeError
+from spaces.backend.reference import evaluate
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.algorithm.rdom import RVar
 from spaces.model.expressions.expr import Expr

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu_unchecked
-from backend.reference import evaluate
+from spaces.backend.compile import compile_cpu_unchecked
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.compile import compile_cpu
+from spaces.backend.compile import compile_cpu
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.model.algorithm.freeze import pipeline

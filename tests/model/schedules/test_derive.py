@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import spaces
-from backend.compile import compile_cpu
-from backend.reference import evaluate
 from spaces import Func, ImageParam, Int32, Pipeline, Schedule, Var, derived, schedule
+from spaces.backend.compile import compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.derivations import Wrap

@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spaces
-from backend.compile import compile_cpu
-from backend.reference import evaluate
 from spaces import (
     Float32,
     Func,
@@ -25,6 +23,8 @@ from spaces import (
     derived,
     schedule,
 )
+from spaces.backend.compile import compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.reductions.accumulation import accumulation
 from tests.differential.quick_code import quick_code

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import spaces
-from backend.compile import compile_cpu
-from backend.reference import evaluate
 from spaces import Func, ImageParam, Int16, Int32, Pipeline, RDom, UInt8, Var
+from spaces.backend.compile import compile_cpu
+from spaces.backend.reference import evaluate
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.reductions.accumulation import accumulation
 from tests.differential.quick_code import quick_code

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from apps.catalog import APPS
-from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.cuda.drivers.pycuda import Pycuda
-from backend.cuda.emulator import Emulator
-from backend.cuda.launch import GpuExecutor
-from backend.cuda.plan import PlannedLaunch
+from spaces.apps.catalog import APPS
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.cuda.drivers.pycuda import Pycuda
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.launch import GpuExecutor
+from spaces.backend.cuda.plan import PlannedLaunch
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from tests.apps.runs import gpu_run

@@ -17,13 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from backend.arrays.device_array import DeviceArray
-from backend.arrays.dlpack import received
-from backend.compile_gpu import GpuPipeline, compile_gpu
-from backend.cuda.drivers.cuda_bindings import CudaBindings
-from backend.cuda.emulator import Emulator
-from backend.cuda.errors import CudaUnavailable
-from backend.cuda.launch import GpuExecutor
 from spaces import (
     ArgumentError,
     Func,
@@ -42,6 +35,13 @@ from spaces import (
     undef,
     verify,
 )
+from spaces.backend.arrays.device_array import DeviceArray
+from spaces.backend.arrays.dlpack import received
+from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.cuda.drivers.cuda_bindings import CudaBindings
+from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.launch import GpuExecutor
 from tests.backend.cuda.stub.log import calls, forget, now
 from tests.backend.cuda.stub.modules import use_stub_modules
 from tests.backend.cuda.stub.other_library import DlpackOnly, InterfaceArray, Memory, ask, stream

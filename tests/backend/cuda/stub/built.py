@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from backend.cuda.kernel import CudaModule
 from bench.gpu.making import Built
+from spaces.backend.cuda.kernel import CudaModule
 from tests.backend.cuda.stub.modules import stub_module
 
 

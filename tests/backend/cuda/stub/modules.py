@@ -6,9 +6,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from backend.cuda import emulator, launch
-from backend.cuda.host_build import build, library_text
-from backend.cuda.kernel import CudaModule
+from spaces.backend.cuda import emulator, launch
+from spaces.backend.cuda.host_build import build, library_text
+from spaces.backend.cuda.kernel import CudaModule
 
 _FOLDER = tempfile.TemporaryDirectory()
 

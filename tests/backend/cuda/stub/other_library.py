@@ -10,7 +10,7 @@ from attrs import define, field
 from cuda.bindings import driver
 from numpy.typing import NDArray
 
-from backend.arrays.dlpack import CUDA, DlpackArray, sent
+from spaces.backend.arrays.dlpack import CUDA, DlpackArray, sent
 
 
 def ask(call: Any, *arguments: Any) -> Any:

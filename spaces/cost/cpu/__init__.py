@@ -1,0 +1,1 @@
+"""The price of a nest on a CPU."""

@@ -1,0 +1,60 @@
+"""What it costs to find the Vars of fused loops.
+
+The body of a loop that ``fuse`` made finds the inner Var as the remainder of the fused one by the
+extent of the inner loop, and the outer Var as the quotient. A nest of the two loops counts them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spaces.cost.cpu.prices import Prices
+from spaces.cost.cpu.registers import Registers
+from spaces.cost.features.accesses import DIVISION_BY_LITERAL
+from spaces.cost.features.features import Features
+from spaces.cost.features.records import StageFeatures, volume
+from spaces.model.formulas.symbolic import SymbolicNumber
+from spaces.model.schedules.domain_order import Fuse, LoopKind, Split
+
+_REMAINDER = 2
+"""The instructions from a quotient to the remainder: a multiplication and a subtraction."""
+
+_COORDINATE = 32
+"""Bits of a coordinate."""
+
+
+def finding_vars(
+    features: Features, stage: StageFeatures, prices: Prices, registers: Registers
+) -> SymbolicNumber:
+    """Cycles of the divisions by which the loops of a stage find the Vars that ``fuse`` joined: in
+    each iteration of the innermost loop that is made of the fused one.
+
+    If compilers know the divisor, a few instructions replace the division, also for vectors. Else
+    each lane has a division of its own, which gives quotient and remainder at once.
+    """
+    records = features.schedule.of(stage.func).stages[stage.index].splits
+    cycles: SymbolicNumber = 0.0
+    for place, fuse in enumerate(records):
+        if not isinstance(fuse, Fuse):
+            continue
+        names = _made_of(fuse.fused, records[place + 1 :])
+        moving = [loop for loop in stage.own if loop.loop in names]
+        if not moving:
+            continue
+        each: SymbolicNumber = prices.division
+        if fuse in features.constant_fuses.get((stage.func, stage.index), ()):
+            vectors = (v.positive_trips for v in moving if v.kind is LoopKind.VECTORIZED)
+            lanes = volume(tuple(vectors))
+            of_a_lane = registers.of(lanes, _COORDINATE) / lanes
+            each = (DIVISION_BY_LITERAL + _REMAINDER) * prices.instruction * of_a_lane
+        cycles = cycles + moving[-1].runs * each
+    return cycles
+
+
+def _made_of(loop: str, records: Iterable[Split | Fuse]) -> set[str]:
+    """The loops that later splits and fuses make of one loop."""
+    names = {loop}
+    for record in records:
+        if not names.isdisjoint(record.taken):
+            names = names.difference(record.taken).union(record.made)
+    return names

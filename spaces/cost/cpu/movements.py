@@ -1,0 +1,74 @@
+"""What stages move into caches, and what of it they move together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from attrs import frozen
+
+from spaces.cost.features.features import Features
+from spaces.cost.features.records import LoopKey, StageFeatures
+from spaces.cost.features.traffic import moving_loops, resident, touched
+from spaces.cost.features.unfused import unfused
+
+MovedPlace: TypeAlias = tuple[object, ...]
+"""What moves together: a buffer, whether it is written, and a loop whose body moves it for several
+stages, or the only stage that moves it.
+"""
+
+
+@frozen
+class Movement:
+    """A buffer that a stage moves into caches.
+
+    Attributes:
+        resident: the loop depth at which a cache that holds the body also holds the whole buffer.
+        places: with which others it moves, for each loop whose body may move it.
+
+    A fused loop of ``stage`` is the nest of its loops.
+    """
+
+    stage: StageFeatures
+    buffer: str
+    resident: int
+    places: tuple[MovedPlace, ...]
+
+
+def movements_of(features: Features) -> list[Movement]:
+    """What the stages move; a stage without loops moves nothing."""
+    features = unfused(features)
+    moving = [
+        (stage, buffer, moving_loops(stage))
+        for stage in features.stages
+        if stage.loops and not stage.work.is_undefined
+        for buffer in touched(stage)
+    ]
+    sharing = Counter(
+        _shared(stage, buffer, loop) for stage, buffer, loops in moving for loop in loops
+    )
+    return [
+        Movement(
+            stage,
+            buffer,
+            resident(features, buffer, buffer == stage.func),
+            tuple(_place(sharing, stage, buffer, loop) for loop in loops),
+        )
+        for stage, buffer, loops in moving
+    ]
+
+
+def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> MovedPlace:
+    return (buffer, buffer == stage.func, loop)
+
+
+def _place(
+    sharing: Mapping[MovedPlace, int], stage: StageFeatures, buffer: str, loop: LoopKey
+) -> MovedPlace:
+    """A stage moves a buffer in one of its loops only. So the costs of those that no other stage
+    shares are one number.
+    """
+    together = _shared(stage, buffer, loop)
+    is_shared = sharing[together] > 1
+    return together if is_shared else (buffer, buffer == stage.func, stage.func, stage.index)

@@ -1,0 +1,89 @@
+"""Fits the prices of a cost model to measured times.
+
+The cost of a schedule is a sum of prices times what the schedule does. The fit minimises the
+squared differences of the logarithms of costs and times. Each pipeline has a factor of its own, for
+the model ranks schedules of one pipeline. Prices that the times say little about stay near those at
+the start (a ridge). Prices stay positive, as their logarithms are fitted (Gauss-Newton).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from spaces.cost.features.features import Features
+from spaces.cost.training import PricedRun
+from spaces.model.deadline import ask_clock
+from spaces.model.formulas.symbolic import SymbolicNumber, as_array
+
+PriceRecord = TypeVar("PriceRecord", bound=attrs.AttrsInstance)
+"""A record of positive numbers."""
+
+RIDGE = 0.01
+"""How strongly prices are held to those at the start: as a time beside the times of a fit."""
+
+STEPS = 8
+"""Steps of Gauss-Newton."""
+
+LARGEST_STEP = 1.0
+"""The most that a step changes the logarithm of a price."""
+
+_SLOPE = 1e-3
+"""The step of the logarithm of a price from which a slope is taken."""
+
+
+def fitted_prices(
+    runs: Sequence[PricedRun],
+    start: PriceRecord,
+    price: Callable[[PriceRecord, Features], SymbolicNumber],
+) -> PriceRecord:
+    """The prices that fit the times of some runs best.
+
+    Args:
+        runs: the runs.
+        start: the prices to begin with.
+        price: the cost by some prices. The prices may be arrays; then there is one cost for each
+            element.
+    """
+    names = [one.name for one in attrs.fields(type(start))]
+    first = np.log(np.array(attrs.astuple(start), dtype=np.float64))
+    times = np.log(np.array([run.seconds for run in runs]))
+    kernels = dict.fromkeys(run.kernel for run in runs)
+    groups = [np.array([run.kernel == name for run in runs]) for name in kernels]
+
+    def record(logarithms: NDArray[np.float64]) -> PriceRecord:
+        """Prices from their logarithms, one row a price."""
+        return type(start)(**dict(zip(names, np.exp(logarithms), strict=True)))
+
+    def residuals(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What is to be small, for each row of logarithms of prices."""
+        prices = record(rows.T)
+        found = []
+        for run in runs:
+            ask_clock()
+            found.append(np.broadcast_to(as_array(price(prices, run.batch.features)), len(rows)))
+        differences = np.log(np.stack(found, axis=1)) - times
+        for group in groups:
+            differences[:, group] -= differences[:, group].mean(axis=1, keepdims=True)
+        ridge = RIDGE * len(runs) ** 0.5 * (rows - first)
+        return np.concatenate([differences, ridge], axis=1)
+
+    here = first
+    (errors,) = residuals(here[None])
+    for _ in range(STEPS):
+        slopes = (residuals(here + np.eye(len(here)) * _SLOPE) - errors).T / _SLOPE
+        move = -np.linalg.lstsq(slopes, errors, rcond=None)[0]
+        move *= min(1.0, LARGEST_STEP / max(float(np.abs(move).max()), 1e-12))
+        while float(np.abs(move).max()) > 1e-4:
+            (there,) = residuals((here + move)[None])
+            if (there**2).sum() < (errors**2).sum():
+                here, errors = here + move, there
+                break
+            move = move / 2
+        else:
+            break
+    return type(start)(**{name: float(one) for name, one in zip(names, np.exp(here), strict=True)})

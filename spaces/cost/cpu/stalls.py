@@ -1,0 +1,37 @@
+"""Loads that wait for the stores just before them."""
+
+from __future__ import annotations
+
+from spaces.cost.features.features import Features
+from spaces.cost.features.records import FuncFeatures, StageFeatures
+from spaces.model.formulas.symbolic import SymbolicNumber, chosen, larger
+
+_NEAR = 16
+"""After so many more vectors a stored one is in the cache."""
+
+
+def stalls(features: Features, stage: StageFeatures) -> SymbolicNumber:
+    """How often a stage waits for stores: a load that needs parts of two vectors that were stored
+    just before cannot have them before both are in the cache.
+
+    This happens where a stage reads, at several offsets along the lanes, a Func of few vectors that
+    is computed in its loops.
+    """
+    times: SymbolicNumber = 0.0
+    for func in features.funcs:
+        if func.name != stage.func and func.depth > 0 and _is_read_across(features, stage, func):
+            vectors = func.points / larger(func.visits, 1) / func.stages[-1].lanes
+            times = times + func.visits * chosen(vectors <= _NEAR, 1.0, 0.0)
+    return times
+
+
+def _is_read_across(features: Features, stage: StageFeatures, func: FuncFeatures) -> bool:
+    """Whether the lanes of a stage read a Func at several offsets along its rows."""
+    if not func.args:
+        return False
+    row, lanes = features.order(func.name)[0], set(stage.vector_dimensions)
+    read = [access.indices[row] for access in stage.work.accesses if access.buffer == func.name]
+    return any(
+        index.moved_by & lanes and (index.spread or index.moved_by & set(stage.reduced))
+        for index in read
+    )

@@ -1,0 +1,1 @@
+"""Features of loop nests: what cost models compute from."""

@@ -1,0 +1,389 @@
+"""The operations of one evaluation of a stage, and its reads as affine maps of coordinates.
+
+Everything here is a fact about a definition with its inlined producers, before any choice of loops.
+It is kept as long as the definition exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from enum import IntEnum
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TypeAlias
+
+import attrs
+from attrs import field, frozen
+
+from spaces.cost.features.histogram import NO_OPERATIONS, Histogram, histogram
+from spaces.model.algorithm.pipeline import Stage
+from spaces.model.algorithm.undefined import is_nothing
+from spaces.model.expressions.definitions import expanded
+from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
+
+Coefficients: TypeAlias = tuple[tuple[str, Fraction], ...]
+"""How far a coordinate moves for one step of each Var or RVar that moves it."""
+
+_ARITHMETIC = ("add", "sub", "mul", "div", "mod")
+_INSTRUCTIONS = ("sqrt", "floor", "ceil", "round", "trunc")
+DIVISION_BY_LITERAL = 4
+"""The instructions of an integer division by a literal: a multiplication and shifts."""
+
+_NO_STEP = Fraction(0)
+
+
+class Course(IntEnum):
+    """How a coordinate depends on the Vars of its reader, the simplest kind first."""
+
+    AFFINE = 0
+    """An affine map of the Vars."""
+    CLAMPED = 1
+    """An affine map, except at the edges where min and max limit it."""
+    ROUNDED = 2
+    """An affine map with fractions, rounded: a quotient with a literal divisor."""
+    BENT = 3
+    """An affine map on average, or in pieces: a remainder, a mirror."""
+    UNKNOWN = 4
+    """A value, which loops do not determine."""
+
+
+@frozen
+class Index:
+    """One coordinate of a read.
+
+    Attributes:
+        moves: steps along the Vars of the reader.
+        spread: the distance between the lowest and the highest of the reads grouped together.
+        course: how exactly ``moves`` describes the coordinate.
+        moved_by: the Vars and RVars that may change it.
+    """
+
+    moves: Coefficients
+    spread: int
+    course: Course
+    moved_by: frozenset[str]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether ``moves`` describes the coordinate."""
+        return self.course is not Course.UNKNOWN
+
+    def may_move(self, dimensions: Collection[str]) -> bool:
+        """Whether it may change along some Vars."""
+        if self.is_known:
+            return any(name in dimensions for name, _ in self.moves)
+        return not self.moved_by.isdisjoint(dimensions)
+
+    def step(self, var: str) -> Fraction:
+        """How far one step of ``var`` moves the coordinate."""
+        for name, step in self.moves:
+            if name == var:
+                return step
+        return _NO_STEP
+
+    @cached_property
+    def strides(self) -> tuple[tuple[str, int, int], ...]:
+        """Each Var that moves the coordinate, and its step without a sign, as a fraction."""
+        return tuple((name, abs(step.numerator), step.denominator) for name, step in self.moves)
+
+
+@frozen
+class ReadGroup:
+    """Reads of one buffer that move together: one index for each dimension, innermost first.
+
+    Attributes:
+        in_place: whether all read at the coordinates at which the stage writes.
+        moved_by: the Vars and RVars that may change what is read.
+    """
+
+    buffer: str
+    indices: tuple[Index, ...]
+    reads: int
+    in_place: bool
+    moved_by: frozenset[str]
+
+
+@frozen
+class Operations:
+    """Operations of one evaluation. A value used twice counts once; a value that is the same in
+    every evaluation is computed outside all loops and does not count.
+
+    Attributes:
+        arithmetic: ``+ - * /`` and their integer kin ``%`` [TOY].
+        math: sin, cos, tan, sqrt, exp, log, pow, floor, ceil [TOY].
+        other: comparisons, logic, min, max, select, abs and conversions.
+        transcendental: the part of ``math`` that calls a library.
+        divisions: the part of ``arithmetic`` that divides integers by a value other than a literal.
+        instructions: the instructions of all other operations: one each, and four for an integer
+            division by a literal, which is a multiplication and shifts.
+        bits: the bits of all results together, which a vector unit must produce.
+    """
+
+    arithmetic: int
+    math: int
+    other: int
+    transcendental: int
+    divisions: int
+    instructions: int
+    bits: int
+
+    @property
+    def total(self) -> int:
+        """All operations."""
+        return self.arithmetic + self.math + self.other
+
+
+@frozen
+class Work:
+    """One evaluation of a stage.
+
+    Attributes:
+        accesses: its reads.
+        written: the Vars and RVars that may change where it writes.
+        place: where it writes, an index for each dimension.
+        parts: its operations, by the Vars and RVars that change their results: ``cos(x)``, for
+            example, is not repeated in each line.
+        is_undefined: whether it leaves all values undefined, so that it takes no time.
+        histogram: its operations by kind and type.
+    """
+
+    accesses: tuple[ReadGroup, ...]
+    written: frozenset[str]
+    place: tuple[Index, ...]
+    parts: tuple[tuple[frozenset[str], Operations], ...]
+    is_undefined: bool = False
+    histogram: Histogram = NO_OPERATIONS
+
+    @cached_property
+    def operations(self) -> Operations:
+        """All operations of one evaluation."""
+        return Operations(
+            *(
+                sum(getattr(part, a.name) for _, part in self.parts)
+                for a in attrs.fields(Operations)
+            )
+        )
+
+    @cached_property
+    def buffers(self) -> tuple[str, ...]:
+        """The names of the Funcs and images that the stage reads, each once."""
+        return tuple(dict.fromkeys(access.buffer for access in self.accesses))
+
+    def reads(self, buffer: str) -> int:
+        """Distinct values of ``buffer`` that one evaluation reads."""
+        return sum(access.reads for access in self.accesses if access.buffer == buffer)
+
+
+@lru_cache(maxsize=4096)
+def stage_work(stage: Stage) -> Work:
+    """Operations and reads of one evaluation of ``stage``."""
+    skipped = all(map(is_nothing, stage.values))
+    stage = stage.mapped(expanded)
+    reader = _AffineReader.of(stage)
+    nodes = walk(*stage.values, *stage.args, *stage.predicates)
+    # The components of a Tuple are one element: one read with the bytes of all components.
+    calls = {(n.target, n.args): n for n in nodes if isinstance(n, Call) and n.args}
+    groups: dict[frozenset[str], list[Cast | Op]] = {}
+    for node in reader.computed((*stage.values, *stage.predicates)):
+        if isinstance(node, Cast | Op) and reader.moved_by[node]:
+            groups.setdefault(reader.moved_by[node], []).append(node)
+    parts = tuple((moved_by, _operations(nodes)) for moved_by, nodes in groups.items())
+    accesses = reader.grouped(list(calls.values()), stage.args)
+    repeated = [node for nodes in groups.values() for node in nodes]
+    found = histogram(repeated, stage.values)
+    place = reader.place(stage.args)
+    return Work(accesses, reader.movers(stage.args), place, parts, skipped, found)
+
+
+def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:
+    """Reads of stored Funcs in one evaluation: the "intermediate results loaded" of [TOY]."""
+    return sum(a.reads for a in work.accesses if not is_image.get(a.buffer, False))
+
+
+def _operations(nodes: list[Cast | Op]) -> Operations:
+    counts = {"arithmetic": 0, "math": 0, "other": 0}
+    transcendental = divisions = instructions = bits = 0
+    for node in nodes:
+        group = "other" if isinstance(node, Cast) else _group(node.name)
+        counts[group] += 1
+        bits += max(8, node.type.bits, *(child.type.bits for child in node.children))
+        if group == "math" and isinstance(node, Op) and node.name not in _INSTRUCTIONS:
+            transcendental += 1
+        elif isinstance(node, Op) and _divides_integers(node):
+            is_literal = isinstance(node.args[1], Const)
+            divisions += not is_literal
+            instructions += DIVISION_BY_LITERAL if is_literal else 0
+        else:
+            instructions += 1
+    return Operations(
+        **counts,
+        transcendental=transcendental,
+        divisions=divisions,
+        instructions=instructions,
+        bits=bits,
+    )
+
+
+def _divides_integers(node: Op) -> bool:
+    return node.name in ("div", "mod") and not node.type.is_float
+
+
+def _group(name: str) -> str:
+    if name in _ARITHMETIC:
+        return "arithmetic"
+    return "math" if name in FLOAT_FUNCTIONS else "other"
+
+
+@frozen
+class _Coordinate:
+    moves: Coefficients
+    offset: Fraction
+    course: Course
+    moved_by: frozenset[str]
+
+
+@frozen
+class _AffineReader:
+    """Reads coordinates as affine maps of the Vars and RVars of one stage.
+
+    Attributes:
+        coordinates: the names of these Vars and RVars.
+        moved_by: for each node of the stage the coordinates that change its value; empty for a
+            value that is the same in every evaluation. Each RVar may change the value of a read:
+            the stage may write there.
+    """
+
+    coordinates: frozenset[str]
+    moved_by: Mapping[Expr, frozenset[str]] = field(eq=False)
+
+    @staticmethod
+    def of(stage: Stage) -> _AffineReader:
+        coordinates = frozenset(stage.dimensions)
+        reduced = coordinates - {*stage.pure_vars}
+        moved_by: dict[Expr, frozenset[str]] = {}
+        for node in walk(*stage.values, *stage.args, *stage.predicates):
+            if isinstance(node, Variable):
+                moved_by[node] = coordinates & {node.name}
+            else:
+                moved_by[node] = frozenset().union(*(moved_by[c] for c in node.children))
+            if isinstance(node, Call) and node.args:
+                moved_by[node] |= reduced
+        return _AffineReader(coordinates, moved_by)
+
+    def computed(self, values: tuple[Expr, ...]) -> Iterator[Expr]:
+        """The nodes of computed values; leaves out coordinates of reads that loops determine, which
+        are addresses.
+        """
+        seen: set[Expr] = set()
+        stack = list(values)
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            yield node
+            if isinstance(node, Call):
+                stack += (a for a in node.args if self._coordinate(a).course is Course.UNKNOWN)
+            else:
+                stack.extend(node.children)
+
+    def movers(self, args: Iterable[Expr]) -> frozenset[str]:
+        """The coordinates that may change one of ``args``."""
+        return frozenset().union(*(self.moved_by[arg] for arg in args))
+
+    def place(self, args: Iterable[Expr]) -> tuple[Index, ...]:
+        """An index for each coordinate."""
+        found = map(self._coordinate, args)
+        return tuple(_index(coordinate.moves, [coordinate]) for coordinate in found)
+
+    def grouped(self, calls: list[Call], place: tuple[Expr, ...]) -> tuple[ReadGroup, ...]:
+        """Merges reads of one buffer with the same moves into one access that spreads over them."""
+        groups: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[_Coordinate, ...]]] = {}
+        places: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[Expr, ...]]] = {}
+        for call in calls:
+            found = tuple(self._coordinate(arg) for arg in call.args)
+            key = (call.target, tuple(c.moves for c in found))
+            groups.setdefault(key, []).append(found)
+            places.setdefault(key, []).append(call.args)
+        return tuple(
+            ReadGroup(
+                buffer,
+                tuple(
+                    _index(moves[d], [member[d] for member in members]) for d in range(len(moves))
+                ),
+                len(members),
+                all(args == place for args in places[buffer, moves]),
+                self.movers(arg for args in places[buffer, moves] for arg in args),
+            )
+            for (buffer, moves), members in groups.items()
+        )
+
+    def _coordinate(self, arg: Expr) -> _Coordinate:
+        """``arg`` as an affine map; looks through clamps and mirrors."""
+        terms: dict[str, Fraction] = {}
+        affine = self._affine(arg, terms, Fraction(1))
+        if affine is None:
+            return _Coordinate((), Fraction(0), Course.UNKNOWN, self.moved_by[arg])
+        offset, course = affine
+        moves = tuple(sorted((name, step) for name, step in terms.items() if step))
+        return _Coordinate(moves, offset, course, self.moved_by[arg])
+
+    def _affine(
+        self, expr: Expr, terms: dict[str, Fraction], scale: Fraction
+    ) -> tuple[Fraction, Course] | None:
+        """Adds ``scale * expr`` to ``terms``; returns its constant and course, None if unknown."""
+        match expr:
+            case Const(value=value):
+                return scale * int(value), Course.AFFINE
+            case Variable(name=name):
+                if name in self.coordinates:
+                    terms[name] = terms.get(name, Fraction(0)) + scale
+                return Fraction(0), Course.AFFINE
+            case Cast(value=value) if not expr.type.is_float and not value.type.is_float:
+                return self._affine(value, terms, scale)
+            case Op(name=name, args=args) if not expr.type.is_float:
+                return self._operator(name, args, terms, scale)
+        return None
+
+    def _operator(
+        self, name: str, args: tuple[Expr, ...], terms: dict[str, Fraction], scale: Fraction
+    ) -> tuple[Fraction, Course] | None:
+        if name in ("add", "sub"):
+            left = self._affine(args[0], terms, scale)
+            right = self._affine(args[1], terms, scale if name == "add" else -scale)
+            if left is None or right is None:
+                return None
+            return left[0] + right[0], max(left[1], right[1])
+        if name == "mul":
+            for factor, other in ((args[0], args[1]), (args[1], args[0])):
+                if isinstance(factor, Const):
+                    return self._affine(other, terms, scale * int(factor.value))
+        if name == "div" and isinstance(args[1], Const) and args[1].value:
+            # Rounding makes every other step longer; over many steps the slope is right.
+            divided = self._affine(args[0], terms, scale / int(args[1].value))
+            return _at_least(Course.ROUNDED, divided)
+        if name in ("min", "max", "mod", "select", "abs"):
+            moving = [a for a in args if self.moved_by[a] and not a.type.is_bool]
+            if len(moving) == 1 or (name == "select" and moving):
+                course = Course.CLAMPED if name in ("min", "max") else Course.BENT
+                return _at_least(course, self._affine(moving[-1], terms, scale))
+        if not any(self.moved_by[a] for a in args):
+            return Fraction(0), Course.AFFINE
+        return None
+
+
+def _at_least(
+    course: Course, affine: tuple[Fraction, Course] | None
+) -> tuple[Fraction, Course] | None:
+    return affine if affine is None else (affine[0], max(course, affine[1]))
+
+
+def _index(moves: Coefficients, members: list[_Coordinate]) -> Index:
+    offsets = [member.offset for member in members]
+    return Index(
+        moves=moves,
+        spread=int(max(offsets)) - int(min(offsets)),
+        course=max(member.course for member in members),
+        moved_by=frozenset().union(*(member.moved_by for member in members)),
+    )

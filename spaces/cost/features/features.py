@@ -1,0 +1,286 @@
+"""Features of a loop nest as formulas, written once and read as ints or as arrays.
+
+A :class:`Features` holds a number for each quantity. :func:`spaces.cost.features.counting.features` gives
+formulas: expressions over tile parameters and sizes. :meth:`Features.read` gives the same record
+with ints, or with arrays for all tile choices of one structure at once. Properties and methods
+derive other numbers from these by arithmetic (bytes, loads, distances), so they work on formulas
+and arrays alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+
+import attrs
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from spaces.cost.features.accesses import Index, ReadGroup, loads_of_funcs
+from spaces.cost.features.records import (
+    FuncFeatures,
+    KernelFeatures,
+    LoopFeatures,
+    LoopKey,
+    StageFeatures,
+    leaves_of,
+    total,
+    volume,
+    with_numbers,
+)
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr
+from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read_all
+from spaces.model.formulas.symbolic import SymbolicNumber
+from spaces.model.nest.allocation import memory_order
+from spaces.model.schedules.domain_order import Fuse
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.showing import outline
+
+
+@frozen(repr=False)
+class Features:
+    """Everything counted about one structure: its computed Funcs, producers first, and its GPU
+    kernels.
+
+    Attributes:
+        is_image: which buffers are images, by name; in a half-decided schedule, open Funcs are.
+        image_extents: those of each image whose size is known.
+        constant_loops: loops that have the same number of iterations for all sizes.
+        constant_fuses: the fuses of each stage whose inner loop has, by Func and number.
+        readers: for a lower bound, which Funcs may read each image of the pipeline in a completion;
+            without an entry for open Funcs. Else empty.
+    """
+
+    pipeline: Pipeline
+    schedule: Schedule
+    funcs: tuple[FuncFeatures, ...]
+    kernels: tuple[KernelFeatures, ...]
+    is_image: Mapping[str, bool] = field(eq=False)
+    image_extents: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
+    constant_loops: frozenset[LoopKey] = field(eq=False, factory=frozenset)
+    constant_fuses: Mapping[tuple[str, int], frozenset[Fuse]] = field(eq=False, factory=dict)
+    readers: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
+
+    def __repr__(self) -> str:
+        return outline(self)
+
+    @cached_property
+    def _by_name(self) -> dict[str, FuncFeatures]:
+        return {func.name: func for func in self.funcs}
+
+    def func(self, name: str) -> FuncFeatures:
+        """The features of one computed Func.
+
+        Raises:
+            KeyError: the Func is inlined, or does not exist.
+        """
+        found = self.computed(name)
+        if found is not None:
+            return found
+        raise KeyError(f"{name} is not computed in this schedule of {self.pipeline.name}.")
+
+    def computed(self, name: str) -> FuncFeatures | None:
+        """The features of a Func; None if it is no computed Func of the pipeline."""
+        return self._by_name.get(name)
+
+    @cached_property
+    def stages(self) -> tuple[StageFeatures, ...]:
+        """The stages of all computed Funcs, producers first."""
+        return tuple(stage for func in self.funcs for stage in func.stages)
+
+    @cached_property
+    def atomic(self) -> frozenset[tuple[str, int]]:
+        """The stages that change each element in one step, by Func and number."""
+        return frozenset((entry.name, n) for entry in self.schedule.funcs for n in entry.atomic)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The parameters and sizes that its formulas name."""
+        leaves = (*leaves_of(self.funcs), *leaves_of(self.kernels))
+        return frozenset().union(*(leaf.names for leaf in leaves))
+
+    def read(self, values: Mapping[str, int | float | NDArray[np.int64]]) -> Features:
+        """The same record with every formula read at ``values``, as ints or arrays.
+
+        Raises:
+            FormulaError: a parameter or size has no value.
+        """
+        return self.mapped(lambda leaves: read_all(leaves, values, ARRAYS))
+
+    def mapped(
+        self, numbers_of: Callable[[tuple[Expr, ...]], Iterable[SymbolicNumber]]
+    ) -> Features:
+        """The same record with the numbers that ``numbers_of`` gives for its formulas."""
+        varying = (func for func in self.funcs if func.constants is None)
+        of_funcs = (formula for func in varying for formula in func.formulas)
+        leaves = tuple(dict.fromkeys((*of_funcs, *leaves_of(self.kernels))))
+        number = dict(zip(leaves, numbers_of(leaves), strict=True)).__getitem__
+        return attrs.evolve(
+            self,
+            funcs=tuple(func.constants or with_numbers(func, number) for func in self.funcs),
+            kernels=with_numbers(self.kernels, number),
+        )
+
+    def read_ints(self, values: Mapping[str, int]) -> Features:
+        """The same record with ints."""
+        return self.mapped(lambda leaves: read_all(leaves, values, INTEGERS))
+
+    @cached_property
+    def ordered(self) -> frozenset[LoopKey]:
+        """Loops that must run in order, because later iterations read a value of an earlier one:
+        the loops between the storage and the computation of a Func.
+        """
+        return frozenset(
+            loop.key
+            for func in self.funcs
+            if func.slides
+            for loop in func.stages[0].loops[func.store_depth : func.depth]
+        )
+
+    def span(self, func: str) -> SymbolicNumber:
+        """The number of values of ``func`` that could be computed at once: the threads and lanes
+        that could be busy [RK13 Fig. 3].
+        """
+        stage = self.func(func).stages[0]
+        return volume(
+            tuple(
+                loop.trips
+                for loop in stage.loops
+                if loop.key not in self.ordered and not set(loop.dimensions) & set(stage.reduced)
+            )
+        )
+
+    def reuse_distance(self, func: str) -> SymbolicNumber:
+        """The largest number of reads between computing a value and reading it [RK13 Fig. 3].
+
+        These are the reads of one visit or, if a value outlives the visit, the reads of a whole
+        iteration of the loop at the compute level. [RK13] counts one operation for each added
+        value, which gives the same number as reads.
+        """
+        features = self.func(func)
+        level = features.stages[0].loops[features.depth - 1] if features.slides else None
+        inside = features.stages if level is None else self.stages
+        return total(_typical_reads(s, level) for s in inside if _is_inside(s, level))
+
+    def working_set(self, func: str) -> SymbolicNumber:
+        """Bytes that one visit of ``func`` touches: those that it reads of buffers, and its own."""
+        features = self.func(func)
+        own = volume(features.required) * features.bytes
+        return own + total(
+            self.footprint(stage, buffer, dict(zip(features.args, features.required, strict=True)))
+            for stage in features.stages
+            for buffer in stage.work.buffers
+            if buffer != func
+        )
+
+    def footprint(
+        self, stage: StageFeatures, buffer: str, extents: Mapping[str, SymbolicNumber]
+    ) -> SymbolicNumber:
+        """Bytes of ``buffer`` that ``stage`` reads while its Vars range over ``extents``:
+        B of [S19] (7), (10) and (11).
+        """
+        return total(
+            volume(read_extents(access, extents)) * self.element_bytes(buffer)
+            for access in stage.work.accesses
+            if access.buffer == buffer
+        )
+
+    def moved_vars(self, stage: StageFeatures, loop: LoopFeatures) -> frozenset[str]:
+        """The Vars of ``stage`` that move with a loop around it, which may be a consumer's loop."""
+        for own in stage.own:
+            if own.key == loop.key:
+                return frozenset(own.dimensions)
+        args = self.func(stage.func).args
+        moved: set[str] = set()
+        for reader in self.stages:
+            reads = [a for a in reader.work.accesses if a.buffer == stage.func]
+            if reads and reader.func != stage.func and _is_inside(reader, loop):
+                outer = self.moved_vars(reader, loop)
+                for access in reads:
+                    moved |= {
+                        arg
+                        for arg, index in zip(args, access.indices, strict=True)
+                        if any(index.step(var) for var in outer)
+                    }
+        return frozenset(moved)
+
+    def order(self, buffer: str) -> tuple[int, ...]:
+        """The dimensions of a buffer as they lie in memory, innermost first: of images and outputs
+        as their strides say, of other Funcs as the schedule does.
+        """
+        return self._orders[buffer]
+
+    @cached_property
+    def _orders(self) -> Mapping[str, tuple[int, ...]]:
+        pipeline, entries = self.pipeline, {entry.name: entry for entry in self.schedule.funcs}
+        orders = {
+            one.name: _by_steps(pipeline, one.name, one.dimensions) for one in pipeline.images
+        }
+        for one in pipeline.functions:
+            if one.name in pipeline.outputs or one.name not in entries:
+                orders[one.name] = _by_steps(pipeline, one.name, len(one.args))
+            else:
+                orders[one.name] = memory_order(one.args, entries[one.name].storage_orders)
+        return orders
+
+    def along_rows(self, func: FuncFeatures) -> tuple[str, ...]:
+        """The Var along which values of a Func are neighbors in memory; none without Vars."""
+        return tuple(func.args[d] for d in self.order(func.name)[:1])
+
+    def element_bytes(self, buffer: str) -> int:
+        """Bytes of one element of a Func or image."""
+        return self.pipeline.element_bytes[buffer]
+
+    def loads_of_funcs(self, stage: StageFeatures) -> SymbolicNumber:
+        """The number of values of stored Funcs that a stage loads [TOY]."""
+        return stage.points * loads_of_funcs(stage.work, self.is_image)
+
+
+def reads_of(stage: StageFeatures) -> SymbolicNumber:
+    """The number of values of Funcs and images that a stage reads."""
+    return stage.points * sum(access.reads for access in stage.work.accesses)
+
+
+def read_extents(
+    access: ReadGroup, extents: Mapping[str, SymbolicNumber]
+) -> tuple[SymbolicNumber, ...]:
+    """The number of elements that ``access`` spans in each dimension, while Vars range over
+    ``extents``.
+    """
+    return spans(access.indices, extents)
+
+
+def spans(
+    indices: Iterable[Index], extents: Mapping[str, SymbolicNumber]
+) -> tuple[SymbolicNumber, ...]:
+    """The number of elements that coordinates span, each in its dimension, while Vars range over
+    ``extents``.
+    """
+    result = []
+    for index in indices:
+        span: SymbolicNumber = index.spread + 1
+        for var, step, divisor in index.strides:
+            moved = (extents[var] - 1) * step
+            span = span + (moved if divisor == 1 else moved // divisor)
+        result.append(span)
+    return tuple(result)
+
+
+def _by_steps(pipeline: Pipeline, buffer: str, dimensions: int) -> tuple[int, ...]:
+    """The dimensions of an array, those with the least strides first."""
+    steps = pipeline.steps(buffer, dimensions)
+    return tuple(sorted(range(dimensions), key=lambda d: (steps[d] is None, steps[d] or 0)))
+
+
+def _is_inside(stage: StageFeatures, level: LoopFeatures | None) -> bool:
+    return level is None or any(loop.key == level.key for loop in stage.loops)
+
+
+def _typical_reads(stage: StageFeatures, level: LoopFeatures | None) -> SymbolicNumber:
+    """Reads of a stage in a typical iteration of ``level``, or in a typical visit of the stage."""
+    keys = [loop.key for loop in stage.loops]
+    first = stage.depth if level is None else keys.index(level.key) + 1
+    reads = sum(access.reads for access in stage.work.accesses)
+    return volume(tuple(loop.trips for loop in stage.loops[first:])) * reads

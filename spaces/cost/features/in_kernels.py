@@ -1,0 +1,39 @@
+"""Which kernel of a GPU computes a stage, by how many threads, and whose memory a Func is in."""
+
+from __future__ import annotations
+
+from spaces.constraints.devices.device import GpuDevice
+from spaces.cost.features.features import Features
+from spaces.cost.features.records import KernelFeatures, StageFeatures, volume
+from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber
+from spaces.model.schedules.domain_order import LoopKind
+
+
+def stage_threads(stage: StageFeatures) -> SymbolicNumber:
+    """Threads that a stage keeps busy in each block."""
+    return volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD))
+
+
+def fits(device: GpuDevice, kernel: KernelFeatures) -> SymbolicCondition:
+    """Whether a block has no more threads and shared memory than the device allows. Others don't
+    run, so that no cost is theirs.
+    """
+    return (kernel.threads <= device.max_threads_per_block) & (
+        kernel.shared_bytes <= device.max_shared_bytes_per_block
+    )
+
+
+def kernel_of(stage: StageFeatures) -> tuple[str, int] | None:
+    """The stage that gives a stage's kernel its name."""
+    for loop in stage.loops:
+        if loop.kind is LoopKind.GPU_BLOCK:
+            return (loop.func, loop.stage)
+    return None
+
+
+def kinds_around_storage(features: Features, buffer: str) -> frozenset[LoopKind]:
+    """The kinds of the loops around the storage of a buffer; empty for global memory."""
+    if features.is_image[buffer]:
+        return frozenset()
+    func = features.func(buffer)
+    return frozenset(loop.kind for loop in func.stages[0].loops[: func.store_depth])

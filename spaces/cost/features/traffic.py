@@ -1,0 +1,201 @@
+"""The part of a nest that fits into a cache, and the data that moves between caches.
+
+The classical argument: for a cache, find the outermost loop whose body touches no more bytes in one
+iteration than the cache holds. Consecutive iterations of this loop find their shared lines in the
+cache, so the loop around it moves each line that it touches once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import inf
+
+from attrs import define, field, frozen
+
+from spaces.cost.features.features import Features
+from spaces.cost.features.footprints import Footprint, Regions
+from spaces.cost.features.records import LoopKey, StageFeatures
+from spaces.model.formulas.recorded import is_everywhere, is_nowhere, limits_of
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    chosen,
+    larger,
+    negated,
+    smaller,
+)
+
+STREAMS = 32
+"""How many rows a prefetcher follows at once."""
+
+
+@frozen
+class Cache:
+    """A cache as one core sees it.
+
+    Attributes:
+        bytes: how much it holds.
+        is_even: whether it spreads all lines evenly, as last-level caches do. Else rows at few
+            places of their pages take more room than their lines need.
+    """
+
+    bytes: int
+    is_even: bool = False
+
+
+@define
+class Traffic:
+    """Lines that move into a cache of a given size, for every stage and buffer."""
+
+    features: Features
+    line_bytes: int
+    regions: Regions = field(init=False)
+    _inside: dict[tuple[str, int, str], list[StageFeatures]] = field(init=False, factory=dict)
+    _sets: dict[tuple[LoopKey, bool], SymbolicNumber] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.regions = Regions(self.features, self.line_bytes)
+        for stage in self.features.stages:
+            for loop in stage.loops:
+                self._inside.setdefault(loop.key, []).append(stage)
+
+    def working_set(self, stage: StageFeatures, depth: int) -> SymbolicNumber:
+        """The bytes that all stages touch together in one iteration of the innermost of ``depth``
+        loops around ``stage``; at depth 0 the bytes that the whole nest touches.
+        """
+        return self._taken(stage, depth, is_even=True)
+
+    def _taken(self, stage: StageFeatures, depth: int, is_even: bool) -> SymbolicNumber:
+        """The bytes that a working set takes in a cache."""
+        outer = stage.loops[max(depth, 1) - 1].key
+        key = (outer[0], outer[1], outer[2] if depth else ""), is_even
+        if key not in self._sets:
+            lines: dict[str, SymbolicNumber] = {}
+            for other in self._inside[outer]:
+                for buffer in (*other.work.buffers, other.func):
+                    found = self.regions.footprint(other, buffer, depth)
+                    touched = found.lines if is_even else found.room
+                    lines[buffer] = larger(lines.get(buffer, 0), touched)
+            self._sets[key] = sum(lines.values()) * self.line_bytes
+        return self._sets[key]
+
+    def fitting_depth(self, stage: StageFeatures, cache: Cache) -> SymbolicNumber:
+        """The least depth at which the working set of ``stage`` fits into a cache; one more than
+        its loops if not even one evaluation fits.
+        """
+        depth: SymbolicNumber = 0
+        fits: SymbolicCondition = False
+        for d in range(len(stage.loops) + 1):
+            fits = fits | (self._taken(stage, d, cache.is_even) <= cache.bytes)
+            depth = depth + negated(fits)
+            if is_everywhere(fits):
+                break
+        return depth
+
+    def moves(
+        self,
+        stage: StageFeatures,
+        buffer: str,
+        fitting: SymbolicNumber,
+        resident: int,
+        price: Callable[[Footprint], SymbolicNumber],
+    ) -> Iterator[tuple[int, SymbolicCondition, SymbolicNumber]]:
+        """The costs to move ``buffer`` into a cache for ``stage``, each with the place in
+        :func:`moving_loops` of the loop whose body moves each of its lines once, and with the
+        condition of this case. At most one case holds; the others cost nothing.
+
+        Args:
+            stage: the stage that reads ``buffer``, or computes it.
+            buffer: a Func or an image.
+            fitting: the least depth at which the working set fits.
+            resident: if ``fitting`` is at most this, the whole buffer is in the cache already; -1
+                for a buffer from outside.
+            price: the cost to move a footprint once.
+        """
+        # The body around the loop that fits.
+        moving = larger(fitting - 1, 0)
+        least, most = limits_of(moving, len(stage.loops))
+        for depth in range(least, most + 1):
+            here = (moving == depth) & (fitting > resident)
+            if not is_nowhere(here):
+                runs = stage.loops[depth - 1].runs if depth else 1
+                yield depth, here, runs * price(self._in_pieces(stage, buffer, depth))
+
+    def least(
+        self,
+        stage: StageFeatures,
+        buffer: str,
+        cache: Cache,
+        price: Callable[[Footprint], SymbolicNumber],
+    ) -> SymbolicNumber:
+        """What :meth:`moves` costs at least in every schedule with the Funcs of ``features``, as
+        those of a lower bound are: 0 for a buffer that is not known to be there.
+
+        The loop that fits is not further out than the loop that would fit if the stage touched
+        nothing but its own Func and images: other stages and buffers only add to a working set. In
+        a loop of a consumer, its own part is at least what one visit of the stage requires. So the
+        cost is that of one of the loops from there inwards, and no row is in pieces.
+        """
+        features, ends = self.features, len(stage.loops)
+        known = [b for b in touched(stage) if b == stage.func or b in features.readers]
+        if buffer not in known:
+            return 0.0
+        fitting: SymbolicNumber = 0
+        fits: SymbolicCondition = False
+        for depth in range(ends + 1):
+            lines: SymbolicNumber = 0
+            for one in known:
+                apart, joined = self.regions.least(stage, one, depth)
+                lines = lines + smaller(apart.lines, joined.lines)
+            fits = fits | (lines * self.line_bytes <= cache.bytes)
+            fitting = fitting + negated(fits)
+        least: SymbolicNumber = inf
+        for depth in range(ends + 1):
+            runs = stage.loops[depth - 1].runs if depth else 1
+            body = smaller(*map(price, self.regions.least(stage, buffer, depth)))
+            least = smaller(least, chosen(depth >= fitting - 1, runs * body, inf))
+        return chosen(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
+
+    def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
+        """The footprint at a depth. A row to which the loops inside come back again and again
+        counts each time, unless it is one of few rows that the prefetcher remembers. Joined rows
+        count one by one if the loops inside go along several of them at once.
+        """
+        whole = self.regions.footprint(stage, buffer, depth)
+        piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
+        rows, are_many = whole.rows, piece.rows > STREAMS
+        if not is_nowhere(are_many):
+            taken = sum(
+                count * larger(1, length / larger(inner, 1))
+                for (count, length), (_, inner) in zip(whole.parts, piece.parts, strict=True)
+            )
+            rows = chosen(are_many, taken, rows)
+        return Footprint(
+            whole.lines, larger(rows, piece.rows), whole.parts, whole.innermost, whole.room
+        )
+
+
+def touched(stage: StageFeatures) -> tuple[str, ...]:
+    """The buffers that a stage reads, and its own Func, each once."""
+    return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
+
+
+def resident(features: Features, buffer: str, is_written: bool) -> int:
+    """The loop depth at which a cache that holds the body also holds the whole buffer; -1 for
+    images and outputs, which come from outside and leave.
+
+    A stage reads values that were computed inside the loops around the computation. It writes to
+    storage that is in the cache if the cache holds the whole storage.
+    """
+    if features.is_image[buffer] or features.func(buffer).is_output:
+        return -1
+    func = features.func(buffer)
+    return func.store_depth if is_written else func.depth
+
+
+def moving_loops(stage: StageFeatures) -> tuple[LoopKey, ...]:
+    """The loops, outermost first, whose bodies may move lines for ``stage``; an empty name means
+    the whole outermost loop.
+    """
+    keys = [loop.key for loop in stage.loops]
+    return ((*keys[0][:2], ""), *keys) if keys else ()

@@ -1,0 +1,1 @@
+"""Cost models of a few lines: weights of features."""

@@ -1,0 +1,1 @@
+"""Which schedules are cheap: the search strategies."""

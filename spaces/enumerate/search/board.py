@@ -1,0 +1,251 @@
+"""The arguments of every search strategy, and the board that keeps its best schedules."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+from attrs import Attribute, define, field, frozen
+from numpy.typing import NDArray
+
+from spaces.cost.batch import Batch
+from spaces.cost.lattice import lattice_costs
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.apart import apart, bare
+from spaces.enumerate.search.events import Certificate, Done, Event, Found, Improved, Scored
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.space import ScheduleSpace
+from spaces.model.amounts import amount
+from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.expressions.numbers import seconds_given, shown_number
+from spaces.model.schedules.schedule import Schedule
+
+
+def _seconds(value: Any) -> float | None:
+    return None if value is None else seconds_given("Limits.seconds", value)
+
+
+@frozen(kw_only=True)
+class Limits:
+    """When a search ends, and how many schedules it returns.
+
+    Attributes:
+        top: the number of schedules to find. A search returns fewer if it finds fewer that are
+            legal and ``apart``, as in a small space, or if one turns out to be the same as another
+            one in its normal form, or cheaper there than the first.
+        apart: the least number of decisions, split factors aside, in which any two of them differ;
+            with 1, no two have the same structure.
+        seconds: the search ends after this time with the best so far; None for no limit. With a
+            limit, the result depends on the machine; without a limit, a seed always gives the same
+            stream.
+        structures: the search ends after so many structures with a cost, with the best so far; None
+            for no limit. Unlike a time limit it gives the same result on every machine.
+        seed: the seed of all random choices of a strategy.
+
+    Raises:
+        ValueError: ``top``, ``apart`` or ``structures`` is not a positive integer, ``seconds`` is
+            not a time, or ``seed`` is not an integer from 0.
+    """
+
+    top: int = field(default=1)
+    apart: int = field(default=1)
+    seconds: float | None = field(default=None, converter=_seconds)
+    structures: int | None = field(default=None)
+    seed: int = field(default=0)
+
+    @structures.validator
+    @top.validator
+    @apart.validator
+    def _is_count(self, attribute: Attribute[int], count: object) -> None:
+        if count is None and attribute.name == "structures":
+            return
+        if not _is_whole(count) or count < 1:
+            raise ValueError(
+                f"Limits.{attribute.name} is {shown_number(count)}; it must be an integer of at "
+                "least 1."
+            )
+
+    @seed.validator
+    def _is_seed(self, _: Any, seed: object) -> None:
+        if not _is_whole(seed) or seed < 0:
+            raise ValueError(
+                f"Limits.seed is {shown_number(seed)}; it is a whole number, at least 0."
+            )
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Event]]
+"""A search: it yields events, and :class:`~spaces.enumerate.search.events.Done` as the last one."""
+
+
+@define
+class Board:
+    """The best schedules of a running search, and its funnel.
+
+    Attributes:
+        limits: when the search ends.
+        considered: the number of structures that the search has looked at.
+        legal: the number of structures with a legal choice, among those judged.
+        structures: the number of structures with a cost.
+        choices: the number of choices of tile sizes with a cost.
+        pruned: the number of partial schedules with a lower bound above the worst cost kept.
+        work: the number of Funcs in all batches that got costs: what a search spends, on any
+            machine.
+        deadline: the end of the time limit, which begins with the board.
+        held: a legal schedule that has no cost yet.
+    """
+
+    limits: Limits
+    considered: int = 0
+    legal: int = 0
+    structures: int = 0
+    choices: int = 0
+    pruned: int = 0
+    work: int = field(init=False, default=0)
+    deadline: Deadline = field(init=False)
+    held: Schedule | None = field(init=False, default=None)
+    _is_priced: bool = field(init=False, default=False)
+    _best: dict[Schedule, Found] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.deadline = Deadline.after(self.limits.seconds)
+
+    def until(self, share: float) -> Deadline:
+        """The moment at which this share of the time limit is used."""
+        seconds = self.limits.seconds
+        return self.deadline if seconds is None else self.deadline.later((share - 1) * seconds)
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether there is a legal schedule to hand over."""
+        return bool(self._best) or self.held is not None
+
+    def score(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
+        """The costs of a batch; counts the batch.
+
+        Raises:
+            BatchError: the model does not give a number for each choice.
+            OutOfTime: as many structures as the limits allow have a cost.
+        """
+        if self.limits.structures is not None and self.structures >= self.limits.structures:
+            raise OutOfTime
+        costs = self.rescore(model, batch)
+        self.structures += 1
+        return costs
+
+    def rescore(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
+        """The costs of a batch whose structure has a cost for other choices already; counts its
+        choices.
+
+        Raises:
+            BatchError: the model does not give a number for each choice.
+        """
+        costs = self.price(model, batch)
+        self._is_priced |= bool(np.isfinite(costs).any())
+        self.choices += costs.size
+        return costs
+
+    def price(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
+        """The costs of a batch outside the funnel of the search.
+
+        Raises:
+            BatchError: the model does not give a number for each choice.
+        """
+        self.work += len(batch.schedule.funcs)
+        costs = lattice_costs(model, batch)
+        costs[np.isnan(costs)] = np.inf  # a choice without a cost is useless
+        return costs
+
+    @property
+    def _scored(self) -> str:
+        return f"{amount(self.choices, 'choice')} of {amount(self.structures, 'structure')}"
+
+    @property
+    def scored(self) -> Scored:
+        """An event with the funnel."""
+        return Scored(self.structures, self.choices, self.considered, self.legal, self.pruned)
+
+    def hold(self, schedule: Schedule) -> Iterator[Event]:
+        """Takes a legal schedule that there is no time to price, if there is no other."""
+        if not self.has_schedule:
+            self.held = schedule
+            yield Improved(Found(np.inf, schedule))
+
+    def offer(self, found: Found) -> Iterator[Event]:
+        """Takes a legal schedule into the best, if it is good enough: the cheaper of two whose
+        structures are nearer to each other than ``limits.apart``.
+        """
+        if not np.isfinite(found.cost) or found.cost > self.worst:
+            return
+        least = min((known.cost for known in self._best.values()), default=np.inf)
+        structure = bare(found.schedule)
+        near = [s for s in self._best if apart(s, structure) < self.limits.apart]
+        if any(self._best[s].cost <= found.cost for s in near):
+            return
+        for one in near:
+            del self._best[one]
+        self._best[structure] = found
+        if len(self._best) > self.limits.top:
+            # Of equally dear ones the last leaves, so that their order does not depend on ``top``.
+            del self._best[max(reversed(self._best), key=lambda s: self._best[s].cost)]
+        if found.cost < least:
+            yield Improved(found)
+
+    @property
+    def worst(self) -> float:
+        """The cost above which no schedule is taken: the dearest one on a full board."""
+        is_full = len(self._best) == self.limits.top
+        return max(known.cost for known in self._best.values()) if is_full else np.inf
+
+    @property
+    def best(self) -> list[Found]:
+        """The best schedules so far, cheapest first."""
+        return heapq.nsmallest(self.limits.top, self._best.values(), key=lambda f: f.cost)
+
+    def certificate(self, left: float) -> Certificate | None:
+        """What is proven once every schedule that the search left out costs at least ``left``, or
+        more than :attr:`worst` when it was left out.
+        """
+        costs = [found.cost for found in self.best]
+        if left == -np.inf or not costs:
+            return None
+        proven = sum(cost <= left for cost in costs)
+        # A schedule that two others keep away may belong to the best once one of these has left.
+        kept = proven if self.limits.apart == 1 else min(proven, 1)
+        return Certificate(min(left, costs[0]), kept)
+
+    def done(self, space: ScheduleSpace, complete: bool, left: float = -np.inf) -> Done:
+        """The last event.
+
+        Args:
+            space: the space.
+            complete: whether the search finished before its limits.
+            left: a cost that no schedule is below which the search left out for another reason
+                than that it costs more than :attr:`worst`.
+
+        Raises:
+            EmptySpaceError: the search found no legal schedule, or none has a finite cost.
+        """
+        if self.held is not None and not self._best:
+            unpriced = (Found(np.inf, self.held),)
+            return Done(unpriced, self.structures, self.choices, complete)
+        if not self._best and self.choices and not self._is_priced:
+            raise EmptySpaceError(
+                f"The cost model gives no finite cost to any of {self._scored} of "
+                f"{space.pipeline.name}; it must give one to each useful choice."
+            )
+        if not self._best:
+            raise EmptySpaceError(
+                "No simple schedule is legal, and the search found no legal schedule of "
+                f"{space.pipeline.name} for {space.device.name} among {self._scored}"
+                + ("" if complete else " within its time")
+                + "; widen the options (explain_empty says which), or give the search more time."
+            )
+        return Done(
+            tuple(self.best), self.structures, self.choices, complete, self.certificate(left)
+        )

@@ -1,0 +1,218 @@
+"""The first schedules of a search: a fixed ladder of simple ones.
+
+A search of any length hands over at least the cheapest legal one of them. Each rung decides all
+Funcs alike with the options of the space: at root or inlined, with one pattern of loops, and with
+small or medium tiles. So a GPU gets blocks of threads, and a CPU parallel strips of vectors. The
+first pattern of an output fits its size (:mod:`~spaces.enumerate.space.patterns.fitting_size`). The last rung is
+the plain nest, if it is cheaper. The funnel of a search does not count them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from types import MappingProxyType
+
+import numpy as np
+from attrs import frozen
+
+from spaces.cost.batch import Batch
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.events import Event, Found
+from spaces.enumerate.space.process.decision import DecisionOption
+from spaces.enumerate.space.process.partial import PartialSchedule
+from spaces.enumerate.space.process.topics.orders import OrderTopic
+from spaces.enumerate.space.process.topics.placing import PlaceTopic
+from spaces.enumerate.space.space import ScheduleSpace, structure_of
+from spaces.model.algorithm.inlined import live_functions
+from spaces.model.deadline import NO_DEADLINE, OutOfTime, ask_clock
+from spaces.model.formulas.regions import UnboundedError
+from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, Schedule
+
+PRICING = 0.2
+"""Seconds after the time limit in which to price the first legal schedule."""
+
+NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
+"""Those of a schedule without parameters."""
+
+SHARE = 0.125
+"""The share of the time limit of a search in which to climb the ladder."""
+
+
+@frozen
+class Rung:
+    """One way to decide every Func.
+
+    Attributes:
+        inlines: whether Funcs are inlined where the space allows it, instead of computed at root.
+        pattern: which pattern of loops they have at root; the last one if there are fewer.
+        place: which number of each menu they have, from 0 for the first to 1 for the last.
+    """
+
+    inlines: bool
+    pattern: int
+    place: float
+
+    def option(self, partial: PartialSchedule) -> DecisionOption:
+        """The option of the next decision; the first one if the space allows no other."""
+        options = partial.options
+        match partial.state.agenda[0]:
+            case PlaceTopic() as topic:
+                levels = {option.claims.get(topic.name): option for option in options}
+                inlined = levels.get(str(INLINE)) if self.inlines else None
+                return inlined or levels.get(str(ROOT)) or options[0]
+            case OrderTopic() if partial.state.entry.compute.is_root:
+                return options[min(self.pattern, len(options) - 1)]
+        return next((option for option in options if option.is_plain), options[0])
+
+    def number(self, menu: tuple[int, ...]) -> int:
+        """The number of a menu that a factor has."""
+        return menu[int(self.place * (len(menu) - 1))]
+
+
+RUNGS = tuple(
+    Rung(inlines, pattern, place)
+    for place in (0.5, 0.0)
+    for pattern in (0, 1)
+    for inlines in (False, True)
+)
+"""The ladder. The first rung is legal most often and verified soonest."""
+
+
+def filled(partial: PartialSchedule, numbers: Mapping[str, int], rung: Rung) -> Schedule:
+    """The schedule that follows from a half-decided one with some numbers: the rung decides the
+    other Funcs and numbers.
+    """
+    return bind(*_choice(partial, numbers, rung))
+
+
+def _choice(
+    partial: PartialSchedule, numbers: Mapping[str, int], rung: Rung
+) -> tuple[Schedule, dict[str, int]]:
+    """The structure that follows from a half-decided schedule, and the numbers of its factors."""
+    partial = _structured(partial, rung)
+    menus = partial.state.open_menus
+    chosen = {name: rung.number(menu) for name, menu in menus.items()}
+    return partial.schedule, {**chosen, **numbers}
+
+
+def _structured(partial: PartialSchedule, rung: Rung) -> PartialSchedule:
+    """The structure that follows from a half-decided schedule, with factors open."""
+    while not partial.state.has_structure:
+        ask_clock()
+        partial = partial.take(rung.option(partial))
+    return partial
+
+
+def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    """Offers the legal schedules of the ladder: the first one however long it takes, others in
+    :data:`SHARE` of the time limit. The first one has an infinite cost if there is no time to price
+    it. Offers none if the restrictions name loops that patterns lack.
+    """
+    for structure, numbers in _climbed(space, board):
+        yield from offered(space, model, board, structure, numbers)
+    yield from plain_nest(space, model, board)
+
+
+def first_incumbent(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    """Offers the first legal schedule of the ladder, as :func:`incumbents` does but with a price
+    for its numbers alone, which takes less time: for searches that soon find better ones.
+    """
+    for structure, numbers in islice(_climbed(space, board), 1):
+        yield from offered(space, model, board, bind(structure, numbers))
+    yield from plain_nest(space, model, board)
+
+
+def plain_nest(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    """Offers plain loops of each Func at root, if the space has them and they are legal and cheap,
+    in :data:`SHARE` of the time limit. For tiny sizes hardly anything is cheaper, since kernels and
+    threads take time to start. Whole patterns lack these loops.
+    """
+    names = frozenset(function.name for function in space.pipeline.functions)
+    live = {function.name for function in live_functions(space.pipeline, names)}
+    entries = (FuncSchedule.default(f, f.name in live) for f in space.pipeline.functions)
+    schedule = Schedule(tuple(entries), space.pipeline.derivations)
+    least = board.best[0].cost if board.best else math.inf
+    try:
+        with board.until(SHARE).kept():
+            cost = priced(space, model, board, schedule)
+            if cost < least and schedule in space and space.verdict(schedule):
+                yield from board.offer(Found(cost, schedule))
+    except OutOfTime:
+        return
+
+
+def _climbed(space: ScheduleSpace, board: Board) -> Iterator[tuple[Schedule, dict[str, int]]]:
+    """The legal schedules of the ladder, as structures with numbers."""
+    seen: set[Schedule] = set()
+    try:
+        space = space.of_patterns
+    except ValueError:
+        return
+    for rung in RUNGS:
+        limit = board.until(SHARE) if board.has_schedule else NO_DEADLINE
+        try:
+            with limit.kept():
+                structure, numbers = _choice(space.start(), {}, rung)
+                schedule = bind(structure, numbers)
+                if schedule in seen or not space.verdict(schedule):
+                    continue
+                seen.add(schedule)
+        except OutOfTime:
+            return
+        yield structure, numbers
+    if not board.has_schedule:
+        yield from _with_other_numbers(space)
+
+
+def _with_other_numbers(space: ScheduleSpace) -> Iterator[tuple[Schedule, dict[str, int]]]:
+    """A legal schedule of the ladder with other numbers than a rung has; none if no structure of
+    the ladder has legal numbers among the first ones of its lattice.
+    """
+    for rung in RUNGS[: len(RUNGS) // 2]:
+        structure = structure_of(_structured(space.start(), rung).state)
+        part = next(structure.parts())
+        legal = np.flatnonzero(space.legal(part))
+        if legal.size:
+            yield structure.schedule, {**part.fixed, **part.numbers(int(legal[0]))}
+            return
+
+
+def offered(
+    space: ScheduleSpace,
+    model: CostModel,
+    board: Board,
+    structure: Schedule,
+    numbers: Mapping[str, int] = NO_NUMBERS,
+) -> Iterator[Event]:
+    """Offers a legal schedule, one choice of a structure, with its cost if there is time to price
+    it. With ``numbers`` beside a structure that has parameters, the cost is the one that a search
+    of all choices gives. With numbers written into the structure it may be a little lower or
+    higher.
+    """
+    schedule = bind(structure, numbers)
+    try:
+        with board.deadline.later(PRICING).kept():
+            cost = priced(space, model, board, structure, numbers)
+    except OutOfTime:
+        yield from board.hold(schedule)
+    else:
+        yield from board.offer(Found(cost, schedule))
+
+
+def priced(
+    space: ScheduleSpace,
+    model: CostModel,
+    board: Board,
+    structure: Schedule,
+    numbers: Mapping[str, int] = NO_NUMBERS,
+) -> float:
+    """The cost of one choice of a structure; infinity if it has no loop nest."""
+    try:
+        batch = Batch.of(space.pipeline, structure, numbers, memo=space.memo)
+        return float(board.price(model, batch))
+    except UnboundedError:
+        return float("inf")

@@ -1,0 +1,110 @@
+"""The default search: a quick one, and changes of what it finds in the rest of a time limit."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from attrs import field, frozen
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.events import Event, Expanded
+from spaces.enumerate.search.first_schedules import first_incumbent
+from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, judged
+from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.search.runners_up import runners_up
+from spaces.enumerate.search.shares import shares_of_funcs
+from spaces.enumerate.search.stagewise.stagewise import Stagewise
+from spaces.enumerate.space.space import ScheduleSpace
+from spaces.model.deadline import OutOfTime
+
+
+@frozen(kw_only=True)
+class Improving:
+    """A quick search, :class:`Stagewise`. With a time limit it then looks for cheaper schedules in
+    the rest of the time.
+
+    Without ``Limits.seconds`` it ends after the quick search. So a seed gives one result, in about
+    a second for a pipeline of ten Funcs.
+
+    With ``Limits.seconds`` it changes one decision of the best schedule at a time, in an order that
+    follows from the seed: where a Func is computed and stored, its loops, their kinds, its numbers.
+    It goes on from each schedule that is cheaper. It ends when none of these changes makes
+    the best schedule cheaper; a longer time limit then finds nothing more, though two changes
+    together, or numbers that it does not try, may be cheaper. Its result never costs more than that
+    of the quick search.
+
+    If restrictions name loops that whole patterns lack, there is no quick search. The changes then
+    begin with a random schedule and end when none is cheaper, also without a time limit.
+
+    Attributes:
+        first: the quick search.
+        numbers: how many choices of the numbers of a Func are tried with a change, at most.
+    """
+
+    first: Stagewise = field(default=Stagewise())
+    numbers: int = 64
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        board = Board(limits)
+        is_quick = is_complete = False
+        if space.has_patterns:
+            yield from first_incumbent(space, model, board)
+            is_complete = yield from self.first.refined(space, model, board)
+            is_quick = limits.seconds is None or not is_complete
+        yield from drawn_if_none(space, model, board)
+        place = None
+        if not is_quick:
+            try:
+                place = _place_of_best(space, board)
+            except OutOfTime:
+                is_complete = False
+        if place is not None:
+            changes = self._improved(space, model, board, place)
+            yield from concluded(space, board, changes, tries_changes=True)
+        else:
+            yield from runners_up(space, model, board)
+            yield board.done(space, is_complete)
+
+    def _improved(
+        self, space: ScheduleSpace, model: CostModel, board: Board, place: PlacedSchedule
+    ) -> Iterator[Event]:
+        """Goes from the best schedule to cheaper ones until no change of one decision is cheaper.
+
+        Raises:
+            OutOfTime: the search is at its end.
+        """
+        chosen = random.Random(board.limits.seed)
+        least, tried = board.best[0].cost, 0
+        is_improved = True
+        while is_improved:
+            is_improved = False
+            shares = shares_of_funcs(space, model, place.schedule)
+            for change in place.neighbours(chosen, self.numbers, shares):
+                if tried % PART == 0:
+                    yield Expanded(tried // PART + 1, 0, "improvement")
+                    yield board.scored
+                tried += 1
+                found = yield from judged(space, model, board, change.structure)
+                if found is not None and found.cost < least:
+                    least, place = found.cost, PlacedSchedule.after(change, found.schedule)
+                    is_improved = True
+                    break
+
+
+def _place_of_best(space: ScheduleSpace, board: Board) -> PlacedSchedule | None:
+    """Finds the decisions that lead to the best schedule of the board. Returns None if the board
+    has no schedule, or if the space lacks the schedule: a search may fall back to plain loops
+    outside the space.
+
+    Raises:
+        OutOfTime: the search is at its end.
+    """
+    if not board.best:
+        return None
+    try:
+        with board.deadline.kept():
+            return PlacedSchedule.of(space, board.best[0].schedule)
+    except ValueError:
+        return None

@@ -1,0 +1,84 @@
+"""The steps that searches of single schedules have in common: first schedules, then one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+from attrs import evolve
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.events import Event, Found
+from spaces.enumerate.search.first_schedules import incumbents, offered
+from spaces.enumerate.search.papers.exhaustive import cheapest
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.structure import Structure
+from spaces.model.deadline import OutOfTime
+
+PART = 50
+"""Schedules, or slices of work, between two events of progress."""
+
+FINDING = 20.0
+"""The most seconds to look for a first schedule where no simple one is legal."""
+
+
+_LEAST_GAIN = 0.01
+"""By which share of its cost a schedule must become cheaper: models are not exact enough to tell
+smaller differences.
+"""
+
+
+def opened(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    """Offers the schedules of the ladder, and a random one if none of them is legal."""
+    yield from incumbents(space, model, board)
+    yield from drawn_if_none(space, model, board)
+
+
+def drawn_if_none(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    """Offers a random schedule if the board has none and there is time to find one."""
+    if board.has_schedule:
+        return
+    try:
+        with board.deadline.kept():
+            (schedule,) = space.sample(1, board.limits.seed, seconds=FINDING)
+    except (OutOfTime, TimeoutError, EmptySpaceError):
+        return
+    yield from offered(space, model, board, schedule)
+
+
+def judged(
+    space: ScheduleSpace, model: CostModel, board: Board, structure: Structure
+) -> Generator[Event, None, Found | None]:
+    """Offers the cheapest legal choice of a structure, and returns it; None if no choice is legal.
+
+    Raises:
+        OutOfTime: as many structures as the limits allow have a cost.
+    """
+    board.considered += 1
+    found = cheapest(space, model, board, structure)
+    if found is not None:
+        board.legal += 1
+        yield from board.offer(found)
+    return found
+
+
+def concluded(
+    space: ScheduleSpace, board: Board, events: Iterator[Event], *, tries_changes: bool = False
+) -> Iterator[Event]:
+    """The events of a search up to the end of its time or of its structures, and then the last
+    ones, with the best that the board has. A search that ``tries_changes`` of its best schedule has
+    tried all that it tries if its events end by themselves.
+    """
+    complete = True
+    try:
+        yield from board.deadline.each(events)
+    except OutOfTime:
+        complete = False
+    yield board.scored
+    yield evolve(board.done(space, complete), tried_changes=complete and tries_changes)
+
+
+def is_clearly_cheaper(cost: float, least: float) -> bool:
+    """Whether a schedule costs so much less than the best one that it is worth a change."""
+    return least - cost >= _LEAST_GAIN * abs(least) and cost < least

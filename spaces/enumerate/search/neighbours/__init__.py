@@ -1,0 +1,1 @@
+"""Searches that go from schedules to others near them."""

@@ -1,0 +1,100 @@
+"""Simulated annealing over single decisions, also in spaces that decide loop by loop."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.events import Event, Expanded
+from spaces.enumerate.search.first_schedules import incumbents, offered
+from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, judged
+from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.search.stagewise.stagewise import Stagewise
+from spaces.enumerate.space.space import ScheduleSpace
+from spaces.model.schedules.schedule import Schedule
+
+OPENING = 0.5
+"""The share of the time limit for the search before the first change."""
+
+
+@frozen(kw_only=True)
+class Annealing:
+    """Changes one random decision at a time, and keeps what is cheaper, or not much dearer. With
+    each change it tries numbers for some random parameters at once, and takes the cheapest legal
+    ones.
+
+    The search starts at ``start``, such as a schedule by hand, or at the best that ``opening``
+    finds with whole patterns (:meth:`Options.small`, if the space decides loop by loop) in its
+    share of the time, or at the cheapest schedule of a ladder of simple ones. A schedule that costs
+    ``r`` times as much as the current one takes its place with a chance of ``r ** (-1 / heat)``;
+    the heat falls evenly to 0 over the steps. Other decisions stay as they are, as far as their
+    options are still there.
+
+    It is for :meth:`Options.expert` and :meth:`Options.everything`. It skips no option on
+    principle: each decision may change to each of its options, so changes lead everywhere. Its
+    opening skips what :class:`Stagewise` does.
+
+    Attributes:
+        start: a legal schedule of the space to start at.
+        opening: the search of whole patterns before the first change; None for the ladder.
+        steps: the number of random changes.
+        numbers: how many choices of parameters are tried with a change, at most.
+        heat: the heat at the first step: at 0.3 twice the cost is taken one time in ten.
+    """
+
+    start: Schedule | None = None
+    opening: Stagewise | None = None
+    steps: int = 1000
+    numbers: int = 64
+    heat: float = 0.3
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        board = Board(limits)
+        if self.start is not None:
+            yield from offered(space, model, board, self.start)
+        else:
+            yield from incumbents(space, model, board)
+            if self.opening is not None and space.has_patterns:
+                yield from self.opening.refined(space, model, board, OPENING)
+        yield from drawn_if_none(space, model, board)
+        if not board.best:
+            yield board.done(space, complete=False)
+            return
+        yield from concluded(space, board, self._walk(space, model, board))
+
+    def _walk(self, space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+        """The changes, from the best schedule of the board on."""
+        chosen = random.Random(board.limits.seed)
+        current = board.best[0]
+        place = PlacedSchedule.of(space, current.schedule)
+        has_choices = len(place.way) > 1  # a space may have a single schedule
+        steps = self.steps if has_choices else 0
+        for step in range(steps):
+            if step % PART == 0:
+                yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
+                yield board.scored
+            change = place.changed(chosen, self.numbers)
+            found = yield from judged(space, model, board, change.structure)
+            if found is None:
+                continue
+            heat = self.heat * (1 - step / steps)
+            if is_taken(current.cost, found.cost, heat, chosen.random()):
+                current, place = found, PlacedSchedule.after(change, found.schedule)
+
+
+def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:
+    """Whether a schedule takes the current one's place; ``draw`` is a random number below 1. What
+    counts is how much worse it is, relative to the current cost, which may be negative. If that is
+    0, nothing worse is taken.
+    """
+    if cost <= current:
+        return True
+    if heat <= 0 or current == 0 or not math.isfinite(cost):
+        return False
+    worse = (cost - current) / abs(current)
+    return bool(draw < (1 + worse) ** (-1 / heat))

@@ -1,0 +1,153 @@
+"""A bandit over moves: what improved the best schedule most often lately comes next.
+
+Credit by area under the curve is that of J. Ansel et al., *OpenTuner: an extensible framework for
+program autotuning*, PACT 2014.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from attrs import define, field, frozen
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.events import Event, Expanded
+from spaces.enumerate.search.judging import PART, concluded, opened
+from spaces.enumerate.search.neighbours.changes import ChangedSchedule
+from spaces.enumerate.search.neighbours.genetic.mutations import GENERIC, IMAGING, Mutation
+from spaces.enumerate.search.neighbours.genetic.population import (
+    Individual,
+    Offspring,
+    OffspringJudge,
+)
+from spaces.enumerate.space.space import ScheduleSpace
+
+Arm: TypeAlias = Callable[[Sequence[Individual]], ChangedSchedule | None]
+"""A move from the best schedules so far to another schedule; None if it finds none."""
+
+
+@define
+class Credits:
+    """The credit of each arm: it grows with the successes among the latest uses of the arm.
+
+    Attributes:
+        arms: the names of the arms.
+        window: how many uses of all arms it remembers.
+        exploration: how much arms count that were seldom used.
+    """
+
+    arms: Sequence[str]
+    window: int
+    exploration: float
+    _uses: deque[tuple[str, bool]] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._uses = deque(maxlen=self.window)
+
+    def add(self, arm: str, improved: bool) -> None:
+        """Remembers a use of an arm, and whether it improved the best schedule."""
+        self._uses.append((arm, improved))
+
+    def of(self, arm: str) -> float:
+        """The credit of an arm; infinity if no use of it is remembered.
+
+        The area under the curve of its improvements, from 0 to 1, in which the ``i``-th of ``n``
+        uses counts ``2 * i / (n * (n + 1))``; and ``exploration * sqrt(2 * ln(h) / n)`` for ``h``
+        uses of all arms.
+        """
+        own = [improved for name, improved in self._uses if name == arm]
+        count = len(own)
+        if not count:
+            return math.inf
+        area = sum(place for place, improved in enumerate(own, start=1) if improved)
+        curve = 2 * area / (count * (count + 1))
+        return curve + self.exploration * math.sqrt(2 * math.log(len(self._uses)) / count)
+
+    def next(self, chosen: random.Random) -> str:
+        """The arm with the most credit; a random one of several with the most."""
+        credits = {arm: self.of(arm) for arm in self.arms}
+        most = max(credits.values())
+        return chosen.choice([arm for arm, credit in credits.items() if credit == most])
+
+
+@frozen(kw_only=True)
+class Bandit:
+    """Changes the best schedules by moves, and gives each slice of work to the move that improved
+    the best schedule most often lately (:class:`Credits`). The moves are a change of one decision
+    as ``annealing`` makes it, a cross between two points, a restart at a random or a reasonable
+    schedule, and the eight mutation rules of [RK13], such as new numbers for a Func.
+
+    It is for :meth:`Options.expert` and :meth:`Options.everything`, and works with whole patterns,
+    too. It skips no option on principle: changes and restarts reach all of them.
+
+    Attributes:
+        slices: how many slices of work the moves have.
+        slice: how many schedules a move tries in a slice.
+        pool: how many of the best schedules moves start from.
+        rivals: how many of them a tournament has; its winner is changed.
+        numbers: how many choices of parameters are tried with a schedule, at most.
+        window: how many slices count for the credit of a move; the number of OpenTuner.
+        exploration: how much seldom used moves count; the number of OpenTuner.
+    """
+
+    slices: int = 500
+    slice: int = 2
+    pool: int = 16
+    rivals: int = 3
+    numbers: int = 64
+    window: int = 500
+    exploration: float = 0.05
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        board = Board(limits)
+        yield from opened(space, model, board)
+        judge = OffspringJudge(space, model, board)
+        offspring = Offspring(space, random.Random(limits.seed), self.numbers, self.rivals)
+        yield from concluded(space, board, self._slices(offspring, judge))
+
+    def _slices(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
+        board, chosen = judge.board, offspring.chosen
+        arms = moves(offspring)
+        credits = Credits(tuple(arms), self.window, self.exploration)
+        pool: list[Individual] = []
+        for found in board.best[:1]:
+            own = yield from judge.judged(offspring.near(found.schedule))
+            pool += [own] if own else []
+        for number in range(self.slices):
+            if number % PART == 0:
+                yield Expanded(number // PART + 1, math.ceil(self.slices / PART), "slice")
+                yield board.scored
+            name = credits.next(chosen)
+            least = min((one.cost for one in pool), default=math.inf)
+            for _ in range(self.slice):
+                change = arms[name](pool) if pool else offspring.drawn()
+                found_one = None if change is None else (yield from judge.judged(change))
+                if found_one is not None:
+                    pool = self._with(pool, found_one)
+            credits.add(name, min((one.cost for one in pool), default=math.inf) < least)
+
+    def _with(self, pool: list[Individual], new: Individual) -> list[Individual]:
+        """The cheapest schedules of a pool and a new one, each once."""
+        if any(one.found.schedule == new.found.schedule for one in pool):
+            return pool
+        return sorted([*pool, new], key=lambda one: one.cost)[: self.pool]
+
+
+def moves(offspring: Offspring) -> Mapping[str, Arm]:
+    """The arms of the bandit, by name."""
+    return {
+        "change": offspring.changed,
+        "crossover": offspring.crossed,
+        "restart": lambda pool: offspring.drawn(),
+        "reasonable": lambda pool: offspring.reasonable(),
+        **{name: _by_rule(offspring, rule) for name, rule in {**GENERIC, **IMAGING}.items()},
+    }
+
+
+def _by_rule(offspring: Offspring, rule: Mutation) -> Arm:
+    return lambda pool: offspring.mutated(rule, pool)

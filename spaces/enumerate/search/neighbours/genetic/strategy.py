@@ -1,0 +1,140 @@
+"""Genetic search, as in [RK13] section 5."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import TypeAlias
+
+from attrs import field, frozen
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.events import Event, Expanded
+from spaces.enumerate.search.judging import concluded, opened
+from spaces.enumerate.search.neighbours.changes import ChangedSchedule
+from spaces.enumerate.search.neighbours.genetic.mutations import GENERIC, IMAGING
+from spaces.enumerate.search.neighbours.genetic.population import (
+    Individual,
+    Offspring,
+    OffspringJudge,
+)
+from spaces.enumerate.space.space import ScheduleSpace
+from spaces.model.deadline import ask_clock
+
+_Maker: TypeAlias = Callable[[], ChangedSchedule | None]
+"""Makes a schedule to try."""
+
+
+@frozen(kw_only=True)
+class Genetic:
+    """The genetic search of [RK13] section 5. A generation has the cheapest schedules of the last
+    one (elitism), crosses of two schedules between two points of the sequence of Funcs, mutated
+    schedules, and random ones. Tournaments select parents. The first generation has reasonable
+    schedules alone.
+
+    It is for :meth:`Options.expert` and :meth:`Options.everything`, and works with whole patterns,
+    too. It skips no option on principle: random schedules reach all of them. The process repairs
+    offspring (an option that does not fit gives way to the nearest one); what is still illegal is
+    rejected, and another one is tried.
+
+    The population and the rules are those of the paper. It gives no number for the generations, the
+    shares, the tournament, the weights of mutations and the coin of loop fusion (``GOES_ON``); ours
+    are those of the tuner that its authors published (``autotune.py`` in the early history of
+    Halide's repository).
+
+    Attributes:
+        population: the number of schedules of a generation.
+        generations: the number of generations.
+        elites: the share of a generation that elitism copies.
+        crosses: the share of crosses.
+        mutants: the share of mutated schedules; the rest is random.
+        tournament: how many schedules a tournament has.
+        favor: how much likelier a mutation follows one of the two rules about images, loop fusion
+            and templates, than one of the six others.
+        sensible: the chance that a random schedule is a reasonable one.
+        numbers: how many choices of parameters are tried with each schedule, at most; 1 in the
+            paper, which measures one schedule at a time.
+        attempts: how often an illegal schedule is replaced by another one, at most.
+
+    Raises:
+        ValueError: the shares add up to more than 1, or a number is too small.
+    """
+
+    population: int = field(default=128)
+    generations: int = 50
+    elites: float = 0.2
+    crosses: float = 0.3
+    mutants: float = field(default=0.3)
+    tournament: int = 5
+    favor: float = 5.0
+    sensible: float = 0.5
+    numbers: int = 1
+    attempts: int = 20
+
+    @mutants.validator
+    def _shares(self, attribute: object, value: float) -> None:
+        if self.elites + self.crosses + value > 1 + 1e-9:
+            raise ValueError(
+                f"Genetic(elites={self.elites}, crosses={self.crosses}, mutants={value}): the "
+                "shares of a generation add up to more than 1; make one smaller."
+            )
+
+    @population.validator
+    def _some(self, attribute: object, value: int) -> None:
+        if value < 2:
+            raise ValueError(f"Genetic(population={value}): a generation needs two schedules.")
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        board = Board(limits)
+        yield from opened(space, model, board)
+        judge = OffspringJudge(space, model, board)
+        chosen = random.Random(limits.seed)
+        offspring = Offspring(space, chosen, self.numbers, self.tournament)
+        yield from concluded(space, board, self._generations(offspring, judge))
+
+    def _generations(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
+        individuals: list[Individual] = []
+        for step in range(1, self.generations + 1):
+            yield Expanded(step, self.generations, "generation")
+            individuals = yield from self.generation(individuals, offspring, judge)
+            yield judge.board.scored
+
+    def generation(
+        self, last: Sequence[Individual], offspring: Offspring, judge: OffspringJudge
+    ) -> Generator[Event, None, list[Individual]]:
+        """The next generation, cheapest first; the first one if ``last`` is empty.
+
+        Raises:
+            OutOfTime: as many structures as the limits allow have a cost.
+        """
+        size = self.population
+        individuals = list(last[: round(self.elites * size)])
+        makers: list[_Maker] = []
+        if last:
+            makers += [lambda: offspring.crossed(last)] * round(self.crosses * size)
+            mutate: _Maker = lambda: self._mutated(last, offspring)  # noqa: E731
+            makers += [mutate] * round(self.mutants * size)
+        rest = size - len(individuals) - len(makers)
+        new: _Maker = (lambda: self._random(offspring)) if last else offspring.reasonable
+        for make in [*makers, *[new] * rest]:
+            for _ in range(self.attempts):
+                ask_clock()
+                change = make()
+                found = None if change is None else (yield from judge.judged(change))
+                if found is not None:
+                    individuals.append(found)
+                    break
+        return sorted(individuals, key=lambda one: one.cost)
+
+    def _mutated(
+        self, parents: Sequence[Individual], offspring: Offspring
+    ) -> ChangedSchedule | None:
+        rules = {**GENERIC, **IMAGING}
+        weights = [1.0 if name in GENERIC else self.favor for name in rules]
+        (rule,) = offspring.chosen.choices(list(rules.values()), weights)
+        return offspring.mutated(rule, parents)
+
+    def _random(self, offspring: Offspring) -> ChangedSchedule | None:
+        is_sensible = offspring.chosen.random() < self.sensible
+        return offspring.reasonable() if is_sensible else offspring.drawn()

@@ -1,0 +1,1 @@
+"""The search strategies of papers, each on its own."""

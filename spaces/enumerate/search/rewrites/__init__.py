@@ -1,0 +1,1 @@
+"""Other schedules that compute the same as a found one and may be cheaper."""

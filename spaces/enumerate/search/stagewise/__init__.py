@@ -1,0 +1,1 @@
+"""Searches that decide one Func after another, consumers first, as in [A21] section 4."""

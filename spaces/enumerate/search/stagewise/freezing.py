@@ -1,0 +1,163 @@
+"""A search for large pipelines that freezes the Funcs that cost little, as in [A21] section 3.2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator, Mapping
+from typing import Protocol
+
+from attrs import evolve, field, frozen
+
+from spaces.cost.batch import Batch
+from spaces.cost.model import AdditiveModel, CostModel
+from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.events import Event
+from spaces.enumerate.search.first_schedules import first_incumbent, plain_nest
+from spaces.enumerate.search.judging import drawn_if_none
+from spaces.enumerate.search.runners_up import runners_up
+from spaces.enumerate.search.stagewise.changed_nests import nests_of
+from spaces.enumerate.search.stagewise.stagewise import Stagewise
+from spaces.enumerate.space.options import PlacementOption
+from spaces.enumerate.space.process.decided_part import decided_part
+from spaces.enumerate.space.space import ScheduleSpace
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.deadline import OutOfTime
+from spaces.model.schedules.schedule import FuncSchedule, Schedule
+
+APART: tuple[PlacementOption, ...] = ("inline", "root")
+"""Where the first search computes Funcs."""
+
+FIRST = 0.5
+"""The share of the time limit in which the first search ends."""
+
+FEWEST = 1.0
+"""How many Funcs stay open, as a multiple of ``log2(N)``, if the first search did not end in time:
+as many as in [A21].
+"""
+
+
+class RefiningSearch(Protocol):
+    """A search that a larger one runs on a part of a space, such as :class:`Stagewise`."""
+
+    def refined(
+        self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
+    ) -> Generator[Event, None, bool]:
+        """Searches in a share of the time limit, and offers to a board what it finds. Returns
+        whether it ended in time.
+        """
+        ...
+
+
+@frozen(kw_only=True)
+class Freezing:
+    """Searches the whole patterns of a space twice. The first search computes all Funcs inline or
+    at root. Those of its ``N`` Funcs that add most to the cost stay open, ``log2(N)`` in [A21] and
+    three times as many here, and the second search decides them again without that limit; all
+    others are frozen, with their numbers.
+
+    The cost that a Func adds is the difference between the costs of two half-decided schedules:
+    that of the first search with all consumers of the Func decided, and the same with the Func. So
+    any cost model will do; [A21] reads the cost of each stage from its own model. Both searches may
+    sample, as they do in [A21]: the strategy ``frozen-sampling``.
+
+    It is for ``Options.medium`` and pipelines of many Funcs. It skips the dominated options
+    that :class:`Stagewise` skips, and for a frozen Func all other options.
+
+    Attributes:
+        first: the search that decides all Funcs. It does not choose numbers again: on the apps this
+            took up to a third of the time, and changed the cost of the result by less than 0.1 %.
+        second: the search that decides the open ones.
+        opened: how many Funcs stay open, as a multiple of ``log2(N)``. With three times as many as
+            in [A21], schedules of the apps cost 4 to 12 % less, and the search takes 5 to 30 %
+            longer.
+    """
+
+    first: RefiningSearch = field(default=Stagewise(width=1, rounds=0))
+    second: RefiningSearch = field(default=Stagewise(width=1))
+    opened: float = 3.0
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        board = Board(limits)
+        patterns = space.of_patterns
+        apart = _with_funcs_apart(patterns)
+        yield from first_incumbent(apart, model, board)
+        complete = yield from self.first.refined(apart, model, board, FIRST)
+        # If its share of the time is too short, so is the rest for a second search of many Funcs.
+        opened = self.opened if complete else min(self.opened, FEWEST)
+        try:
+            with board.deadline.kept():
+                rest = _frozen(patterns, model, board, opened)
+        except OutOfTime:
+            complete = False
+        else:
+            refined = yield from self.second.refined(rest, model, board)
+            complete = complete and refined
+        yield from plain_nest(space, model, board)
+        yield from drawn_if_none(space, model, board)
+        yield from runners_up(space, model, board)
+        yield board.done(space, complete)
+
+
+def _with_funcs_apart(space: ScheduleSpace) -> ScheduleSpace:
+    """The part of a space in which no Func is computed inside the loops of another, nor cloned; the
+    space itself if it has none.
+    """
+    options = space.options
+    placements = tuple(one for one in options.placements if one in APART)
+    directives = tuple(one for one in options.directives if one != "clone_in")
+    apart = evolve(options, placements=placements or APART, directives=directives)
+    return evolve(space, options=apart)
+
+
+def _frozen(space: ScheduleSpace, model: CostModel, board: Board, opened: float) -> ScheduleSpace:
+    """The part of a space with the cheap Funcs of the best schedule so far."""
+    if not board.best:
+        return space
+    schedule = board.best[0].schedule
+    added = added_costs(space, model, board, schedule)
+    apart = (entry for entry in schedule.funcs if entry.compute.is_inline or entry.compute.is_root)
+    decided = [entry for entry in apart if entry.name not in space.kept_names]
+    decided.sort(key=lambda entry: added[entry.name])
+    most = math.ceil(opened * math.log2(max(len(decided), 2)))
+    cheap = decided[: max(len(decided) - most, 0)]
+    return evolve(space, fixed=space.fixed.with_funcs((*space.fixed.funcs, *cheap)))
+
+
+def added_costs(
+    space: ScheduleSpace, model: CostModel, board: Board, schedule: Schedule
+) -> Mapping[str, float]:
+    """What each Func adds to the cost of a schedule when Funcs are decided consumers first. If the
+    model adds up the costs of nests, only those that a Func changes are priced.
+
+    Args:
+        space: the space of the schedule.
+        model: the cost model.
+        board: what asks the model.
+        schedule: a complete schedule of the space.
+    """
+    pipeline = space.pipeline
+
+    def price(part: Pipeline, one: Schedule) -> float:
+        return float(board.price(model, Batch.of(part, one, memo=space.memo)))
+
+    added: dict[str, float] = {}
+    entries: tuple[FuncSchedule, ...] = ()
+    whole = 0.0
+    for function in reversed(pipeline.functions):
+        name = function.name
+        readers = [reader for reader in pipeline.consumers(name) if reader != name]
+        adds_nests = isinstance(model, AdditiveModel) and name not in pipeline.outputs
+        nests = nests_of(pipeline, entries, readers) if adds_nests else None
+        decided = frozenset((*added, name))
+        entries = tuple(one for one in schedule.funcs if one.name in decided)
+        so_far = schedule.with_funcs(entries)
+        if nests is None:
+            part = decided_part(pipeline, decided)
+            before, whole = whole, price(part, so_far)
+            added[name] = whole - before
+        else:
+            after = nests.reading(name)
+            before = price(nests.pipeline, nests.of(so_far))
+            added[name] = price(after.pipeline, after.of(so_far)) - before
+            whole += added[name]
+    return added

@@ -1,0 +1,1 @@
+"""What schedules there are: spaces, their decisions, counts and draws."""

@@ -1,0 +1,1 @@
+"""A space for the solver: it completes schedules, and says why a space is empty."""

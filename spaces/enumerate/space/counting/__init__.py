@@ -1,0 +1,1 @@
+"""Counts, ranks and random schedules of a space."""

@@ -1,0 +1,1 @@
+"""Patterns of domain orders: the loops that people write, with tile sizes as parameters."""

@@ -1,0 +1,401 @@
+"""The options of each Func of a pipeline in a space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property, lru_cache
+
+from attrs import evolve, field, frozen
+
+from spaces.constraints.dependences.hazards import racing_dimensions
+from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
+from spaces.enumerate.space.atomic_stages import atomic_stages, may_change_in_one_step
+from spaces.enumerate.space.counting.census import CandidateBlock, NestLoops, NestWays
+from spaces.enumerate.space.frontier import ResidualPath, store_depths
+from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.path_form import PathForm
+from spaces.enumerate.space.patterns.builder import Maker, Orders, Pattern, Shape
+from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, ROOT_PATTERNS, made_by
+from spaces.enumerate.space.patterns.fitting_size import OutputLoops
+from spaces.enumerate.space.process.sizes import sizes_of
+from spaces.enumerate.space.sizes_of_space import FurtherSize
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
+from spaces.model.schedules.parameters import parameters
+from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
+
+CHANNELS = 4
+"""The largest extent that whole patterns unroll."""
+
+
+@frozen
+class FuncMenu:
+    """The options of one Func.
+
+    Attributes:
+        function: the Func.
+        may_inline: whether the Func may be inlined.
+        may_root: whether the Func may be computed at root.
+        may_move: whether the Func may be computed at loops.
+        stores_outside: whether the Func may be stored outside its compute level.
+        root: domain orders at root, by the name of their pattern.
+        inner: domain orders at a loop, by the name of their pattern.
+        factors: the menu of each parameter of these orders.
+        named: the levels that given entries name.
+    """
+
+    function: Function
+    may_inline: bool
+    may_root: bool
+    may_move: bool
+    stores_outside: bool
+    root: Mapping[str, Orders] = field(eq=False)
+    inner: Mapping[str, Orders] = field(eq=False)
+    factors: Mapping[str, tuple[int, ...]] = field(eq=False)
+    named: frozenset[LoopLevel] = field(kw_only=True, default=frozenset())
+
+    def levels(self, path: PathForm) -> Iterator[PathForm | None]:
+        """The levels where the Func may be computed, but for those of the path of its uses; None if
+        it is inlined.
+        """
+        if self.may_inline:
+            yield None
+        if self.may_root:
+            yield path.root
+
+    def ways(self, at: PathForm) -> Iterator[NestWays]:
+        """The orders of the Func at a level, one a pattern."""
+        if at.outer is None:
+            yield from self._root_ways.values()
+        else:
+            for name, ways in self._inner_ways.items():
+                if fits(self.inner[name], at.kinds):
+                    yield ways
+
+    def stores(self, at: PathForm) -> int:
+        """The number of levels where the Func may be stored if it is computed at a level."""
+        return at.stores if self.stores_outside and at.outer is not None else 1
+
+    def chosen(
+        self, path: ResidualPath, block: CandidateBlock
+    ) -> tuple[FuncSchedule, dict[str, int], int]:
+        """The entry of a candidate, the numbers of its parameters, and the index that remains.
+
+        Args:
+            path: the loops around the uses of the Func.
+            block: the block of the candidate.
+        """
+        if block.at is None or block.ways is None:
+            return self.inlined, {}, block.index
+        depth, index, numbers = block.at.depth, block.index, {}
+        orders = (self.inner if depth else self.root)[block.ways.name]
+        index, place = divmod(index, self.stores(block.at))
+        store = store_depths(path, depth)[place]
+        entry = self.scheduled(orders, _level(path, depth), _level(path, store))
+        for parameter in entry_parameters(entry):
+            index, place = divmod(index, len(self.factors[parameter]))
+            numbers[parameter] = self.factors[parameter][place]
+        return entry, numbers, index
+
+    @cached_property
+    def _root_ways(self) -> dict[str, NestWays]:
+        return {name: self._ways(name, orders) for name, orders in self.root.items()}
+
+    @cached_property
+    def _inner_ways(self) -> dict[str, NestWays]:
+        return {name: self._ways(name, orders) for name, orders in self.inner.items()}
+
+    def _ways(self, name: str, orders: Orders) -> NestWays:
+        return NestWays(name, tuple(self._stage_ways(order) for order in orders))
+
+    def _stage_ways(self, order: DomainOrder) -> dict[NestLoops, int]:
+        """The loops of a stage, with the number of choices of its parameters."""
+        return {self.loops(order): self.choices((order,))}
+
+    def choices(self, orders: Orders) -> int:
+        """The number of choices of the parameters of some stages."""
+        factors = (s.factor for order in orders for s in order.splits if isinstance(s, Split))
+        return math.prod(len(self.factors[f]) for f in factors if isinstance(f, str))
+
+    def loops(self, order: DomainOrder) -> NestLoops:
+        """The loops of a stage, as forms of paths have them."""
+        levels = (LoopLevel(self.function.name, loop.name) for loop in order.loops)
+        return tuple(
+            (loop.kind, level if level in self.named else None)
+            for loop, level in zip(order.loops, levels, strict=True)
+        )
+
+    @property
+    def inlined(self) -> FuncSchedule:
+        """The entry of the inlined Func, with the domain order of the default schedule."""
+        orders = tuple(_default_order(stage.dimensions) for stage in self.function.stages)
+        return self.scheduled(orders, INLINE, INLINE)
+
+    def scheduled(self, orders: Orders, compute: LoopLevel, store: LoopLevel) -> FuncSchedule:
+        """The entry of the Func with these domain orders at these levels."""
+        atomic = atomic_stages(self.function, orders)
+        return FuncSchedule(self.function.name, orders, compute, store, atomic=atomic)
+
+
+@frozen
+class FixedMenu(FuncMenu):
+    """The menu of a Func with a given schedule: only this schedule, wherever its uses are."""
+
+    entry: FuncSchedule
+
+    @staticmethod
+    def of(function: Function, entry: FuncSchedule) -> FixedMenu:
+        """The menu that offers ``entry`` alone."""
+        return FixedMenu(
+            function=function,
+            may_inline=False,
+            may_root=False,
+            may_move=False,
+            stores_outside=False,
+            root={"given": entry.stages},
+            inner={},
+            factors={},
+            entry=entry,
+        )
+
+    def levels(self, path: PathForm) -> Iterator[PathForm | None]:
+        """The given compute level, or root if no loop of the path is it; None if it is inlined."""
+        compute = self.entry.compute
+        if compute.is_inline:
+            yield None
+        else:
+            yield next((at for at in path.levels if at.level == compute), path.root)
+
+    def chosen(
+        self, path: ResidualPath, block: CandidateBlock
+    ) -> tuple[FuncSchedule, dict[str, int], int]:
+        """The given entry."""
+        return self.entry, {}, block.index
+
+    def ways(self, at: PathForm) -> Iterator[NestWays]:
+        """The given domain orders."""
+        yield self._ways("given", self.entry.stages)
+
+
+def func_menus(
+    pipeline: Pipeline,
+    device: Device,
+    options: Options,
+    fixed: Schedule,
+    sizes: tuple[FurtherSize, ...] = (),
+) -> dict[str, FuncMenu]:
+    """The menu of each Func, consumers first; a Func of ``fixed`` has only its entry. ``sizes`` are
+    those beside the estimates that the loops of outputs fit.
+    """
+    shapes = stage_shapes(pipeline, device, options)
+    given = {entry.name: entry for entry in fixed.funcs}
+    named = frozenset(entry.compute for entry in fixed.funcs)
+    menus = {
+        function.name: FixedMenu.of(function, given[function.name])
+        if function.name in given
+        else _func_menu(pipeline, function, options, shapes[function.name], device, sizes)
+        for function in reversed(pipeline.functions)
+    }
+    return {name: evolve(menu, named=named) for name, menu in menus.items()}
+
+
+@lru_cache(maxsize=16)
+def stage_shapes(
+    pipeline: Pipeline, device: Device, options: Options
+) -> Mapping[str, tuple[Shape, ...]]:
+    """What patterns read of the stages of each Func, by the name of the Func."""
+    extents = _extents(pipeline)
+    sums = {function.name for function in pipeline.functions if adds_up(function)}
+    found: dict[str, tuple[Shape, ...]] = {}
+    for function in pipeline.functions:
+        reads_sums = function.is_pure and not sums.isdisjoint(function.callees)
+        own = extents.get(function.name, {})
+        found[function.name] = tuple(
+            _shape(
+                function, index, device, options, own | rvar_extents(pipeline, stage), reads_sums
+            )
+            for index, stage in enumerate(function.stages)
+        )
+    return found
+
+
+def _func_menu(
+    pipeline: Pipeline,
+    function: Function,
+    options: Options,
+    shapes: tuple[Shape, ...],
+    device: Device,
+    sizes: tuple[FurtherSize, ...],
+) -> FuncMenu:
+    factors: dict[str, tuple[int, ...]] = {}
+    is_output = function.name in pipeline.outputs
+    root = _orders(options.root, ROOT_PATTERNS, shapes, factors)
+    if is_output:
+        (in_vectors,) = _orders(("vectors",), ROOT_PATTERNS, shapes, factors).values()
+        (plain,) = _orders(("serial",), ROOT_PATTERNS, shapes, factors).values()
+        loops = OutputLoops.of(pipeline, function.name, device, sizes)
+        root = loops.fitting(root, factors, in_vectors, plain)
+    inner = {} if is_output else _orders(options.inner, INNER_PATTERNS, shapes, factors)
+    return FuncMenu(
+        function=function,
+        may_inline="inline" in options.placements and function.is_pure and not is_output,
+        may_root="root" in options.placements or is_output,
+        may_move="at" in options.placements and not is_output,
+        stores_outside=options.storage == "outside",
+        root=root,
+        inner=inner,
+        factors=factors,
+    )
+
+
+def _orders(
+    names: tuple[str, ...],
+    makers: Mapping[str, Maker],
+    shapes: tuple[Shape, ...],
+    factors: dict[str, tuple[int, ...]],
+) -> dict[str, Orders]:
+    """The orders of each pattern; a stage without the dimensions of a pattern runs serially.
+
+    Keeps equal orders once; the result has at least one order.
+    """
+    found: dict[Orders, str] = {}
+    for name in (*(name for name in names if name in makers), "serial"):
+        if name == "serial" and name not in names and found:
+            continue
+        made, fits_first = stage_patterns(name, makers[name], shapes)
+        if not fits_first and found:
+            continue
+        orders = tuple(pattern.order for pattern in made)
+        if orders not in found:
+            found[orders] = name
+            factors.update(menu for pattern in made for menu in pattern.menus)
+    return {name: orders for orders, name in found.items()}
+
+
+def stage_patterns(
+    name: str, maker: Maker, shapes: tuple[Shape, ...]
+) -> tuple[tuple[Pattern, ...], bool]:
+    """The pattern of each stage of a Func, and whether the first stage has the dimensions of the
+    pattern. A stage without them runs serially.
+    """
+    patterns = [made_by(name, maker, shape) for shape in shapes]
+    made = tuple(_or_serial(p, s) for p, s in zip(patterns, shapes, strict=True))
+    return made, patterns[0] is not None
+
+
+def _or_serial(pattern: Pattern | None, shape: Shape) -> Pattern:
+    if pattern is not None:
+        return pattern
+    order = _default_order((*shape.bound, *shape.free))
+    return Pattern(order, ())
+
+
+def _default_order(dimensions: tuple[str, ...]) -> DomainOrder:
+    return DomainOrder(loops=tuple(OrderedLoop(name) for name in reversed(dimensions)))
+
+
+def _shape(
+    function: Function,
+    index: int,
+    device: Device,
+    options: Options,
+    extents: Mapping[str, int],
+    reads_sums: bool,
+) -> Shape:
+    stage = function.stages[index]
+    racing = racing_dimensions(function, index)
+    # Rows of one value have no lanes: vectors go along the next dimension.
+    pure = (name for name in stage.pure_vars if name not in racing)
+    free = tuple(sorted(pure, key=lambda name: extents.get(name) == 1))
+    bound = tuple(name for name in stage.dimensions if name not in free)
+    natural = 1
+    narrow: tuple[int, ...] = ()
+    long = tuple(n for n in free if extents.get(n, options.long) >= options.long)
+    terms = tuple(r.name for r in stage.rvars if extents.get(r.name, options.long) >= options.long)
+    is_shared = isinstance(device, GpuDevice) and may_change_in_one_step(
+        function, index, exact=options.exact
+    )
+    if isinstance(device, CpuDevice):
+        natural = max(1, device.vector_bits // max(8, *(t.bits for t in function.types)))
+        row = extents.get(free[0], 0) if free else 0
+        narrow = (row,) if row > CHANNELS and free[0] not in long else ()
+    return Shape(
+        func=function.name,
+        stage=index,
+        free=free,
+        bound=bound,
+        long=long,
+        menus={
+            "row": narrow or options.row_tiles,
+            "tile": options.tiles,
+            "lanes": narrow or tuple(natural * multiple for multiple in options.lanes),
+            "register": narrow or (natural,),
+            "block_row": narrow or tuple(natural * vectors for vectors in options.block_vectors),
+            "block": options.blocks,
+        },
+        is_narrow=bool(narrow),
+        short=_channels(free, options, extents),
+        sums=adds_up(function),
+        reads_sums=reads_sums,
+        scatters=any(coordinate.loads for coordinate in stage.args[:1]),
+        terms=terms if is_shared else (),
+        long_terms=terms,
+    )
+
+
+def rvar_extents(pipeline: Pipeline, stage: Stage) -> dict[str, int]:
+    """The extents of the RVars of a stage that the estimates tell."""
+    sizes = pipeline.sizes()
+    known = (r for r in stage.rvars if r.extent.names <= sizes.keys() and not r.extent.loads)
+    return {r.name: int(evaluate(r.extent, sizes)) for r in known}
+
+
+def _channels(
+    free: tuple[str, ...], options: Options, extents: Mapping[str, int]
+) -> tuple[str, ...]:
+    """The dimensions short enough to be unrolled around vectors along the innermost one."""
+    short = tuple(n for n in free if extents.get(n, math.inf) <= min(options.short, CHANNELS))
+    return () if free[:1] == short[:1] else short
+
+
+def adds_up(function: Function) -> bool:
+    """Whether a Func adds up terms of a reduction domain."""
+    return any(stage.rvars for stage in function.stages)
+
+
+def _extents(pipeline: Pipeline) -> dict[str, dict[str, int]]:
+    """The extents of each Func, by Var, at the estimates; empty without estimates."""
+    boxes = sizes_of(pipeline).boxes
+    return {
+        function.name: {arg: boxes[function.name][arg][1] for arg in function.args}
+        for function in pipeline.functions
+        if set(function.args) <= boxes.get(function.name, {}).keys()
+    }
+
+
+def fits(orders: Orders, kinds: Collection[LoopKind]) -> bool:
+    """Whether thread loops would be inside a block and outside other thread loops. In a kernel,
+    unrolled loops must be inside a thread loop.
+
+    Args:
+        orders: domain orders of a Func.
+        kinds: the kinds of the loops around it.
+    """
+    own = {loop.kind for order in orders for loop in order.loops}
+    if LoopKind.GPU_THREAD in own:
+        return LoopKind.GPU_BLOCK in kinds and LoopKind.GPU_THREAD not in kinds
+    if LoopKind.UNROLLED in own and LoopKind.GPU_BLOCK in kinds:
+        return LoopKind.GPU_THREAD in kinds
+    return True
+
+
+@lru_cache(maxsize=4096)
+def entry_parameters(entry: FuncSchedule) -> tuple[str, ...]:
+    """The parameters of the entry of one Func."""
+    return parameters(Schedule((entry,)))
+
+
+def _level(path: ResidualPath, depth: int) -> LoopLevel:
+    return path[depth - 1].level if depth else ROOT

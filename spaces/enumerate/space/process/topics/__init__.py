@@ -1,0 +1,1 @@
+"""What each kind of decision is about: one file a topic."""
