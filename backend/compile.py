@@ -285,7 +285,8 @@ def compile_cpu(
             one for each usable core; all pipelines with the default share these threads.
         float_mode: how far float results may differ from the expressions as written.
         access_mode: whether the code tests its accesses of memory. If it does, a run raises
-            :class:`~spaces.backend.access.AccessError` before it touches memory that is not its own.
+            :class:`~spaces.backend.access.AccessError` before it touches memory that is not its
+            own.
 
     Raises:
         TypeError: ``checked`` is something else, such as a schedule that is not verified.

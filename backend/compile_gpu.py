@@ -168,14 +168,14 @@ class GpuPipeline:
         stream: object = None,
     ) -> dict[str, Any]:
         """Computes every output. Takes the arguments of
-        :meth:`spaces.backend.compile.CompiledPipeline.run`, and arrays in the memory of a GPU: those of
-        CuPy, PyTorch, JAX, pycuda and all others with ``__cuda_array_interface__`` or
+        :meth:`spaces.backend.compile.CompiledPipeline.run`, and arrays in the memory of a GPU:
+        those of CuPy, PyTorch, JAX, pycuda and all others with ``__cuda_array_interface__`` or
         ``__dlpack__``. Kernels use them in place if their last axis has no gaps and no axis is
         reversed; others are copied on the GPU, as an image is whose memory an output shares.
 
         Where an array of the call is on the GPU, outputs that are not in ``out`` are, too: each a
-        :class:`~spaces.backend.arrays.device_array.DeviceArray`, which those libraries take without a
-        copy. Otherwise they are NumPy arrays.
+        :class:`~spaces.backend.arrays.device_array.DeviceArray`, which those libraries take
+        without a copy. Otherwise they are NumPy arrays.
 
         **Order.** The work of a call stands in one stream. It waits for the streams that the arrays
         name, and they wait for it. If all arrays are on the GPU, the call returns before the
@@ -372,8 +372,8 @@ def compile_gpu(
         float_mode: how far float results of a GPU may differ from the expressions as written.
             Emulators and the parts that the CPU computes follow the expressions.
         access_mode: whether the code tests its accesses of memory where the text is emulated. If it
-            does, a run raises :class:`~spaces.backend.access.AccessError` before it touches memory that is
-            not its own.
+            does, a run raises :class:`~spaces.backend.access.AccessError` before it touches memory
+            that is not its own.
 
     Raises:
         TypeError: ``checked`` is something else, such as a schedule that is not verified.

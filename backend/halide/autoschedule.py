@@ -36,8 +36,8 @@ class Autoscheduled:
 
     @property
     def schedule(self) -> Schedule:
-        """The schedule as one of ours, as :func:`~spaces.backend.halide.found_schedule.found_schedule`
-        reads it.
+        """The schedule as one of ours, as
+        :func:`~spaces.backend.halide.found_schedule.found_schedule` reads it.
         """
         spelled = {name: str(func.name()) for name, func in self.peer.algorithm.funcs.items()}
         return found_schedule(self.source, self.peer.pipeline, spelled)

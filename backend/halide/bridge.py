@@ -87,7 +87,8 @@ class HalidePipeline:
         sizes: Sizes | None = None,
         target: str = HOST,
     ) -> dict[str, Array]:
-        """Compiles and runs. Arguments and result are those of :func:`spaces.backend.reference.evaluate`.
+        """Compiles and runs. Arguments and result are those of
+        :func:`spaces.backend.reference.evaluate`.
 
         Raises:
             ArgumentError: the arguments do not fit the pipeline.

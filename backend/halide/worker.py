@@ -1,5 +1,5 @@
-"""The process behind :mod:`spaces.backend.halide.isolated`: it reads a pickled job and writes a pickled
-answer.
+"""The process behind :mod:`spaces.backend.halide.isolated`: it reads a pickled job and writes a
+pickled answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The statements of a loop program.
 
 A program starts with accesses at coordinates, as in Halide (``Call`` and :class:`Provide`); the
-flatten pass replaces them by flat ones (:class:`~spaces.backend.ir.vectors.Load` and :class:`Store`).
+flatten pass replaces them by flat ones (:class:`~spaces.backend.ir.vectors.Load` and
+:class:`Store`).
 """
 
 from __future__ import annotations

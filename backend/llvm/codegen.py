@@ -7,7 +7,8 @@ as its bits). The function returns a status:
 - 0: success;
 - the number, counted from 1, of the first size check that does not hold, or of the message of a
   failed assert; messages are numbered after the size checks;
-- :data:`~spaces.backend.llvm.module.OUT_OF_MEMORY` or :data:`~spaces.backend.llvm.module.ILL_SIZED`;
+- :data:`~spaces.backend.llvm.module.OUT_OF_MEMORY` or
+  :data:`~spaces.backend.llvm.module.ILL_SIZED`;
 - in hardened code, :data:`~spaces.backend.llvm.accesses.OUTSIDE`.
 """
 

@@ -57,8 +57,8 @@ def barrier_obligations(
     Args:
         program: the program with its barriers.
         extents: the extents of the memory that it allocates, from
-            :func:`~spaces.backend.proofs.places.shapes`. For a buffer without extents, only flat indices
-            are compared.
+            :func:`~spaces.backend.proofs.places.shapes`. For a buffer without extents, only flat
+            indices are compared.
     """
     return tuple(_obligations(program, lambda: extents or {}))
 

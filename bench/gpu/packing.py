@@ -8,11 +8,11 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[2]
 
 FROM_LIBRARY = (
-    "backend/cuda/dim3.py",
-    "backend/cuda/errors.py",
-    "backend/cuda/drivers/driver.py",
-    "backend/cuda/drivers/cuda_bindings.py",
-    "backend/measuring/agreement.py",
+    "spaces/backend/cuda/dim3.py",
+    "spaces/backend/cuda/errors.py",
+    "spaces/backend/cuda/drivers/driver.py",
+    "spaces/backend/cuda/drivers/cuda_bindings.py",
+    "spaces/backend/measuring/agreement.py",
 )
 """They import NumPy, ``cuda-bindings`` and one another."""
 

@@ -7,8 +7,9 @@ from attrs import evolve
 
 import spaces
 from spaces.cost.model import FunctionModel
-from spaces.enumerate import polishing, stagewise
 from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.rewrites import numbers as polishing
+from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.search.stagewise.ways import StageDecisions
 from tests.enumerate.pipelines import stencils

@@ -46,7 +46,7 @@ class Collected:
         """
         planted = {}
         if bug is not None:
-            path = str(self.workshop.root / bug.definition.path)
+            path = str(self.workshop.root / bug.definition.imported_path)
             name = bug.definition.name
             planted = {"path": path, "name": name, "text": bug.text}
         return self._asked(tests, seconds, **planted)[0]

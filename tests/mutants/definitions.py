@@ -44,6 +44,11 @@ class Definition:
         return min([self.node.lineno, *(d.lineno for d in decorators)])
 
     @property
+    def imported_path(self) -> str:
+        """The path by which Python imports the file, from the root of the repository."""
+        return _imported(self.path)
+
+    @property
     def place(self) -> str:
         """The file and line, to print."""
         return f"{self.path}:{self.first_line}"
@@ -111,11 +116,16 @@ def _by_name(root: Path) -> dict[str, list[Definition]]:
 
 def in_text(path: str, text: str) -> Iterator[Definition]:
     """The definitions of a file at ``path``, from the root of the repository."""
-    parts = PurePosixPath(path).with_suffix("").parts
+    parts = PurePosixPath(_imported(path)).with_suffix("").parts
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     lines = text.splitlines(keepends=True)
     for name, node in _named_in(ast.parse(text).body, ""):
         yield Definition(name, module, path, node, lines)
+
+
+def _imported(path: str) -> str:
+    """The path by which Python imports a file: it reaches `backend` and `apps` through `spaces`."""
+    return f"spaces/{path}" if path.startswith(("backend/", "apps/")) else path
 
 
 def _named_in(body: list[ast.stmt], within: str) -> Iterator[tuple[str, ast.stmt]]:

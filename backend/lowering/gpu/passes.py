@@ -41,8 +41,8 @@ def dense(program: LoopProgram) -> LoopProgram:
 
 def gpu_passes(sizes: KernelSizes, access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
     """The passes in the order they run between :func:`~spaces.backend.lowering.start.start` and
-    :func:`~spaces.backend.lowering.gpu.kernels.outline_kernels`. Hardened programs keep the dimensions of
-    their memory, so that errors name coordinates.
+    :func:`~spaces.backend.lowering.gpu.kernels.outline_kernels`. Hardened programs keep the
+    dimensions of their memory, so that errors name coordinates.
     """
     return (
         simplify,

@@ -1,10 +1,10 @@
 """Features of a loop nest as formulas, written once and read as ints or as arrays.
 
-A :class:`Features` holds a number for each quantity. :func:`spaces.cost.features.counting.features` gives
-formulas: expressions over tile parameters and sizes. :meth:`Features.read` gives the same record
-with ints, or with arrays for all tile choices of one structure at once. Properties and methods
-derive other numbers from these by arithmetic (bytes, loads, distances), so they work on formulas
-and arrays alike.
+A :class:`Features` holds a number for each quantity.
+:func:`spaces.cost.features.counting.features` gives formulas: expressions over tile parameters and
+sizes. :meth:`Features.read` gives the same record with ints, or with arrays for all tile choices of
+one structure at once. Properties and methods derive other numbers from these by arithmetic (bytes,
+loads, distances), so they work on formulas and arrays alike.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ second-level and the first-level cache in which a value still is when it is read
 one allocation, a *production* one visit of the loops of a stage, a *body* one iteration of its
 innermost loop, with all lanes and unrolled copies.
 
-Everything is arithmetic on :class:`spaces.cost.features.features.Features`: ints give ints, arrays give
-arrays for all tile choices at once. ``docs/papers.md`` lists each feature of the paper.
+Everything is arithmetic on :class:`spaces.cost.features.features.Features`: ints give ints, arrays
+give arrays for all tile choices at once. ``docs/papers.md`` lists each feature of the paper.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A search of any length hands over at least the cheapest legal one of them. Each rung decides all
 Funcs alike with the options of the space: at root or inlined, with one pattern of loops, and with
 small or medium tiles. So a GPU gets blocks of threads, and a CPU parallel strips of vectors. The
-first pattern of an output fits its size (:mod:`~spaces.enumerate.space.patterns.fitting_size`). The last rung is
-the plain nest, if it is cheaper. The funnel of a search does not count them.
+first pattern of an output fits its size (:mod:`~spaces.enumerate.space.patterns.fitting_size`). The
+last rung is the plain nest, if it is cheaper. The funnel of a search does not count them.
 """
 
 from __future__ import annotations

@@ -89,7 +89,8 @@ class Stagewise:
     By [S19] section 3 it skips stores between the compute level and the outermost one, but for the
     next one, and it skips compute levels around vectors (:func:`is_undominated`); it also skips all
     but the inlined entry where no value is read twice ([S19] Algorithm 1), and tiles longer than
-    the dimension that they split (:func:`~spaces.enumerate.search.stagewise.long_tiles.fitting_menus`), which made
+    the dimension that they split
+    (:func:`~spaces.enumerate.search.stagewise.long_tiles.fitting_menus`), which made
     local_laplacian 13 % dearer. Restricted spaces keep all of these.
 
     Attributes:
@@ -106,7 +107,8 @@ class Stagewise:
         alike: how many of the half-decided schedules may compute and store all Funcs at the same
             levels, with the same loops of the Func decided last.
         places: how many compute levels of a Func it looks at with all store levels, and how many of
-            these with all loops (:func:`~spaces.enumerate.search.stagewise.promising.priced_in_phases`).
+            these with all loops
+            (:func:`~spaces.enumerate.search.stagewise.promising.priced_in_phases`).
         sum_places: the same for Funcs that add up terms, whose loops matter more, and for Funcs
             decided just before them.
         cloned: for how many Funcs at root that several nests read it tries a clone for each nest,
