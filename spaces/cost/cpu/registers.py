@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import inf
 
 from attrs import frozen
@@ -199,14 +198,6 @@ class Registers:
                 values = volume(tuple(moving)) * self.of(lanes, 8 * func.bytes)
                 total, most = total + values, larger(most, values)
         return smaller(total - most + 1, _REGISTERS / 2)
-
-
-def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
-    """How many copies of an unrolled body share what only some Vars change: compilers compute or
-    load it once.
-    """
-    same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
-    return volume(tuple(loop.positive_trips for loop in same))
 
 
 def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicCondition:

@@ -22,11 +22,11 @@ from spaces.cost.cpu.loop_overhead import LoopOverhead
 from spaces.cost.cpu.movements import MovedPlace, Movement, movements_of
 from spaces.cost.cpu.price_fit import fitted_prices
 from spaces.cost.cpu.prices import Prices
-from spaces.cost.cpu.registers import ON_STACK, Registers, copies_that_share
+from spaces.cost.cpu.registers import ON_STACK, Registers
 from spaces.cost.cpu.stalls import stalls
 from spaces.cost.features.accesses import Course, Operations, ReadGroup
 from spaces.cost.features.contention import contended_loops, shared_elements
-from spaces.cost.features.features import Features
+from spaces.cost.features.features import Features, copies_that_share
 from spaces.cost.features.footprints import Footprint
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures, volume
 from spaces.cost.features.traffic import Cache, Traffic, touched

@@ -34,7 +34,7 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read_all
 from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.nest.allocation import memory_order
-from spaces.model.schedules.domain_order import Fuse
+from spaces.model.schedules.domain_order import Fuse, LoopKind
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import outline
 
@@ -241,6 +241,14 @@ class Features:
 def reads_of(stage: StageFeatures) -> SymbolicNumber:
     """The number of values of Funcs and images that a stage reads."""
     return stage.points * sum(access.reads for access in stage.work.accesses)
+
+
+def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
+    """How many copies of an unrolled body share what only some Vars change: compilers compute or
+    load it once.
+    """
+    same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
+    return volume(tuple(loop.positive_trips for loop in same))
 
 
 def read_extents(

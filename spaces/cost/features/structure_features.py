@@ -12,7 +12,7 @@ from spaces.cost.features.counting import features
 from spaces.cost.features.features import Features
 from spaces.cost.features.in_kernels import kernel_of
 from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures, volume
-from spaces.cost.gpu.occupancy import ASSUMED_REGISTERS
+from spaces.cost.features.thread_code import ASSUMED_REGISTERS
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.symbolic import SymbolicNumber, larger, smaller
 from spaces.model.schedules.cases import followed, is_specialized
