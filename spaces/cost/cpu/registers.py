@@ -197,7 +197,7 @@ class Registers:
                 lanes = stage.lanes if access.moved_by & along else 1
                 values = volume(tuple(moving)) * self.of(lanes, 8 * func.bytes)
                 total, most = total + values, larger(most, values)
-        return smaller(total - most + 1, _REGISTERS / 2)
+        return smaller(total - most + 1, self.count / 2)
 
 
 def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicCondition:
