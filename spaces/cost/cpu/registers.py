@@ -18,6 +18,7 @@ from spaces.model.formulas.symbolic import (
     smaller,
 )
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import AUTO_STACK_BYTES
 
 _REGISTERS, _WIDE_REGISTERS = 16, 32
 """The vector registers of a core, and those of a core with vectors of 512 bits."""
@@ -26,9 +27,6 @@ _POINTERS = 12
 """The general registers of a core of 16 that can hold pointers to lines: a loop needs some for its
 count, its bounds and the stack.
 """
-
-ON_STACK = 16 << 10
-"""The bytes of allocations that compilers take from the stack, at no cost."""
 
 WRITTEN_OUT = 8
 """Compilers write out a loop of up to so many iterations if they know their number; it costs less
@@ -76,7 +74,9 @@ class Registers:
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
             return 1, 0
         held = self._of_a_vector(func, stage)
-        is_private = (0 < func.store_depth == func.depth) & (func.allocation_bytes <= ON_STACK)
+        is_private = (0 < func.store_depth == func.depth) & (
+            func.allocation_bytes <= AUTO_STACK_BYTES
+        )
         kept: SymbolicNumber = 1
         needed = held
         is_straight: SymbolicCondition = True
@@ -137,7 +137,7 @@ class Registers:
         many = volume(tuple(lines))
         if func is None or func.store_depth == 0:
             return many
-        return chosen(func.allocation_bytes <= ON_STACK, 1, many)
+        return chosen(func.allocation_bytes <= AUTO_STACK_BYTES, 1, many)
 
     def sums_at_once(
         self, features: Features, func: FuncFeatures, stage: StageFeatures, written: SymbolicNumber

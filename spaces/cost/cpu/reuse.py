@@ -22,7 +22,7 @@ from spaces.cost.cpu.loop_overhead import LoopOverhead
 from spaces.cost.cpu.movements import MovedPlace, Movement, movements_of
 from spaces.cost.cpu.price_fit import fitted_prices
 from spaces.cost.cpu.prices import Prices
-from spaces.cost.cpu.registers import ON_STACK, Registers
+from spaces.cost.cpu.registers import Registers
 from spaces.cost.cpu.stalls import stalls
 from spaces.cost.features.accesses import Course, Operations, ReadGroup
 from spaces.cost.features.contention import contended_loops, shared_elements
@@ -34,6 +34,7 @@ from spaces.cost.features.unfused import unfused
 from spaces.cost.training import PricedRun
 from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, chosen, larger
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import AUTO_STACK_BYTES
 
 _LEAST_LANE = 2 / 3
 """From this share of the price of a load on, lanes that are apart cost at least as much as the
@@ -173,7 +174,9 @@ class Reuse:
             return 0.0
         size = func.allocation_bytes
         new = larger(size - self.device.l2_bytes, 0)
-        each = chosen(size <= ON_STACK, 0.0, self.prices.allocation + self.prices.byte * new)
+        each = chosen(
+            size <= AUTO_STACK_BYTES, 0.0, self.prices.allocation + self.prices.byte * new
+        )
         around = func.stages[0].loops[: func.store_depth]
         return func.allocations * each / self._cores_busy(around)
 
