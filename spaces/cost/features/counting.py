@@ -68,7 +68,7 @@ def features(
         is_image=nest.pipeline.is_image,
         image_extents=_image_extents(nest.pipeline, sizes),
         constant_loops=constant.loops,
-        constant_fuses=constant.fused,
+        fused_loops=constant.fused,
     )
 
 

@@ -18,6 +18,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from spaces.cost.features.accesses import Index, ReadGroup, loads_of_funcs
+from spaces.cost.features.constant_loops import FusedLoops
 from spaces.cost.features.records import (
     FuncFeatures,
     KernelFeatures,
@@ -34,7 +35,7 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read_all
 from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.nest.allocation import memory_order
-from spaces.model.schedules.domain_order import Fuse, LoopKind
+from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import outline
 
@@ -48,7 +49,7 @@ class Features:
         is_image: which buffers are images, by name; in a half-decided schedule, open Funcs are.
         image_extents: those of each image whose size is known.
         constant_loops: loops that have the same number of iterations for all sizes.
-        constant_fuses: the fuses of each stage whose inner loop has, by Func and number.
+        fused_loops: what each stage makes of its fused loops, by Func and number.
         readers: for a lower bound, which Funcs may read each image of the pipeline in a completion;
             without an entry for open Funcs. Else empty.
     """
@@ -60,7 +61,7 @@ class Features:
     is_image: Mapping[str, bool] = field(eq=False)
     image_extents: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
     constant_loops: frozenset[LoopKey] = field(eq=False, factory=frozenset)
-    constant_fuses: Mapping[tuple[str, int], frozenset[Fuse]] = field(eq=False, factory=dict)
+    fused_loops: Mapping[tuple[str, int], tuple[FusedLoops, ...]] = field(eq=False, factory=dict)
     readers: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
 
     def __repr__(self) -> str:
