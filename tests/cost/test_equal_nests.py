@@ -23,7 +23,7 @@ from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES
 
-WIDTH, HEIGHT, TERMS = 96, 48, 12
+WIDTH, HEIGHT, TERMS = 64, 32, 12
 ON_CPU, ON_GPU = ("parallel", "vectorize", "unroll"), ("gpu_blocks", "gpu_threads", "unroll")
 MODELS = {
     FOUR_CORES: (ON_CPU, ("reuse", "weighted", "learned", "hybrid")),
@@ -39,11 +39,13 @@ class Nest:
     """The loops of a stage.
 
     Attributes:
+        is_fused: whether the first dimension is the loop that ``fuse`` makes of both Vars.
         factors: for each dimension those of its loops, the innermost first.
         loops: the outermost first.
         kinds: the directive of each loop that is not serial.
     """
 
+    is_fused: bool
     factors: tuple[tuple[int, ...], ...]
     loops: tuple[LoopPart, ...]
     kinds: tuple[tuple[LoopPart, str], ...]
@@ -85,17 +87,23 @@ def _factors(draw: st.DrawFn, extent: int) -> tuple[int, ...]:
 
 
 @st.composite
-def _nest(draw: st.DrawFn, extents: Sequence[int], kinds: Sequence[str]) -> Nest:
-    factors = tuple(draw(_factors(extent)) for extent in extents)
+def _nest(draw: st.DrawFn, extents: Sequence[int], kinds: Sequence[str], fuses: bool) -> Nest:
+    is_fused = fuses and draw(st.booleans())
+    own = (WIDTH * HEIGHT, *extents[2:]) if is_fused else extents
+    factors = tuple(draw(_factors(extent)) for extent in own)
     loops = [(d, place) for d, own in enumerate(factors) for place in range(len(own) + 1)]
     chosen: dict[LoopPart, str] = {}
     for kind in kinds:
         # Only parts of tiles have a constant number of iterations; terms come one after another.
         is_constant = kind in ("vectorize", "unroll", "gpu_threads")
-        may = [v for v in loops if v[0] < 2 and not (is_constant and v[1] == len(factors[v[0]]))]
+        may = [
+            v
+            for v in loops
+            if v[0] < 2 - is_fused and not (is_constant and v[1] == len(factors[v[0]]))
+        ]
         for loop in draw(st.lists(st.sampled_from(may), max_size=1)) if may else ():
             chosen.setdefault(loop, kind)
-    return Nest(factors, tuple(draw(st.permutations(loops))), tuple(chosen.items()))
+    return Nest(is_fused, factors, tuple(draw(st.permutations(loops))), tuple(chosen.items()))
 
 
 @st.composite
@@ -107,6 +115,8 @@ def _directives(
     """
     names: dict[LoopPart, str] = {}
     splits: list[list[str]] = []
+    fuses = [f"fuse({dimensions[0]}, {dimensions[1]}, t)"] if nest.is_fused else []
+    dimensions = ["t", *dimensions[2:]] if nest.is_fused else dimensions
     for d, (dimension, factors) in enumerate(zip(dimensions, nest.factors, strict=True)):
         letter = draw(st.sampled_from("abkmz")) + str(d)
         own: list[str] = []
@@ -125,23 +135,27 @@ def _directives(
     made = [split for own in draw(st.permutations(splits)) for split in own]
     order = ", ".join(names[loop] for loop in reversed(nest.loops))
     kinds = draw(st.permutations([f"{kind}({names[loop]})" for loop, kind in nest.kinds]))
-    return ".".join([*made, f"reorder({order})", *kinds]), names
+    return ".".join([*fuses, *made, f"reorder({order})", *kinds]), names
 
 
 @st.composite
 def _pairs(draw: st.DrawFn, kinds: Sequence[str]) -> tuple[str, list[tuple[tuple[str, str], str]]]:
     """A pipeline, and twice the names of its Vars with a text: both texts make the same nests."""
     name = draw(st.sampled_from(list(PIPELINES)))
-    stages = {"f": draw(_nest((WIDTH, HEIGHT), kinds)), "out": draw(_nest((WIDTH, HEIGHT), kinds))}
+    size = (WIDTH, HEIGHT)
+    stages = {
+        "f": draw(_nest(size, kinds, fuses=False)),
+        "out": draw(_nest(size, kinds, fuses=True)),
+    }
     if name == "sums":
-        stages["out.update()"] = draw(_nest((WIDTH, HEIGHT, TERMS), kinds))
+        stages["out.update()"] = draw(_nest((*size, TERMS), kinds, fuses=True))
     reader = list(stages)[-1]
     level = draw(st.sampled_from([None, *stages[reader].loops]))
     texts = []
     for _ in range(2):
         own = draw(st.sampled_from([("x", "y"), ("v", "u")]))
         made = {
-            stage: draw(_directives(nest, (*own, "r.x")[: len(nest.factors)]))
+            stage: draw(_directives(nest, (*own, *["r.x"] * (stage == "out.update()"))))
             for stage, nest in stages.items()
         }
         place = "compute_root()" if level is None else f"compute_at(out, {made[reader][1][level]})"
