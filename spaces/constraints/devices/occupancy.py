@@ -13,7 +13,7 @@ from typing import Literal
 from attrs import astuple, frozen
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.model.formulas.symbolic import SymbolicNumber, larger, smaller
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 
 Limiter = Literal["warps", "registers", "shared memory", "blocks"]
 
@@ -68,11 +68,11 @@ def block_limits(
     """
 
     def positive(value: SymbolicNumber) -> SymbolicNumber:
-        return larger(value, 1)
+        return maximum(value, 1)
 
     def fits(value: SymbolicNumber, limit: int) -> SymbolicNumber:
         """1 where ``value <= limit``, else 0."""
-        return smaller(limit // positive(value), 1)
+        return minimum(limit // positive(value), 1)
 
     warps = warps_per_block(device, threads_per_block)
     admitted_by_warps = device.max_warps_per_sm // positive(warps)
@@ -109,9 +109,9 @@ def blocks_per_sm(
 ) -> SymbolicNumber:
     """Blocks that one multiprocessor holds at a time; arguments as in `block_limits`."""
     limits = block_limits(device, threads_per_block, registers_per_thread, shared_bytes_per_block)
-    by_work = smaller(limits.warps, limits.registers)
-    by_space = smaller(limits.shared_memory, limits.blocks)
-    return smaller(by_work, by_space)
+    by_work = minimum(limits.warps, limits.registers)
+    by_space = minimum(limits.shared_memory, limits.blocks)
+    return minimum(by_work, by_space)
 
 
 def warps_per_block(device: GpuDevice, threads_per_block: SymbolicNumber) -> SymbolicNumber:

@@ -17,9 +17,9 @@ from spaces.model.formulas.recorded import is_nowhere
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,
     SymbolicNumber,
-    chosen,
-    negated,
-    smaller,
+    logical_not,
+    minimum,
+    where,
 )
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -77,18 +77,18 @@ class LoopOverhead:
         as_loop = self._loop(stage, loop)
         written_out = is_written_out(features, loop)
         size = size * loop.positive_trips
-        is_short = written_out & (size <= _LONGEST) & negated(_is_tile(stage, loop))
+        is_short = written_out & (size <= _LONGEST) & logical_not(_is_tile(stage, loop))
         if is_nowhere(is_short):
             return as_loop
-        outer = smaller(self._innermost(features, stage, around, size), as_loop)
-        return chosen(is_short, outer, as_loop)
+        outer = minimum(self._innermost(features, stage, around, size), as_loop)
+        return where(is_short, outer, as_loop)
 
     def _loop(self, stage: StageFeatures, loop: LoopFeatures) -> SymbolicNumber:
         """Cycles of a loop of a stage if it is the innermost one."""
         outside = stage.loops[: stage.loops.index(loop)]
         entered = outside[-1].runs if outside else 1.0
         # Compilers unroll loops of a few iterations.
-        rolled = smaller(loop.trips / WRITTEN_OUT, 1.0)
+        rolled = minimum(loop.trips / WRITTEN_OUT, 1.0)
         return loop.runs * self.prices.iteration + entered * rolled * self.prices.visit
 
 

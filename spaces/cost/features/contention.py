@@ -12,7 +12,7 @@ from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import LoopFeatures, StageFeatures, volume
 from spaces.model.expressions.expr import Variable
-from spaces.model.formulas.symbolic import SymbolicNumber, smaller
+from spaces.model.formulas.symbolic import SymbolicNumber, minimum
 from spaces.model.schedules.domain_order import LoopKind
 
 
@@ -43,7 +43,7 @@ def shared_elements(
     for coordinate, whole in zip(coordinates, func.whole, strict=True):
         if isinstance(coordinate, Variable) and coordinate.name in func.args:
             along = tuple(v.positive_trips for v in loops if coordinate.name in v.dimensions)
-            elements = elements * smaller(volume(along), whole)
+            elements = elements * minimum(volume(along), whole)
         elif coordinate.names or coordinate.loads:
             elements = elements * whole
     return elements

@@ -16,10 +16,10 @@ from spaces.model.formulas.recorded import is_nowhere
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,
     SymbolicNumber,
-    chosen,
-    larger,
-    negated,
-    smaller,
+    logical_not,
+    maximum,
+    minimum,
+    where,
 )
 
 PAGE_BYTES = 4096
@@ -128,8 +128,8 @@ class Regions:
             for access in reader.work.accesses:
                 if access.buffer == func.name and all(i.is_known for i in access.indices):
                     read = read_extents(access, inner)
-                    extents = tuple(map(larger, extents, read))
-        return tuple(map(smaller, extents, func.whole))
+                    extents = tuple(map(maximum, extents, read))
+        return tuple(map(minimum, extents, func.whole))
 
     def extents(self, stage: StageFeatures, depth: int) -> Extents:
         """The number of values of each Var of ``stage`` in an iteration of ``depth`` loops."""
@@ -172,10 +172,10 @@ class Regions:
             rows = rows + count
             lines = lines + count * each
             if apart:
-                room = room + count * larger(each, room_of_rows(extents, whole, apart))
+                room = room + count * maximum(each, room_of_rows(extents, whole, apart))
             parts.append((count, along))
-            innermost = larger(innermost, extents[0] if extents else 1)
-        lines = smaller(lines, common.kept)
+            innermost = maximum(innermost, extents[0] if extents else 1)
+        lines = minimum(lines, common.kept)
         return Footprint(lines, rows, tuple(parts), innermost, room if apart else lines)
 
     def _of_buffer(self, buffer: str) -> _BufferLines:
@@ -251,7 +251,7 @@ class Regions:
         left = volume(tuple(extents[name] for name in sorted(movers)))
         for d in reversed(free):
             own = volume(tuple(extents[name] for name in sorted(indices[d].moved_by)))
-            found[d] = larger(1, smaller(self._limit(buffer, d), smaller(own, left)))
+            found[d] = maximum(1, minimum(self._limit(buffer, d), minimum(own, left)))
             left = left / found[d]
         return tuple(found)
 
@@ -277,14 +277,14 @@ class Regions:
         joined: list[SymbolicNumber] = [0, 0]
         for extents, whole in self._touched(stage, buffer, depth):
             rows, length = (volume(extents[1:]), extents[0]) if extents else (1, 1)
-            elements = rows * larger(length, whole[0] if whole else 1)
+            elements = rows * maximum(length, whole[0] if whole else 1)
             apart[0] = apart[0] + rows * (length * common.per_line + 1)
             apart[1] = apart[1] + rows
             joined[0] = joined[0] + elements * common.per_line + 1
             joined[1] = joined[1] + 1
         return (
-            Footprint(smaller(apart[0], common.kept), apart[1], (), 1, apart[0]),
-            Footprint(smaller(joined[0], common.kept), joined[1], (), 1, joined[0]),
+            Footprint(minimum(apart[0], common.kept), apart[1], (), 1, apart[0]),
+            Footprint(minimum(joined[0], common.kept), joined[1], (), 1, joined[0]),
         )
 
 
@@ -310,8 +310,8 @@ def rows_of(
     for extent, limit in zip(extents[1:], whole[1:], strict=True):
         if is_nowhere(joins):
             break
-        rows = chosen(joins, rows / larger(extent, 1), rows)
-        length = chosen(joins, length * extent, length)
+        rows = where(joins, rows / maximum(extent, 1), rows)
+        length = where(joins, length * extent, length)
         joins = joins & (extent >= limit)
     return rows, length
 
@@ -334,7 +334,7 @@ def room_of_rows(
     joins: SymbolicCondition = True
     for inner, extent, limit, lines in zip(extents, extents[1:], whole, apart, strict=False):
         joins = joins & (inner >= limit)
-        steps = free & negated(joins) & (extent > 1)
-        room = chosen(steps, lines, room)
-        free = free & negated(steps)
+        steps = free & logical_not(joins) & (extent > 1)
+        room = where(steps, lines, room)
+        free = free & logical_not(steps)
     return room

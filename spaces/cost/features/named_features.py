@@ -30,7 +30,7 @@ from spaces.cost.features.trend import Trend
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.rewrite import substitute, variables
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.symbolic import SymbolicNumber, as_formula, smaller
+from spaces.model.formulas.symbolic import SymbolicNumber, as_formula, minimum
 from spaces.model.schedules.domain_order import Split
 from spaces.model.suggestions import suggestion
 
@@ -271,7 +271,7 @@ def reuse_distance(func: str) -> FeatureReader:
 
 def _least_tasks() -> FeatureReader:
     def read(about: StructureFeatures) -> SymbolicNumber:
-        return reduce(smaller, map(parallel_iterations, about.features.stages))
+        return reduce(minimum, map(parallel_iterations, about.features.stages))
 
     return read
 

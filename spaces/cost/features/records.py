@@ -16,7 +16,7 @@ from spaces.cost.features.accesses import Work
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read
-from spaces.model.formulas.symbolic import SymbolicNumber, larger
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum
 from spaces.model.schedules.domain_order import LoopKind
 
 LoopKey = tuple[str, int, str]
@@ -55,7 +55,7 @@ class LoopFeatures:
         """The trips, at least one: a loop that seldom runs has less than one on average, and one
         over no values has none.
         """
-        return larger(self.trips, 1)
+        return maximum(self.trips, 1)
 
 
 @frozen

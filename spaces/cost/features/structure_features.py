@@ -14,7 +14,7 @@ from spaces.cost.features.in_kernels import kernel_of
 from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures, volume
 from spaces.cost.features.thread_code import ASSUMED_REGISTERS
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.formulas.symbolic import SymbolicNumber, larger, smaller
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 from spaces.model.schedules.cases import followed, is_specialized
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
@@ -80,6 +80,6 @@ def occupancy_of(about: StructureFeatures, kernel: KernelFeatures) -> SymbolicNu
     assert isinstance(device, GpuDevice)
     threads = kernel.threads
     most = min(ASSUMED_REGISTERS, device.max_registers_per_thread)
-    registers = smaller(device.registers_per_sm // larger(threads, 1), most)
+    registers = minimum(device.registers_per_sm // maximum(threads, 1), most)
     held = blocks_per_sm(device, threads, registers, kernel.shared_bytes)
     return held * warps_per_block(device, threads) * 100 // device.max_warps_per_sm

@@ -19,10 +19,10 @@ from spaces.model.formulas.recorded import is_everywhere, is_nowhere, limits_of
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,
     SymbolicNumber,
-    chosen,
-    larger,
-    negated,
-    smaller,
+    logical_not,
+    maximum,
+    minimum,
+    where,
 )
 
 STREAMS = 32
@@ -75,7 +75,7 @@ class Traffic:
                 for buffer in (*other.work.buffers, other.func):
                     found = self.regions.footprint(other, buffer, depth)
                     touched = found.lines if is_even else found.room
-                    lines[buffer] = larger(lines.get(buffer, 0), touched)
+                    lines[buffer] = maximum(lines.get(buffer, 0), touched)
             self._sets[key] = sum(lines.values()) * self.line_bytes
         return self._sets[key]
 
@@ -87,7 +87,7 @@ class Traffic:
         fits: SymbolicCondition = False
         for d in range(len(stage.loops) + 1):
             fits = fits | (self._taken(stage, d, cache.is_even) <= cache.bytes)
-            depth = depth + negated(fits)
+            depth = depth + logical_not(fits)
             if is_everywhere(fits):
                 break
         return depth
@@ -113,7 +113,7 @@ class Traffic:
             price: the cost to move a footprint once.
         """
         # The body around the loop that fits.
-        moving = larger(fitting - 1, 0)
+        moving = maximum(fitting - 1, 0)
         least, most = limits_of(moving, len(stage.loops))
         for depth in range(least, most + 1):
             here = (moving == depth) & (fitting > resident)
@@ -146,15 +146,15 @@ class Traffic:
             lines: SymbolicNumber = 0
             for one in known:
                 apart, joined = self.regions.least(stage, one, depth)
-                lines = lines + smaller(apart.lines, joined.lines)
+                lines = lines + minimum(apart.lines, joined.lines)
             fits = fits | (lines * self.line_bytes <= cache.bytes)
-            fitting = fitting + negated(fits)
+            fitting = fitting + logical_not(fits)
         least: SymbolicNumber = inf
         for depth in range(ends + 1):
             runs = stage.loops[depth - 1].runs if depth else 1
-            body = smaller(*map(price, self.regions.least(stage, buffer, depth)))
-            least = smaller(least, chosen(depth >= fitting - 1, runs * body, inf))
-        return chosen(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
+            body = minimum(*map(price, self.regions.least(stage, buffer, depth)))
+            least = minimum(least, where(depth >= fitting - 1, runs * body, inf))
+        return where(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
 
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
         """The footprint at a depth. A row to which the loops inside come back again and again
@@ -166,12 +166,12 @@ class Traffic:
         rows, are_many = whole.rows, piece.rows > STREAMS
         if not is_nowhere(are_many):
             taken = sum(
-                count * larger(1, length / larger(inner, 1))
+                count * maximum(1, length / maximum(inner, 1))
                 for (count, length), (_, inner) in zip(whole.parts, piece.parts, strict=True)
             )
-            rows = chosen(are_many, taken, rows)
+            rows = where(are_many, taken, rows)
         return Footprint(
-            whole.lines, larger(rows, piece.rows), whole.parts, whole.innermost, whole.room
+            whole.lines, maximum(rows, piece.rows), whole.parts, whole.innermost, whole.room
         )
 
 

@@ -34,7 +34,7 @@ from spaces.cost.features.thread_code import (
     registers_available,
     thread_code,
 )
-from spaces.model.formulas.symbolic import SymbolicNumber, chosen, larger, smaller
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, where
 from spaces.model.schedules.domain_order import LoopKind
 
 TRANSACTION_BYTES = 128
@@ -142,7 +142,7 @@ class OccupancyModel:
                 continue
             threads = stage_threads(stage)
             fraction = self._fraction(threads, 0, fewest)
-            busy = larger(fraction, 1e-9) * self._active_threads(fraction, threads)
+            busy = maximum(fraction, 1e-9) * self._active_threads(fraction, threads)
             images = tuple(a for a in stage.work.accesses if a.buffer in features.readers)
             work = evolve(stage, work=evolve(stage.work, accesses=images))
             moved = self._loads(features, work) + self._stores(features, stage)
@@ -167,14 +167,14 @@ class OccupancyModel:
         each is assumed to take.
         """
         known = self.counted.get((kernel.func, kernel.stage))
-        return larger(code.registers, self.registers_per_thread) if known is None else known
+        return maximum(code.registers, self.registers_per_thread) if known is None else known
 
     def _fraction(
         self, threads: SymbolicNumber, shared_bytes: SymbolicNumber, needed: SymbolicNumber
     ) -> SymbolicNumber:
         """Occupancy if each thread needs so many registers."""
-        registers = smaller(needed, self.device.registers_per_sm // larger(threads, 1))
-        most = smaller(registers, self.device.max_registers_per_thread)
+        registers = minimum(needed, self.device.registers_per_sm // maximum(threads, 1))
+        most = minimum(registers, self.device.max_registers_per_thread)
         return occupancy_fractions(self.device, threads, most, shared_bytes)
 
     def _group(self, features: Features, kernel: KernelFeatures) -> SymbolicNumber:
@@ -194,32 +194,32 @@ class OccupancyModel:
             fraction = self._fraction(threads, kernel.shared_bytes, needed)
             active = self._active_threads(fraction, threads)
             operations = stage.points * max(stage.work.operations.total, 1)
-            shared = operations / (larger(fraction, 1e-9) * active) * idle
+            shared = operations / (maximum(fraction, 1e-9) * active) * idle
             # However many threads run, each must finish its own work.
-            workers = larger(threads * kernel.blocks, 1)
+            workers = maximum(threads * kernel.blocks, 1)
             alone = operations / workers * self.latency * self.device.sm_count
-            arithmetic = arithmetic + larger(shared, alone)
+            arithmetic = arithmetic + maximum(shared, alone)
             loads, stores = self._loads(features, stage), self._stores(features, stage)
             memory = memory + loads + stores + self._local(stage, code, available)
             executed = executed + stage.points * instructions_of(stage)
             arithmetic = arithmetic + self._waiting(features, stage)
-            least_occupancy = smaller(least_occupancy, fraction)
-            least_threads = smaller(least_threads, active)
+            least_occupancy = minimum(least_occupancy, fraction)
+            least_threads = minimum(least_threads, active)
         memory = memory + self._fetched(code, executed)
-        busy = larger(least_occupancy * least_threads, 1e-9)
+        busy = maximum(least_occupancy * least_threads, 1e-9)
         begun = self.launch * self.device.sm_count + self.block * kernel.blocks
         cost = arithmetic + memory / busy * idle + begun
-        return chosen(fits(self.device, kernel), cost, np.inf)
+        return where(fits(self.device, kernel), cost, np.inf)
 
     def _idle(self, kernel: KernelFeatures) -> SymbolicNumber:
         """All multiprocessors over those that have a block, ``active_SMs`` of Listing 1."""
-        return self.device.sm_count / smaller(larger(kernel.blocks, 1), self.device.sm_count)
+        return self.device.sm_count / minimum(maximum(kernel.blocks, 1), self.device.sm_count)
 
     def _active_threads(self, occupancy: SymbolicNumber, threads: SymbolicNumber) -> SymbolicNumber:
         """The busy threads of a multiprocessor: a partly filled warp runs like a full one."""
         warp = self.device.warp_threads
-        share = threads / larger(-(-threads // warp) * warp, 1)
-        return larger(occupancy * self.device.max_threads_per_sm * share, 1.0)
+        share = threads / maximum(-(-threads // warp) * warp, 1)
+        return maximum(occupancy * self.device.max_threads_per_sm * share, 1.0)
 
     def _loads(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """The cost of loads from shared and global memory."""
@@ -249,7 +249,7 @@ class OccupancyModel:
         """The cost to fetch the executed instructions that the cache does not hold, for all threads
         of a warp together.
         """
-        missing = 1 - smaller(CACHED_INSTRUCTIONS / larger(code.instructions, 1), 1)
+        missing = 1 - minimum(CACHED_INSTRUCTIONS / maximum(code.instructions, 1), 1)
         accesses = executed * missing / (_FETCHED * self.device.warp_threads)
         return accesses * self.global_load
 
@@ -293,7 +293,7 @@ def consecutive_loads(
     moved = sorted(features.moved_vars(stage, x))
     steps = [[index.step(var) for var in moved] for index in access.indices]
     if not any(any(s) for s in steps):
-        return smaller(x.positive_trips, most)  # all threads read the same place
+        return minimum(x.positive_trips, most)  # all threads read the same place
     along, *others = (steps[d] for d in features.order(access.buffer))
     is_dense = all(abs(s) == 1 for s in along) and not any(map(any, others))
-    return smaller(x.positive_trips, most) if is_dense else 1
+    return minimum(x.positive_trips, most) if is_dense else 1

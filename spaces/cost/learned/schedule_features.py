@@ -26,11 +26,11 @@ from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatur
 from spaces.cost.features.traffic import Traffic
 from spaces.model.formulas.symbolic import (
     SymbolicNumber,
-    chosen,
-    larger,
-    negated,
-    rounded_up,
-    smaller,
+    ceil,
+    logical_not,
+    maximum,
+    minimum,
+    where,
 )
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -132,7 +132,7 @@ class StageView:
             "innermost_loop_extent": loops[-1].trips if loops else 1,
             "innermost_pure_loop_extent": pure[-1].trips if pure else 1,
             "unrolled_loop_extent": _trips(v for v in own if v.kind is LoopKind.UNROLLED),
-            "redundancy": stage.points / larger(1, self._minimum),
+            "redundancy": stage.points / maximum(1, self._minimum),
         }
 
     @cached_property
@@ -146,7 +146,7 @@ class StageView:
     def _parallelism(self) -> Numbers:
         stage, cores = self.stage, self.device.cores
         bits = 8 * max(type.bytes for type in self.func.types)
-        registers = larger(1, rounded_up(stage.lanes * (bits / self.device.vector_bits)))
+        registers = maximum(1, ceil(stage.lanes * (bits / self.device.vector_bits)))
         own = [loop for loop in stage.own if loop.kind is LoopKind.PARALLEL]
         return {
             "cores": cores,
@@ -161,15 +161,15 @@ class StageView:
             "num_vectors_per_task": stage.points / stage.lanes / self._all_tasks,
             "num_lanes": stage.lanes,
             "native_vector_size": self.device.vector_bits / bits,
-            "idle_core_wastage": -(-self.tasks // cores) * cores / larger(1, self.tasks),
+            "idle_core_wastage": -(-self.tasks // cores) * cores / maximum(1, self.tasks),
             "lane_utilization": stage.lanes * bits / (registers * self.device.vector_bits),
-            "idle_lane_wastage": 1 - smaller(1, stage.points / larger(1, self.runs)),
+            "idle_lane_wastage": 1 - minimum(1, stage.points / maximum(1, self.runs)),
         }
 
     def _place(self, working_set: SymbolicNumber) -> tuple[SymbolicNumber, ...]:
         """For each of :data:`PLACES` 1 if a value is there after this many other bytes, else 0."""
         in_l1 = working_set <= self.device.l1_bytes
-        in_l2 = (working_set <= self.device.l2_bytes) & negated(in_l1)
+        in_l2 = (working_set <= self.device.l2_bytes) & logical_not(in_l1)
         outside = working_set > max(self.device.l1_bytes, self.device.l2_bytes)
         return outside * 1, in_l2 * 1, in_l1 * 1
 
@@ -281,7 +281,7 @@ class StageView:
             "scalar_loads_per_vector": single,
             "loads_per_task": vectors / self._all_tasks * loaded,
             "stores_per_task": vectors / self._all_tasks * stored,
-            "load_efficiency": ideal / larger(loaded, ideal) if self._has_reads else 1.0,
+            "load_efficiency": ideal / maximum(loaded, ideal) if self._has_reads else 1.0,
             "store_efficiency": self._registers(8 * self.func.bytes) / stored,
         }
 
@@ -303,7 +303,7 @@ class StageView:
 
     def _registers(self, bits: int) -> SymbolicNumber:
         """The vector registers for the lanes of one value."""
-        return larger(1, rounded_up(self.stage.lanes * (bits / self.device.vector_bits)))
+        return maximum(1, ceil(self.stage.lanes * (bits / self.device.vector_bits)))
 
     def _working_sets(self) -> Numbers:
         func, device = self.func, self.device
@@ -320,7 +320,7 @@ class StageView:
             **sets,
             "working_set": func.allocation_bytes,
             "l2_occupancy": at_task / max(1, device.l2_bytes),
-            "l3_limit_factor": smaller(1, device.l3_bytes / larger(1, device.cores * at_task)),
+            "l3_limit_factor": minimum(1, device.l3_bytes / maximum(1, device.cores * at_task)),
         }
 
 
@@ -332,4 +332,4 @@ def _trips(loops: Iterable[LoopFeatures]) -> SymbolicNumber:
 def _share(needed: SymbolicNumber, moved: SymbolicNumber) -> SymbolicNumber:
     """How much of what moves is needed; all of it where nothing is."""
     moves = (needed > 0) & (moved > 0)
-    return chosen(moves, smaller(1, needed / larger(1, moved)), 1.0)
+    return where(moves, minimum(1, needed / maximum(1, moved)), 1.0)

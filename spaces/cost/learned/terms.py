@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spaces.cost.learned.schedule_features import PLACES, Numbers
-from spaces.model.formulas.symbolic import SymbolicNumber, larger
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum
 
 PRICES: Mapping[str, float] = {
     "scalars": 0.1,
@@ -43,7 +43,7 @@ def terms(of: Numbers) -> Mapping[str, SymbolicNumber]:
     cores idle.) The parallel overhead counts once.
     """
     wastage = of["idle_core_wastage"] / of["cores"]
-    compute = wastage / larger(0.05, 1 - of["idle_lane_wastage"])
+    compute = wastage / maximum(0.05, 1 - of["idle_lane_wastage"])
     realizations, bodies = wastage * of["num_realizations"], wastage * of["num_bodies"]
     tasks = wastage * of["num_all_tasks"]
     found: dict[str, SymbolicNumber] = {
@@ -67,7 +67,7 @@ def terms(of: Numbers) -> Mapping[str, SymbolicNumber]:
         "stores": tasks * of["stores_per_task"],
         "false_sharing": is_parallel
         * of["num_scalars"]
-        / larger(1, of["memory_innermost_bytes_at_task"]),
+        / maximum(1, of["memory_innermost_bytes_at_task"]),
         "allocations": realizations,
         "launches": of["task_launches"],
         "tasks": of["num_productions"] * (of["inner_parallelism"] - 1),

@@ -18,7 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from spaces.model.expressions.expr import Const, Expr, Op, cast, constant
 from spaces.model.expressions.types import Bool, Float64, Int64, Type
-from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, negated
+from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, logical_not
 
 
 class DependsOnDataError(TypeError):
@@ -65,7 +65,7 @@ def is_everywhere(condition: SymbolicCondition) -> bool:
     """Whether a condition is known to hold for all choices."""
     if isinstance(condition, bool):
         return condition
-    return not isinstance(condition, Recorded) and not _any(negated(condition))
+    return not isinstance(condition, Recorded) and not _any(logical_not(condition))
 
 
 def _any(condition: object) -> bool:

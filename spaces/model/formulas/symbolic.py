@@ -63,7 +63,7 @@ _not = cast(Callable[[SymbolicCondition], Symbolic], np.logical_not)
 _ceil = cast(Callable[[SymbolicNumber], Symbolic], np.ceil)
 
 
-def larger(a: SymbolicNumber, b: SymbolicNumber) -> SymbolicNumber:
+def maximum(a: SymbolicNumber, b: SymbolicNumber) -> SymbolicNumber:
     """The larger of two numbers, for each choice."""
     if isinstance(a, _PLAIN) and isinstance(b, _PLAIN):
         return a if a >= b else b
@@ -72,7 +72,7 @@ def larger(a: SymbolicNumber, b: SymbolicNumber) -> SymbolicNumber:
     return _maximum(a, b)
 
 
-def smaller(a: SymbolicNumber, b: SymbolicNumber) -> SymbolicNumber:
+def minimum(a: SymbolicNumber, b: SymbolicNumber) -> SymbolicNumber:
     """The smaller of two numbers, for each choice."""
     if isinstance(a, _PLAIN) and isinstance(b, _PLAIN):
         return a if a <= b else b
@@ -81,19 +81,23 @@ def smaller(a: SymbolicNumber, b: SymbolicNumber) -> SymbolicNumber:
     return _minimum(a, b)
 
 
-def chosen(condition: SymbolicCondition, a: SymbolicNumber, b: SymbolicNumber) -> SymbolicNumber:
+def where(condition: SymbolicCondition, a: SymbolicNumber, b: SymbolicNumber) -> SymbolicNumber:
     """The first number where a condition holds, the second elsewhere."""
     if isinstance(condition, bool | np.bool_):
         return a if condition else b
+    if isinstance(condition, Expr):
+        return fn.select(condition, _operand(a), _operand(b))
     return _where(condition, a, b)
 
 
-def negated(condition: SymbolicCondition) -> SymbolicCondition:
+def logical_not(condition: SymbolicCondition) -> SymbolicCondition:
     """Whether a condition does not hold, for each choice."""
-    return not condition if isinstance(condition, bool | np.bool_) else _not(condition)
+    if isinstance(condition, bool | np.bool_):
+        return not condition
+    return ~condition if isinstance(condition, Expr) else _not(condition)
 
 
-def rounded_up(number: SymbolicNumber) -> SymbolicNumber:
+def ceil(number: SymbolicNumber) -> SymbolicNumber:
     """The least integer that is not less, for each choice."""
     return math.ceil(number) if isinstance(number, int | float) else _ceil(number)
 

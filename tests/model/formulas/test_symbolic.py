@@ -14,18 +14,18 @@ from spaces.model.formulas.recorded import Recorded
 from spaces.model.formulas.symbolic import (
     as_array,
     as_formula,
-    chosen,
-    larger,
-    negated,
-    rounded_up,
-    smaller,
+    ceil,
+    logical_not,
+    maximum,
+    minimum,
+    where,
 )
 
 NUMBERS = st.integers(-1000, 1000)
 A, B = Variable(Int32, "a"), Variable(Int32, "b")
 
 
-@pytest.mark.parametrize(("extreme", "expected"), [(larger, max), (smaller, min)])
+@pytest.mark.parametrize(("extreme", "expected"), [(maximum, max), (minimum, min)])
 @given(a=NUMBERS, b=NUMBERS)
 def test_extremes_agree(extreme, expected, a: int, b: int) -> None:
     assert extreme(a, b) == expected(a, b)
@@ -43,23 +43,25 @@ def test_extremes_agree(extreme, expected, a: int, b: int) -> None:
 @given(a=NUMBERS, b=NUMBERS, limit=NUMBERS)
 def test_choices_agree(a: int, b: int, limit: int) -> None:
     expected = a if a < limit else b
-    assert chosen(a < limit, a, b) == expected
-    assert chosen(negated(a < limit), b, a) == expected
+    assert where(a < limit, a, b) == expected
+    assert where(logical_not(a < limit), b, a) == expected
+    formulas = (where(A < limit, A, b), where(logical_not(A < limit), b, A))
+    assert [evaluate(one, {"a": a}) for one in formulas] == [expected, expected]
     array = np.array([a])
-    assert chosen(array < limit, array, b).tolist() == [expected]
-    assert chosen(negated(array < limit), b, array).tolist() == [expected]
+    assert where(array < limit, array, b).tolist() == [expected]
+    assert where(logical_not(array < limit), b, array).tolist() == [expected]
 
 
 def test_numbers_of_python_stay_such() -> None:
-    assert type(larger(2, 1.5)) is int
-    assert type(chosen(True, 2, np.array([1]))) is int
-    assert type(rounded_up(1.5)) is int
-    assert rounded_up(np.array([1.5, 2.0])).tolist() == [2, 2]
+    assert type(maximum(2, 1.5)) is int
+    assert type(where(True, 2, np.array([1]))) is int
+    assert type(ceil(1.5)) is int
+    assert ceil(np.array([1.5, 2.0])).tolist() == [2, 2]
 
 
 def test_formulas_take_no_arrays() -> None:
     with pytest.raises(TypeError, match="ndarray"):
-        larger(A, np.array([1]))
+        maximum(A, np.array([1]))
     assert as_formula(A) is A
     assert evaluate(as_formula(3), {}) == 3
     assert int(as_array(3)) == 3
