@@ -1,11 +1,10 @@
-"""Beam search by transformers, as in [TOY]: from the default schedule, move by move."""
+"""Beam search by transformers, as in [TOY]: from the default schedule, edit by edit."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
 
-import attrs
 import numpy as np
 from attrs import frozen
 
@@ -17,12 +16,11 @@ from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded, Found
 from spaces.enumerate.search.first_schedules import PRICING, incumbents
 from spaces.enumerate.space.space import ScheduleSpace
-from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
-from spaces.model.directives.transformers import CPU_KINDS, Move, SplitLoop, moves
+from spaces.model.directives.transformers import CPU_KINDS, enumerate_edits
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Schedule
 
 FACTOR = "factor"
@@ -33,21 +31,21 @@ _GPU_KINDS = (LoopKind.SERIAL, LoopKind.UNROLLED, LoopKind.GPU_BLOCK, LoopKind.G
 
 @frozen(kw_only=True)
 class Beam:
-    """Beam search over moves; the defaults are the published ones ([TOY], Evaluation).
+    """Beam search over edits; the defaults are the published ones ([TOY], Evaluation).
 
     The search starts at the default schedule; where that is illegal, takes too long to judge or has
     placements that the space excludes, at the cheapest schedules of the ladder. It keeps the
     placements and the storage that the options of the space allow, and the entries that the space
-    fixes. It ignores the patterns of loops, so it may find schedules outside the space. A move that
-    splits a loop keeps its factor as a parameter, so the search scores all factors at once.
+    fixes. It ignores the patterns of loops, so it may find schedules outside the space. A split
+    keeps its factor as a parameter, so the search scores all factors at once.
 
     It is for spaces whose placements it shares, such as :meth:`Options.medium`: it makes its own
-    loops. It skips no option as dominated; it keeps only the cheapest schedules after each move
+    loops. It skips no option as dominated; it keeps only the cheapest schedules after each edit
     ([TOY], Evaluation), so it may lose what gets cheap late.
 
     Attributes:
-        depth: the number of moves from the default schedule.
-        width: the number of schedules that the search keeps after each move.
+        depth: the number of edits of the default schedule.
+        width: the number of schedules that the search keeps after each edit.
         factors: the split factors to choose from.
     """
 
@@ -69,7 +67,7 @@ class Beam:
         for step in range(1, self.depth + 1):
             if not states or not complete:
                 break
-            yield Expanded(step, self.depth, "move")
+            yield Expanded(step, self.depth, "edit")
             neighbours: list[Found] = []
             try:
                 with board.deadline.kept():
@@ -102,11 +100,11 @@ class Beam:
         schedule: Schedule,
         seen: set[Schedule],
     ) -> Iterator[Found]:
-        """The new schedules that one move gives, with their costs."""
+        """The new schedules that one edit gives, with their costs."""
         pipeline = space.pipeline
-        for move in moves(pipeline, schedule, self.factors[:1], _kinds(space.device)):
-            structure = _family(pipeline, schedule, move)
-            is_family = isinstance(move, SplitLoop)
+        for edit in enumerate_edits(pipeline, schedule, (FACTOR,), _kinds(space.device)):
+            structure = edit.after
+            is_family = bool(parameters(structure))
             board.considered += 1
             if not allows(space, structure):
                 continue
@@ -123,12 +121,6 @@ class Beam:
                 continue
             costs = np.atleast_1d(board.score(model, batch))
             yield from (Found(float(costs[i]), bound[i]) for i in fresh)
-
-
-def _family(pipeline: Pipeline, schedule: Schedule, move: Move) -> Schedule:
-    """The schedule after a move; the factor of a split stays open."""
-    opened = attrs.evolve(move, factor=FACTOR) if isinstance(move, SplitLoop) else move
-    return opened.apply(pipeline, schedule)
 
 
 def _plain_start(space: ScheduleSpace, board: Board) -> CheckedSchedule | None:
