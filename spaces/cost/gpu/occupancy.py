@@ -25,7 +25,13 @@ from spaces.cost.cpu.registers import copies_that_share
 from spaces.cost.features.accesses import ReadGroup
 from spaces.cost.features.contention import contended_loops, shared_elements
 from spaces.cost.features.features import Features
-from spaces.cost.features.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
+from spaces.cost.features.in_kernels import (
+    ASSUMED_REGISTERS,
+    fits,
+    kernel_of,
+    kinds_around_storage,
+    stage_threads,
+)
 from spaces.cost.features.records import KernelFeatures, StageFeatures
 from spaces.cost.features.thread_code import (
     ThreadCode,
@@ -39,9 +45,6 @@ from spaces.model.schedules.domain_order import LoopKind
 
 TRANSACTION_BYTES = 128
 """Bytes that one access to global memory can serve to the threads of a warp."""
-
-ASSUMED_REGISTERS = 64
-"""The registers that a thread is assumed to take."""
 
 CACHED_INSTRUCTIONS = (128 << 10) // 16
 """The instructions that a multiprocessor caches: 128 KiB, each of 16 bytes (Jia et al., Dissecting
