@@ -32,7 +32,7 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.search import search
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule

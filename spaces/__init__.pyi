@@ -361,7 +361,7 @@ from spaces.cost.registry import (
 from spaces.model.registry import PluginError as PluginError
 
 # Spaces of schedules
-from spaces.enumerate.space.space import ScheduleSpace as ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace as ScheduleSpace
 from spaces.enumerate.search.bounds import (
     lower_bound as lower_bound,
     decided_features as decided_features,
@@ -374,10 +374,8 @@ from spaces.enumerate.space.counting.estimate import (
     WeightedEstimate as WeightedEstimate,
 )
 from spaces.enumerate.space.counting.draws import Draw as Draw, Sampled as Sampled
-from spaces.enumerate.search.events import (
-    Counted as Counted,
-    Ranked as Ranked,
-)
+from spaces.enumerate.space.counting.count import Counted as Counted
+from spaces.enumerate.space.counting.ranks import Ranked as Ranked
 from spaces.enumerate.space.options import (
     Options as Options,
     default_options as default_options,

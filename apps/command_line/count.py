@@ -24,15 +24,15 @@ from spaces.apps.command_line.space import (
     Where,
     space_of,
 )
-from spaces.enumerate.search.events import Counted
 from spaces.enumerate.space.completing.emptiness import explain_empty
+from spaces.enumerate.space.counting.count import Counted
 from spaces.enumerate.space.counting.estimate import (
     CountBounds,
     CountEstimate,
     WeightedEstimate,
     about,
 )
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 

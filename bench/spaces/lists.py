@@ -9,7 +9,7 @@ from functools import partial
 from bench.spaces.limits import Found, limited
 from bench.spaces.subjects import SUBJECTS, Subject
 from spaces.enumerate.space.counting.estimate import about
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 SECONDS = 5.0
 """The time limit of one app; building its space takes part of it."""

@@ -22,7 +22,7 @@ from spaces.cost.model import CostFunction, CostModel, RegisterModel
 from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.feature_memos import feature_memo
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 COMPILING = 60.0
 """Seconds to compile all schedules."""

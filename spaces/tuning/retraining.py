@@ -9,7 +9,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.cost.training import PricedRun, TrainableModel
 from spaces.enumerate.search.feature_memos import feature_memo
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.tuning.trial import Trial
 
 LEAST = 8

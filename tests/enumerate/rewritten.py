@@ -12,7 +12,7 @@ from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.ways import StageDecisions
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 
 def rewritten(

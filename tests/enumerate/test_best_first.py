@@ -15,7 +15,7 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.simple.weighted import Weighted
-from spaces.enumerate import pricer
+from spaces.enumerate.search import pricer
 from spaces.enumerate.search.apart import bare
 from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Certificate, Done, Expanded

@@ -19,7 +19,7 @@ from spaces.enumerate.search.stagewise.known_costs import Glances
 from spaces.enumerate.search.stagewise.stagewise import Stagewise, _Kept
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.ways import StageDecisions
-from spaces.enumerate.space.process.sizes import sizes_of
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.restrictions.text import parse_restriction
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, interleaved_colors, long_chain, two_outputs

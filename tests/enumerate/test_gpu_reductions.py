@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from attrs import evolve
+from spaces.enumerate.search.stagewise.factoring import factors_for_threads
 
 from spaces.backend.access import AccessMode
 from spaces.backend.compile_gpu import compile_gpu
@@ -20,12 +21,11 @@ from spaces.cost.batch import Batch
 from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.search import best, search
-from spaces.enumerate.search.stagewise.factoring import factors_for_threads
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Pattern
 from spaces.enumerate.space.patterns.gpu import atomic_blocks, blocks
 from spaces.enumerate.space.patterns.menus import func_menus, stage_shapes
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -47,7 +47,7 @@ from spaces.enumerate.search.papers.reuse_analysis.tiling import (
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

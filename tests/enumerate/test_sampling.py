@@ -20,7 +20,7 @@ from spaces.enumerate.search.papers.sampling import _KnownHashes, _Option, _Pass
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.structural_hash import NestOutline
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES

@@ -14,7 +14,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.search.apart import apart, bare
 from spaces.enumerate.search.events import Certificate, Done, Event, Found, Improved, Scored
 from spaces.enumerate.space.empty_space import EmptySpaceError
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given, shown_number

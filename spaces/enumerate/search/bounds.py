@@ -32,7 +32,7 @@ from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures
 from spaces.cost.model import BoundedModel, CostModel
 from spaces.enumerate.search.feature_memos import feature_memo
-from spaces.enumerate.space.process.decided_part import decided_part
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.settled import settled
 from spaces.enumerate.space.process.state import ProcessState

@@ -19,11 +19,12 @@ from attrs import frozen
 from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.pricer import NO_NUMBERS, Pricer
+from spaces.enumerate.space.listing import structure_of
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.topics.orders import OrderTopic
 from spaces.enumerate.space.process.topics.placing import PlaceTopic
-from spaces.enumerate.space.space import ScheduleSpace, structure_of
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.inlined import live_functions
 from spaces.model.deadline import NO_DEADLINE, OutOfTime, ask_clock
 from spaces.model.schedules.parameters import bind

@@ -15,7 +15,7 @@ from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.first_schedules import PRICING
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.tidying import tidied
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.schedule import Schedule

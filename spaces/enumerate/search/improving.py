@@ -17,7 +17,7 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.quick_search import QuickSearch
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.shares import shares_of_funcs
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
 
 

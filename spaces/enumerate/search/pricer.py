@@ -25,7 +25,7 @@ from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError

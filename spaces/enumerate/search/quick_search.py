@@ -17,7 +17,7 @@ from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.stagewise.stagewise import QUICK, Stagewise
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
 
 

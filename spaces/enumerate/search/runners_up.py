@@ -14,7 +14,7 @@ from itertools import islice, zip_longest
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.neighbours.changes import ChangedSchedule, PlacedSchedule
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule

@@ -9,7 +9,7 @@ import pytest
 from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import LoopAlign

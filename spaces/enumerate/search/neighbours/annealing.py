@@ -16,7 +16,7 @@ from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offe
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.refining import RefiningSearch
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 OPENING = 0.5

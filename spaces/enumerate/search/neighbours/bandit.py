@@ -26,7 +26,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     OffspringJudge,
 )
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 Arm: TypeAlias = Callable[[Sequence[Individual]], ChangedSchedule | None]
 """A move from the best schedules so far to another schedule; None if it finds none."""

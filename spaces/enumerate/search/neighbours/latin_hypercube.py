@@ -15,7 +15,7 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.counting.draws import Draw
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import ask_clock
 

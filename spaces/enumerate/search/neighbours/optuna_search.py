@@ -17,7 +17,7 @@ from spaces.enumerate.search.judging import PART, concluded, offer_cheapest, off
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.extras import how_to_install
 from spaces.model.schedules.schedule import Schedule

@@ -16,7 +16,7 @@ from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded, Found
 from spaces.enumerate.search.first_schedules import PRICING, incumbents
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime

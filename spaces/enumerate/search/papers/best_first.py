@@ -15,8 +15,9 @@ from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import incumbents
 from spaces.enumerate.search.papers.exhaustive import offer_cheapest_of_parts
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.listing import structure_of
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace, structure_of
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime, ask_clock
 
 

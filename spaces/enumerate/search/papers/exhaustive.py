@@ -12,7 +12,7 @@ from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import incumbents
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 

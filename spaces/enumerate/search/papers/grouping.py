@@ -24,7 +24,7 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.stagewise.dominance import is_read_once
 from spaces.enumerate.space.readers import computed_readers
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.deadline import OutOfTime, ask_clock
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, Schedule

@@ -14,12 +14,12 @@ import numpy as np
 from attrs import field, frozen
 
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.decided_part import may_stand_alone, part_alone
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.frontier import Frontier, ResidualPath, open_depths
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters, fits
-from spaces.enumerate.space.process.decided_part import may_stand_alone, part_alone
-from spaces.enumerate.space.process.sizes import sizes_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock

@@ -27,7 +27,7 @@ from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, Priced
 from spaces.enumerate.search.stagewise.structural_hash import NestOutline
 from spaces.enumerate.search.stagewise.walk import last_step, walked
 from spaces.enumerate.search.stagewise.ways import StageDecisions
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 

@@ -13,7 +13,7 @@ from spaces.enumerate.search.rewrites.derive import Derive
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, Rewrite
 from spaces.enumerate.space.patterns.menus import stage_shapes
 from spaces.enumerate.space.process.topics.deriving import derivations
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.derivations import RFactor
 from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.domain_order import made_from

@@ -17,7 +17,7 @@ from spaces.enumerate.search.stagewise.changed_nests import Nests
 from spaces.enumerate.search.stagewise.long_tiles import may_reach_far
 from spaces.enumerate.search.stagewise.root_nests import funcs_in, roots_of
 from spaces.enumerate.search.stagewise.state import HalfDecided
-from spaces.enumerate.space.process.sizes import sizes_of
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.parameters import parameters

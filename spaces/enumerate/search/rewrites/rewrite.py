@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.state import HalfDecided
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derivations import Derivation

@@ -17,10 +17,10 @@ from attrs import evolve, frozen
 from spaces.constraints.devices.device import CpuDevice
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers, Rewrite
 from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs, nests_of_readers
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS
 from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
-from spaces.enumerate.space.process.sizes import sizes_of
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
 from spaces.model.schedules.schedule import LoopLevel, Schedule

@@ -17,9 +17,9 @@ from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.stagewise.changed_nests import nests_of
 from spaces.enumerate.search.stagewise.refining import RefiningSearch
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.options import PlacementOption
-from spaces.enumerate.space.process.decided_part import decided_part
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import FuncSchedule, Schedule

@@ -38,7 +38,7 @@ from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of
 from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.enumerate.space.patterns.menus import adds_up
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 
 QUICK = 2000

@@ -34,12 +34,12 @@ from spaces.enumerate.search.stagewise.state import (
     OpenWay,
     PricedWay,
 )
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.frontier import depth_of
 from spaces.enumerate.space.patterns.menus import adds_up, entry_parameters
-from spaces.enumerate.space.process.decided_part import decided_part
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.topics.placing import may_be_inlined, may_start_nest
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime

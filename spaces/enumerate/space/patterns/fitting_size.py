@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.constraints.sizes.kernels import kernels
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.process.decided_part import decided_part
 from spaces.enumerate.space.sizes_of_space import FurtherSize, JudgedSizes
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline

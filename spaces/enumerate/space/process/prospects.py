@@ -31,7 +31,7 @@ from spaces.constraints.legality.judge import ask_nest, ask_records, bounds_of, 
 from spaces.constraints.rules.bounds import image_overrun, smaller_than_tile, unbounded
 from spaces.constraints.rules.findings import Asked, failing
 from spaces.constraints.rules.records import Records
-from spaces.enumerate.space.process.decided_part import decided_part
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.process.settled import around, joinable, unknown_reads
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topics.specializing import most_cases, offered_conditions

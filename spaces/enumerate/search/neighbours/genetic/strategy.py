@@ -20,7 +20,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     OffspringJudge,
 )
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 
 _Maker: TypeAlias = Callable[[], ChangedSchedule | None]

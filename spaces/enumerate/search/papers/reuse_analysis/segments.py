@@ -12,9 +12,10 @@ from spaces.constraints.devices.device import CpuDevice
 from spaces.enumerate.search.papers.reuse_analysis.overlap import dependences, origins
 from spaces.enumerate.search.papers.reuse_analysis.tiling import Tiling, tilings
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.space.process.decided_part import decided_part
-from spaces.enumerate.space.process.sizes import sizes_of
-from spaces.enumerate.space.space import NOTHING_FIXED, ScheduleSpace
+from spaces.enumerate.space.decided_part import decided_part
+from spaces.enumerate.space.estimated_boxes import sizes_of
+from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.space import NOTHING_FIXED
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule

@@ -17,7 +17,7 @@ from spaces.enumerate.search.papers.reuse_analysis.segments import Segmentation
 from spaces.enumerate.search.papers.reuse_analysis.tiling import LOAD_WEIGHT
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import runners_up
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 

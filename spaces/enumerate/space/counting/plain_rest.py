@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from spaces.constraints.legality.judge import ask_bounds, bounds_of
 from spaces.constraints.rules.findings import Asked, failing
-from spaces.enumerate.space.process.decided_part import decided_part
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.process.settled import around, unknown_reads
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.algorithm.inlined import live_functions
