@@ -24,8 +24,13 @@ def rewritten(
 ) -> Found:
     """The best schedule of a search that begins with one and tries some kinds of rewrites."""
     pricer = Pricer.of(space, model, Limits())
-    found = FoundSchedule.of_schedule(pricer, spaces.parse_schedule(text, space.pipeline))
-    list(pricer.board.offer(Found(found.cost, found.schedule)))
+    schedule = spaces.parse_schedule(text, space.pipeline)
+    first = Found(pricer.price_schedule(schedule), schedule)
+    list(pricer.board.offer(first))
     task = StageDecisions(pricer, 4096, pricer.board.deadline)
-    list(Rewriting(task, Stagewise(), finders, most).rewrite_while_cheaper(found))
+    list(
+        Rewriting(task, Stagewise(), finders, most).rewrite_while_cheaper(
+            FoundSchedule.of_found(pricer, first)
+        )
+    )
     return pricer.board.best[0]

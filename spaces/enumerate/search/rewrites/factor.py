@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.enumerate.search.rewrites.derive import Derive
-from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, Rewrite
+from spaces.enumerate.search.rewrites.rewrite import FoundSchedule
 from spaces.enumerate.space.patterns.menus import stage_shapes
 from spaces.enumerate.space.process.topics.deriving import derivations
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -20,7 +20,7 @@ from spaces.model.schedules.domain_order import made_from
 from spaces.model.schedules.schedule import Schedule
 
 
-def find_factors(found: FoundSchedule) -> Iterator[Rewrite]:
+def find_factors(found: FoundSchedule) -> Iterator[Derive]:
     """The ways to factor updates without a long free dimension into partial results along a long
     RVar, those of the last Funcs first, and of an update the innermost RVar, so that neighboring
     threads read neighbors. Only what the space may factor; none for a CPU, which has few threads.

@@ -17,7 +17,7 @@ from spaces.model.schedules.schedule import Schedule
 
 
 @frozen
-class Inline:
+class InlineFunc:
     """Inlines one Func.
 
     Attributes:
@@ -51,7 +51,7 @@ def find_funcs_to_inline(found: FoundSchedule) -> Iterator[Rewrite]:
         is_stored = not schedule.of(name).compute.is_inline
         may_be_inlined = function.is_pure and not _has_others_in_its_loops(schedule, name)
         if is_stored and may_be_inlined and name not in kept:
-            yield Inline(name)
+            yield InlineFunc(name)
 
 
 def _has_others_in_its_loops(schedule: Schedule, name: str) -> bool:

@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol, TypeAlias
 
 from attrs import field, frozen
 
+from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -60,12 +61,11 @@ class FoundSchedule:
         return FoundSchedule(pricer, space, schedule, numbers, menus, state.cost, states)
 
     @staticmethod
-    def of_schedule(pricer: Pricer, schedule: Schedule) -> FoundSchedule:
+    def of_found(pricer: Pricer, found: Found) -> FoundSchedule:
         """A schedule of the space of a pricer. Its decisions are not known, and it keeps its
         numbers.
         """
-        cost = pricer.price_schedule(schedule)
-        return FoundSchedule(pricer, pricer.space, schedule, {}, {}, cost)
+        return FoundSchedule(pricer, pricer.space, found.schedule, {}, {}, found.cost)
 
     @cached_property
     def with_numbers(self) -> Schedule:

@@ -30,7 +30,7 @@ from spaces.enumerate.search.first_schedules import first_incumbent
 from spaces.enumerate.search.judging import drawn_if_none
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import runners_up
-from spaces.enumerate.search.stagewise.known_costs import Glances
+from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.promising import priced_in_phases
 from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
 from spaces.enumerate.search.stagewise.state import FreeNumbers, HalfDecided, PricedWay
@@ -212,9 +212,9 @@ class Stagewise:
             found = kept.of(task, part, self._priced(task, part, states, decided, places))
             recurring.compared(_added(states, found))
         if not reads_sum:  # else the sum shows which of them are good
-            settled = decided[-2:] if adds_up(function) else decided[-1:]
+            last = decided[-2:] if adds_up(function) else decided[-1:]
             for state in found:
-                for name in settled:
+                for name in last:
                     if name not in task.space.kept_names:
                         free = task.free(state, decided) if name == decided[-1] else None
                         recurring.keep(state, name, free)
@@ -231,8 +231,8 @@ class Stagewise:
         """Ways to decide the last of some Funcs, with what they cost by usual numbers."""
         ways = [way for state in states for way in task.ways(state, decided)]
         share = 1.0 if task.pricer.is_gpu else COMPARED
-        glances = Glances(task, part)
-        return glances.with_bounds(priced_in_phases(ways, places, glances, share))
+        known = KnownCosts(task, part)
+        return known.with_bounds(priced_in_phases(ways, places, known, share))
 
 
 def _without_price(
@@ -316,12 +316,12 @@ class _Kept:
             trait = self.trait(found[i]) if self.width > 1 else None
             if alike[trait] >= self.alike:
                 continue
-            is_glance = found[i].way.whole is not None
-            if not is_glance and found[i].is_legal:
+            is_usual = found[i].way.whole is not None
+            if not is_usual and found[i].is_legal:
                 alike[trait] += 1
                 states.append(found[i].chosen)
                 continue
-            next_step = task.with_all_numbers if is_glance else task.legal
+            next_step = task.with_all_numbers if is_usual else task.legal
             judged = next_step(part, found[i])
             if judged is None:
                 continue

@@ -360,15 +360,15 @@ class StageDecisions:
         """
         return self._priced(way, self.pricer.price_structure(way.priced, _nests(part, way)))
 
-    def with_all_numbers(self, part: Pipeline, glance: PricedWay) -> PricedWay | None:
+    def with_all_numbers(self, part: Pipeline, priced: PricedWay) -> PricedWay | None:
         """A way that was priced with usual numbers, with its costs for all numbers. The funnel of
         the search counts its structure once.
         """
-        whole = glance.way.whole
+        whole = priced.way.whole
         if whole is None:
-            return glance
+            return priced
         found = self._repriced(part, whole)
-        return None if found is None else evolve(found, otherwise=glance.otherwise)
+        return None if found is None else evolve(found, otherwise=priced.otherwise)
 
     def _repriced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
         return self._priced(way, self.pricer.reprice_structure(way.priced, _nests(part, way)))
@@ -382,7 +382,7 @@ class StageDecisions:
         """The features of the nests that a way changes; None if they have no loop nest."""
         return self.pricer.read_features(way.priced, _nests(part, way))
 
-    def glanced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
+    def price_usual_numbers(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
         """A way with its cost for usual numbers, or for all if it has none for these; None if it
         has no cost at all. For GPUs all numbers count: the middle ones of threads and of the values
         of a thread often do not go together.
