@@ -54,6 +54,7 @@ from spaces.model.expressions.expr import cast as cast
 from spaces.model.expressions.integer_functions import (
     saturating_cast as saturating_cast,
     reinterpret as reinterpret,
+    extract_bits as extract_bits,
 )
 from spaces.model.expressions.conversions import (
     i8 as i8,

@@ -12,11 +12,11 @@ from spaces.cost import lattice
 from spaces.cost.batch import Batch
 from spaces.cost.lattice import FormulaModel, cost_formula, lattice_costs
 from spaces.cost.model import FunctionModel
-from spaces.cost.recorded import DependsOnDataError, Recorded, expression_of, is_nowhere
 from spaces.cost.registry import cost_model
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Int64
 from spaces.model.formulas.native import read_native
+from spaces.model.formulas.recorded import DependsOnDataError, Recorded, expression_of, is_nowhere
 from spaces.model.writing.text import parse_schedule
 
 SMALL = ("blur", "unsharp", "harris", "hist", "conv_layer", "iir_blur", "toy_trig", "sgemm")
