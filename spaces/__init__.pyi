@@ -440,19 +440,14 @@ from spaces.cost.features.named_features import (
 )
 
 # Searching
-from spaces.enumerate.search.search import (
-    search as search,
-    best as best,
-    default_strategy as default_strategy,
-    register_strategy as register_strategy,
-    strategy_names as strategy_names,
-    UnknownStrategyError as UnknownStrategyError,
-)
-from spaces.enumerate.search.board import (
-    Board as Board,
-    Limits as Limits,
-    Strategy as Strategy,
-)
+from spaces.enumerate.search.search import search as search, best as best
+from spaces.enumerate.search.registry import default_strategy as default_strategy
+from spaces.enumerate.search.registry import register_strategy as register_strategy
+from spaces.enumerate.search.registry import strategy_names as strategy_names
+from spaces.enumerate.search.registry import UnknownStrategyError as UnknownStrategyError
+from spaces.enumerate.search.board import Board as Board
+from spaces.enumerate.search.limits import Limits as Limits
+from spaces.enumerate.search.registry import Strategy as Strategy
 from spaces.enumerate.search.neighbours.annealing import Annealing as Annealing
 from spaces.enumerate.search.neighbours.bandit import Bandit as Bandit
 from spaces.enumerate.search.papers.beam import Beam as Beam
