@@ -66,7 +66,7 @@ def _inlined(
         with board.deadline.kept():
             inlined = _with_inlined(pipeline, best.schedule, name)
             cost = pricer.price_schedule(inlined)
-            if is_cheaper(cost, best.cost) and space.verdict(inlined):
+            if is_cheaper(cost, best.cost) and pricer.is_legal(inlined):
                 best = Found(cost, inlined)
                 yield best
 
