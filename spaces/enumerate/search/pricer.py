@@ -150,6 +150,15 @@ class Pricer:
             return mask
         return space.restricted.conditions_mask(structure.schedule, columns, mask, part)
 
+    def is_legal(self, schedule: Schedule) -> bool:
+        """Whether a schedule is legal for all sizes and satisfies the restrictions of the space, as
+        ``ScheduleSpace.verdict`` says.
+        """
+        space = self.space
+        if not space.judged.is_legal(schedule, space.nests):
+            return False
+        return not space.where or next(space.restricted.broken(schedule), None) is None
+
     def keep_legal(
         self, structure: Structure, costs: NDArray[np.float64], part: Pipeline | None = None
     ) -> NDArray[np.float64]:

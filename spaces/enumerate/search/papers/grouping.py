@@ -175,7 +175,7 @@ class _Merging:
         try:
             with self.pricer.board.deadline.kept():
                 schedule = self._schedule(groups)
-                if schedule is None or not self.space.verdict(schedule):
+                if schedule is None or not self.pricer.is_legal(schedule):
                     return
                 cost = self.pricer.price_schedule(schedule)
         except OutOfTime:

@@ -62,7 +62,7 @@ class ReuseAnalysis:
             for schedule in analysis.schedules(segments):
                 with board.deadline.kept():
                     board.considered += 1
-                    if not (allows(patterns.space, schedule) and space.verdict(schedule)):
+                    if not (allows(patterns.space, schedule) and pricer.is_legal(schedule)):
                         continue
                     cost = float(pricer.price_structure(Structure(schedule, {})))
                 board.legal += 1
