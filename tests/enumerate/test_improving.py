@@ -7,7 +7,7 @@ import random
 import pytest
 
 import spaces
-from spaces import Done, Improving, Limits, Options, ScheduleSpace, Stagewise
+from spaces import Done, Improving, Limits, Options, QuickSearch, ScheduleSpace
 from spaces.cost.batch import Batch
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
 from spaces.enumerate.search.pricer import Pricer
@@ -199,7 +199,7 @@ def test_a_schedule_outside_the_space_is_handed_over_as_it_is(
         yield from pricer.board.offer(spaces.Found(0.5, plain))
         return True
 
-    monkeypatch.setattr(Stagewise, "refined", refined)
+    monkeypatch.setattr(QuickSearch, "refined", refined)
     done = spaces.best(spaces.search(space, lambda batch: batch.full(1.0), Improving(), AMPLE))
     assert done.best == (spaces.Found(0.5, plain),)
     assert done.seconds > 0
