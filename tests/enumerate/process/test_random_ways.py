@@ -10,8 +10,8 @@ import pytest
 
 import spaces
 from spaces import Options, ScheduleSpace
+from spaces.enumerate.space.counting import random_ways
 from spaces.enumerate.space.counting.estimate import WeightedEstimate
-from spaces.enumerate.space.process import random_ways
 from spaces.model.schedules.domain_order import LoopKind
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
