@@ -15,12 +15,12 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.simple.weighted import Weighted
+from spaces.enumerate.search import pricer
 from spaces.enumerate.search.apart import bare
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Certificate, Done, Expanded
-from spaces.enumerate.search.papers import best_first
 from spaces.enumerate.search.papers.best_first import BestFirst, _promising
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.structure import Structure
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, row_sums, two_outputs
@@ -126,7 +126,7 @@ def test_bounds_that_are_too_high_lose_the_best(monkeypatch: pytest.MonkeyPatch)
     """The comparison above would see it."""
     model = Reuse(FOUR_CORES)
     tripled = lambda partial, model: 3 * lower_bound(partial, model)  # noqa: E731
-    monkeypatch.setattr(best_first, "lower_bound", tripled)
+    monkeypatch.setattr(pricer, "lower_bound", tripled)
     done = found(of("blur"), model, Limits(top=4))
     assert [one.cost for one in done.best] != pytest.approx(listed("blur", model)[:4])
 
@@ -157,9 +157,9 @@ def _expanded(space: ScheduleSpace, model: spaces.CostModel) -> int:
 
 def test_a_schedule_keeps_the_bound_of_the_one_before() -> None:
     *_, last = of("blur").way_to(spaces.Schedule.default(blur()))
-    board = Board(Limits())
-    with board.deadline.kept():
-        (node,) = _promising((last,), 1e9, Weighted(), board)
+    judge = Pricer.of(of("blur"), Weighted(), Limits())
+    with judge.board.deadline.kept():
+        (node,) = _promising(judge, (last,), 1e9)
     assert lower_bound(last, Weighted()) < node.bound == 1e9
 
 
