@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain, pairwise, repeat
 
+from spaces.enumerate.space.finding import way_to
 from spaces.enumerate.space.process.decision import DecisionOption, DecisionPoint
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
@@ -18,7 +19,7 @@ def encoded(space: ScheduleSpace, schedule: Schedule) -> tuple[float, ...]:
         ValueError: the space has no such schedule.
     """
     numbers = []
-    for partial, after in pairwise(space.way_to(schedule)):
+    for partial, after in pairwise(way_to(space, schedule)):
         labels = [option.label for option in partial.options]
         numbers.append((labels.index(after.taken[-1]) + 0.5) / len(labels))
     return tuple(numbers)

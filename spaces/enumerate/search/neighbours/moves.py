@@ -10,6 +10,7 @@ import itertools
 import random
 from collections.abc import Iterator
 
+from spaces.enumerate.space.finding import way_to
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -69,6 +70,6 @@ def _changed(partial: PartialSchedule, option: DecisionOption, form: FormParts) 
 
 def _way(space: ScheduleSpace, schedule: Schedule) -> Iterator[tuple[PartialSchedule, str]]:
     """The partial schedules on the way to a schedule, each with the label of the option taken."""
-    way = space.way_to(schedule)
+    way = way_to(space, schedule)
     for partial, after in itertools.pairwise(way):
         yield partial, after.taken[-1]

@@ -7,8 +7,10 @@ schedule took an option can be read from its form, whatever its loops are called
 from __future__ import annotations
 
 import math
+import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from types import EllipsisType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -28,6 +30,9 @@ number that a later decision gives.
 
 USUAL = 16
 """The weight of most options in random draws; what experts seldom write has 1."""
+
+PLAINNESS = 6
+"""How seldom a decision adds something to the schedule: once in so many times."""
 
 
 @frozen
@@ -89,6 +94,33 @@ def option_taken(options: Iterable[DecisionOption], form: FormParts) -> Decision
                 return option
             anyway = anyway or option
     return anyway
+
+
+def random_option(
+    options: Sequence[DecisionOption], chosen: random.Random
+) -> tuple[DecisionOption, Fraction]:
+    """A random option, and one over its chance. If an option adds nothing to the schedule, the
+    others come only once in ``PLAINNESS`` times.
+    """
+    plain = next((option for option in options if option.is_plain), None)
+    if plain is None:
+        return _weighted_option(options, chosen)
+    if chosen.randrange(PLAINNESS):
+        return plain, Fraction(PLAINNESS, PLAINNESS - 1)
+    others = [option for option in options if option is not plain]
+    option, times = _weighted_option(others, chosen)
+    return option, PLAINNESS * times
+
+
+def _weighted_option(
+    options: Sequence[DecisionOption], chosen: random.Random
+) -> tuple[DecisionOption, Fraction]:
+    """A random option by the weights of all, and one over its chance."""
+    weights = [option.weight for option in options]
+    if len(set(weights)) == 1:
+        return chosen.choice(options), Fraction(len(options))
+    (option,) = chosen.choices(options, weights)
+    return option, Fraction(sum(weights), option.weight)
 
 
 @frozen
