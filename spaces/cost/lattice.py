@@ -8,16 +8,16 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostModel
-from spaces.cost.recorded import DependsOnDataError, Recorded, expression_of
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Float64, Int64
 from spaces.model.formulas.algebra import INTEGERS, read_all
 from spaces.model.formulas.instructions import NotNativeError
 from spaces.model.formulas.native import read_native
+from spaces.model.formulas.recorded import DependsOnDataError, Recorded, expression_of
+from spaces.model.formulas.symbolic import SymbolicNumber
 
 MANY = 1 << 19
 """Machine code costs batches of at least this many choices. To compile it takes 60 to 800 ms; on

@@ -9,9 +9,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
+from spaces.model.formulas.symbolic import SymbolicNumber
 
 
 @runtime_checkable

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-import numpy as np
 from attrs import frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
@@ -17,6 +15,7 @@ from spaces.cost.features.features import Features
 from spaces.cost.model import CostFunction, CostModel, PartedModel
 from spaces.cost.registry import cost_model, default_model
 from spaces.model.articles import shown_kind
+from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.showing import few_lines, outline
 
 
@@ -122,4 +121,4 @@ def _parts(model: CostModel, features: Features) -> Iterator[PricePart]:
         found = model.parts(features)
     for (func, stage), costs in found.items():
         for what, cost in costs.items():
-            yield PricePart(func, stage, what, float(np.asarray(cost)))
+            yield PricePart(func, stage, what, float(as_array(cost)))

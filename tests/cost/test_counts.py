@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -128,3 +129,21 @@ def test_lanes_that_depend_on_an_outer_loop_have_a_number() -> None:
     (stage,) = features(pipe, chosen).func("rows").stages
     middle = [SIZE // 2, SIZE // 2 + 1]  # as the rounding of y / 2 repeats
     assert evaluate(stage.lanes, pipe.sizes()) == max(at // 2 * at + 1 for at in middle)
+
+
+@pytest.mark.parametrize(
+    "splits",
+    [
+        "split(x, xo, xi, 1, GuardWithIf).split(xo, xo, xm, 4, GuardWithIf)",
+        "split(x, xo, xi, 4, GuardWithIf).split(xo, xo, xm, 5, GuardWithIf)",
+        "fuse(x, y, t).split(t, t, ti, 4, GuardWithIf)",
+        "split(x, x, xi, 4, GuardWithIf).fuse(x, y, t).split(t, t, ti, 7, GuardWithIf)",
+    ],
+)
+def test_what_any_guard_skips_is_not_evaluated(splits: str) -> None:
+    f = Func("f")
+    x, y = Var("x"), Var("y")
+    f[x, y] = x + y
+    pipe = pipeline(f, estimates={f: [18, 7]})
+    found = features(pipe, parse_schedule(f"f.{splits}", pipe)).read_ints(pipe.sizes())
+    assert found.func("f").points == 18 * 7

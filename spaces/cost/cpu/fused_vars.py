@@ -6,15 +6,13 @@ extent of the inner loop, and the outer Var as the quotient. A nest of the two l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.registers import Registers
 from spaces.cost.features.accesses import DIVISION_BY_LITERAL
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import StageFeatures, volume
-from spaces.model.schedules.domain_order import Fuse, LoopKind, Split
+from spaces.model.formulas.symbolic import SymbolicNumber
+from spaces.model.schedules.domain_order import LoopKind
 
 _REMAINDER = 2
 """The instructions from a quotient to the remainder: a multiplication and a subtraction."""
@@ -32,29 +30,16 @@ def finding_vars(
     If compilers know the divisor, a few instructions replace the division, also for vectors. Else
     each lane has a division of its own, which gives quotient and remainder at once.
     """
-    records = features.schedule.of(stage.func).stages[stage.index].splits
     cycles: SymbolicNumber = 0.0
-    for place, fuse in enumerate(records):
-        if not isinstance(fuse, Fuse):
-            continue
-        names = _made_of(fuse.fused, records[place + 1 :])
-        moving = [loop for loop in stage.own if loop.loop in names]
+    for fused in features.fused_loops.get((stage.func, stage.index), ()):
+        moving = [loop for loop in stage.own if loop.loop in fused.names]
         if not moving:
             continue
         each: SymbolicNumber = prices.division
-        if fuse in features.constant_fuses.get((stage.func, stage.index), ()):
+        if fused.has_constant_divisor:
             vectors = (v.positive_trips for v in moving if v.kind is LoopKind.VECTORIZED)
             lanes = volume(tuple(vectors))
             of_a_lane = registers.of(lanes, _COORDINATE) / lanes
             each = (DIVISION_BY_LITERAL + _REMAINDER) * prices.instruction * of_a_lane
         cycles = cycles + moving[-1].runs * each
     return cycles
-
-
-def _made_of(loop: str, records: Iterable[Split | Fuse]) -> set[str]:
-    """The loops that later splits and fuses make of one loop."""
-    names = {loop}
-    for record in records:
-        if not names.isdisjoint(record.taken):
-            names = names.difference(record.taken).union(record.made)
-    return names

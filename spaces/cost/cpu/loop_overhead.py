@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from attrs import frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.cpu.fused_vars import finding_vars
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.registers import WRITTEN_OUT, Registers, is_written_out
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import LoopFeatures, StageFeatures, volume
-from spaces.cost.quick import chosen, smaller
-from spaces.model.schedules.domain_order import LoopKind, of_constant_extent
+from spaces.model.formulas.recorded import is_nowhere
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    logical_not,
+    minimum,
+    where,
+)
+from spaces.model.schedules.domain_order import LoopKind
 
 _LONGEST = 300
 """Compilers write out no loop that becomes more instructions than these."""
@@ -68,25 +76,27 @@ class LoopOverhead:
             return 0.0
         as_loop = self._loop(stage, loop)
         written_out = is_written_out(features, loop)
-        if written_out is False or _is_tile(features, stage, loop):
-            return as_loop
         size = size * loop.positive_trips
-        outer = smaller(self._innermost(features, stage, around, size), as_loop)
-        return chosen(written_out & (size <= _LONGEST), outer, as_loop)
+        is_short = written_out & (size <= _LONGEST) & logical_not(_is_tile(stage, loop))
+        if is_nowhere(is_short):
+            return as_loop
+        outer = minimum(self._innermost(features, stage, around, size), as_loop)
+        return where(is_short, outer, as_loop)
 
     def _loop(self, stage: StageFeatures, loop: LoopFeatures) -> SymbolicNumber:
         """Cycles of a loop of a stage if it is the innermost one."""
         outside = stage.loops[: stage.loops.index(loop)]
         entered = outside[-1].runs if outside else 1.0
         # Compilers unroll loops of a few iterations.
-        rolled = smaller(loop.trips / WRITTEN_OUT, 1.0)
+        rolled = minimum(loop.trips / WRITTEN_OUT, 1.0)
         return loop.runs * self.prices.iteration + entered * rolled * self.prices.visit
 
 
-def _is_tile(features: Features, stage: StageFeatures, loop: LoopFeatures) -> bool:
-    """Whether a loop is the inner one of a split, or made of such loops. Tiles that are a few
-    vectors long are not faster than whole rows, though compilers write them out: by up to 14 % they
-    were slower.
+def _is_tile(stage: StageFeatures, loop: LoopFeatures) -> SymbolicCondition:
+    """Whether a loop goes through a part of a dimension only, in another loop of its stage that
+    goes through the parts. Tiles that are a few vectors long are not faster than whole rows, though
+    compilers write them out: by up to 14 % they were slower.
     """
-    order = features.schedule.of(stage.func).stages[stage.index]
-    return loop.loop in of_constant_extent((), order.splits)
+    around = stage.own[: stage.own.index(loop)]
+    over_parts = (one for one in around if not set(loop.dimensions).isdisjoint(one.dimensions))
+    return reduce(or_, (one.trips > 1 for one in over_parts), False)

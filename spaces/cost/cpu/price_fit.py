@@ -15,10 +15,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.features import Features
 from spaces.cost.training import PricedRun
 from spaces.model.deadline import ask_clock
+from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 
 PriceRecord = TypeVar("PriceRecord", bound=attrs.AttrsInstance)
 """A record of positive numbers."""
@@ -65,7 +65,7 @@ def fitted_prices(
         found = []
         for run in runs:
             ask_clock()
-            found.append(np.broadcast_to(price(prices, run.batch.features), len(rows)))
+            found.append(np.broadcast_to(as_array(price(prices, run.batch.features)), len(rows)))
         differences = np.log(np.stack(found, axis=1)) - times
         for group in groups:
             differences[:, group] -= differences[:, group].mean(axis=1, keepdims=True)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import inf
 
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
-from spaces.cost.quick import chosen, larger, rounded_up, smaller
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    ceil,
+    maximum,
+    minimum,
+    where,
+)
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import AUTO_STACK_BYTES
 
 _REGISTERS, _WIDE_REGISTERS = 16, 32
 """The vector registers of a core, and those of a core with vectors of 512 bits."""
@@ -21,9 +27,6 @@ _POINTERS = 12
 """The general registers of a core of 16 that can hold pointers to lines: a loop needs some for its
 count, its bounds and the stack.
 """
-
-ON_STACK = 16 << 10
-"""The bytes of allocations that compilers take from the stack, at no cost."""
 
 WRITTEN_OUT = 8
 """Compilers write out a loop of up to so many iterations if they know their number; it costs less
@@ -49,11 +52,11 @@ class Registers:
         """The share of values that move to memory and back because a vector takes so many
         registers: an operation needs those of an operand and of its result at once.
         """
-        return 1 - smaller(1, self.count / larger(2 * registers, 1))
+        return 1 - minimum(1, self.count / maximum(2 * registers, 1))
 
     def of(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
         """The number of vector registers for ``lanes`` values, at least one."""
-        return larger(1.0, rounded_up(lanes * (bits / self.device.vector_bits)))
+        return maximum(1.0, ceil(lanes * (bits / self.device.vector_bits)))
 
     def stored(
         self, features: Features, func: FuncFeatures, stage: StageFeatures
@@ -71,25 +74,28 @@ class Registers:
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
             return 1, 0
         held = self._of_a_vector(func, stage)
-        is_private = (0 < func.store_depth == func.depth) & (func.allocation_bytes <= ON_STACK)
+        is_private = (0 < func.store_depth == func.depth) & (
+            func.allocation_bytes <= AUTO_STACK_BYTES
+        )
         kept: SymbolicNumber = 1
-        needed, is_straight = held, True
+        needed = held
+        is_straight: SymbolicCondition = True
         for loop in reversed(stage.own):
             if loop.kind is LoopKind.PARALLEL:
                 break
             if loop.kind is LoopKind.VECTORIZED:
                 continue
             if work.written.isdisjoint(loop.dimensions):
-                kept = kept * chosen(is_straight, loop.positive_trips, 1)
-                needed = chosen(is_straight, held, needed)
+                kept = kept * where(is_straight, loop.positive_trips, 1)
+                needed = where(is_straight, held, needed)
             else:
                 written_out = is_written_out(features, loop)
-                held = held * chosen(written_out, loop.positive_trips, 1)
+                held = held * where(written_out, loop.positive_trips, 1)
                 if set(loop.dimensions) != {*features.along_rows(func)}:
                     written_out = written_out & is_private
                 is_straight = is_straight & (written_out | (loop.trips == 1))
         free = self.count - self._operands(func, stage)
-        sums = smaller(1, free / larger(needed, 1))
+        sums = minimum(1, free / maximum(needed, 1))
         return 1 / kept, (1 - sums) * (1 - 1 / kept)
 
     def missing_pointers(
@@ -124,14 +130,14 @@ class Registers:
                 read = features.computed(access.buffer)
                 needed = needed + self._lines(read, lines)
         copies = volume(tuple(loop.positive_trips for loop in unrolled))
-        return larger(needed - _POINTERS, 0) / copies
+        return maximum(needed - _POINTERS, 0) / copies
 
     def _lines(self, func: FuncFeatures | None, lines: list[SymbolicNumber]) -> SymbolicNumber:
         """The pointers to some lines of an image, which is None, or of a Func."""
         many = volume(tuple(lines))
         if func is None or func.store_depth == 0:
             return many
-        return chosen(func.allocation_bytes <= ON_STACK, 1, many)
+        return where(func.allocation_bytes <= AUTO_STACK_BYTES, 1, many)
 
     def sums_at_once(
         self, features: Features, func: FuncFeatures, stage: StageFeatures, written: SymbolicNumber
@@ -149,22 +155,23 @@ class Registers:
             return inf
         sums = self._of_a_vector(func, stage)
         terms: SymbolicNumber = 1
-        is_innermost, is_open = True, True
+        is_innermost: SymbolicCondition = True
+        is_open: SymbolicCondition = True
         for loop in reversed(stage.own):
             if loop.kind is LoopKind.VECTORIZED:
                 continue
             if work.written.isdisjoint(loop.dimensions):
-                terms = terms * chosen(is_open, loop.trips, 1)
+                terms = terms * where(is_open, loop.trips, 1)
                 is_innermost = is_innermost & (loop.kind.has_constant_extent | (loop.trips == 1))
             else:
                 written_out = is_written_out(features, loop)
-                sums = sums * chosen(is_innermost & written_out, loop.trips, 1)
+                sums = sums * where(is_innermost & written_out, loop.trips, 1)
                 is_open = is_open & (written_out | (loop.trips <= 1))
         operations = sum(each.instructions for _, each in work.parts)
         loads = sum(a.reads * (written if a.buffer == stage.func else 1) for a in work.accesses)
         each = operations + loads + written
-        others = larger(1, _WINDOW / larger(terms * sums * each, 1))
-        return chosen(terms > 1, larger(sums, 1) * others, inf)
+        others = maximum(1, _WINDOW / maximum(terms * sums * each, 1))
+        return where(terms > 1, maximum(sums, 1) * others, inf)
 
     def _of_a_vector(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
         """The registers for the results of one evaluation of all lanes."""
@@ -189,19 +196,11 @@ class Registers:
                 moving = [v.positive_trips for v in copied if access.moved_by & set(v.dimensions)]
                 lanes = stage.lanes if access.moved_by & along else 1
                 values = volume(tuple(moving)) * self.of(lanes, 8 * func.bytes)
-                total, most = total + values, larger(most, values)
-        return smaller(total - most + 1, _REGISTERS / 2)
+                total, most = total + values, maximum(most, values)
+        return minimum(total - most + 1, self.count / 2)
 
 
-def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
-    """How many copies of an unrolled body share what only some Vars change: compilers compute or
-    load it once.
-    """
-    same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
-    return volume(tuple(loop.positive_trips for loop in same))
-
-
-def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicNumber:
+def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicCondition:
     """Whether the code has a copy of a loop's body for each iteration: an unrolled loop, and one of
     few iterations if compilers know their number.
     """

@@ -17,24 +17,24 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.loop_overhead import LoopOverhead
 from spaces.cost.cpu.movements import MovedPlace, Movement, movements_of
 from spaces.cost.cpu.price_fit import fitted_prices
 from spaces.cost.cpu.prices import Prices
-from spaces.cost.cpu.registers import ON_STACK, Registers, copies_that_share
+from spaces.cost.cpu.registers import Registers
 from spaces.cost.cpu.stalls import stalls
 from spaces.cost.features.accesses import Course, Operations, ReadGroup
 from spaces.cost.features.contention import contended_loops, shared_elements
-from spaces.cost.features.features import Features
+from spaces.cost.features.features import Features, copies_that_share
 from spaces.cost.features.footprints import Footprint
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures, volume
 from spaces.cost.features.traffic import Cache, Traffic, touched
 from spaces.cost.features.unfused import unfused
-from spaces.cost.quick import chosen, larger
 from spaces.cost.training import PricedRun
+from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, maximum, where
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import AUTO_STACK_BYTES
 
 _LEAST_LANE = 2 / 3
 """From this share of the price of a load on, lanes that are apart cost at least as much as the
@@ -154,7 +154,7 @@ class Reuse:
                 for stage, speedup in stages:
                     if buffer in touched(stage):
                         body = traffic.least(stage, buffer, cache, price) / speedup
-                        most = larger(most, 2 * body if buffer == func.name else body)
+                        most = maximum(most, 2 * body if buffer == func.name else body)
                 cycles = cycles + most
         return cycles
 
@@ -173,8 +173,8 @@ class Reuse:
         if func.is_output:
             return 0.0
         size = func.allocation_bytes
-        new = larger(size - self.device.l2_bytes, 0)
-        each = chosen(size <= ON_STACK, 0.0, self.prices.allocation + self.prices.byte * new)
+        new = maximum(size - self.device.l2_bytes, 0)
+        each = where(size <= AUTO_STACK_BYTES, 0.0, self.prices.allocation + self.prices.byte * new)
         around = func.stages[0].loops[: func.store_depth]
         return func.allocations * each / self._cores_busy(around)
 
@@ -203,7 +203,7 @@ class Reuse:
         registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
         apart = bool(along) & ((along != features.along_rows(func)) | _wraps(features, func))
         scattered = self.prices.scatter * stage.lanes
-        moved = moved + chosen(apart, scattered, self.prices.store * registers) * written
+        moved = moved + where(apart, scattered, self.prices.store * registers) * written
         pointers = self.registers.missing_pointers(features, func, stage, written)
         moved = moved + self.prices.load * pointers
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
@@ -219,7 +219,7 @@ class Reuse:
             * latency
             / self.registers.sums_at_once(features, func, stage, written)
         )
-        busy = larger(larger(vectors * moved, computed), waiting)
+        busy = maximum(maximum(vectors * moved, computed), waiting)
         loops = self.loop_overhead.of(features, stage)
         delays = self.prices.stall * stalls(features, stage) + self._in_one_step(features, stage)
         return busy + vectors * spills + loops + delays
@@ -233,7 +233,7 @@ class Reuse:
             return 0.0
         func = features.func(stage.func)
         size = shared_elements(features, stage, loops) * func.bytes
-        lines = larger(size / self.device.cache_line_bytes, 1)
+        lines = maximum(size / self.device.cache_line_bytes, 1)
         others = (self._cores_busy(loops) - 1) * _IN_FLIGHT / (_IN_FLIGHT + lines)
         each = self.prices.atomic + self.prices.contended * others
         return stage.points * len(func.types) * each
@@ -287,7 +287,7 @@ class Reuse:
             read = features.computed(access.buffer)
             # Nothing is known of an image, or of a Func that is still open.
             apart = False if read is None else _wraps(features, read)
-            return chosen(apart, self.prices.lane * stage.lanes, self.prices.load * dense)
+            return where(apart, self.prices.lane * stage.lanes, self.prices.load * dense)
         # Neighboring lanes read the same element or the next one; the first and the last lane of a
         # vector may share theirs with other vectors.
         elements = (stage.lanes - 1) * step.numerator // step.denominator + 2
@@ -353,12 +353,12 @@ class Reuse:
             bodies: dict[MovedPlace, SymbolicNumber] = {}
             for depth, here, body in traffic.moves(stage, buffer, fits, movement.resident, price):
                 place = movement.places[depth]
-                bodies[place] = chosen(here, body, bodies.get(place, 0.0))
+                bodies[place] = where(here, body, bodies.get(place, 0.0))
             for place, body in bodies.items():
                 # A write fetches its line first and evicts it later.
                 cost = (2 * body if is_written else body) / speedups[stage.func, stage.index]
                 known = moved[place]
-                moved[place] = cost if known is None else larger(known, cost)
+                moved[place] = cost if known is None else maximum(known, cost)
         return {place: cost for place, cost in moved.items() if cost is not None}
 
     def speedup(self, stage: StageFeatures) -> SymbolicNumber:
@@ -387,7 +387,7 @@ class Reuse:
             if loop.kind is LoopKind.PARALLEL:
                 starts, runs = loop.runs / loop.positive_trips, loop.runs
                 if loop.key in loops:
-                    starts, runs = map(larger, loops[loop.key], (starts, runs))
+                    starts, runs = map(maximum, loops[loop.key], (starts, runs))
                 loops[loop.key] = (starts, runs)
         return {key: self._tasks(starts, runs) for key, (starts, runs) in loops.items()}
 
@@ -396,7 +396,7 @@ class Reuse:
         return starts * self.prices.launch + runs * self.prices.task / self.device.cores
 
 
-def _wraps(features: Features, func: FuncFeatures) -> SymbolicNumber:
+def _wraps(features: Features, func: FuncFeatures) -> SymbolicCondition:
     """Whether rows of its folded storage end anywhere in a vector: where a window slides along."""
     if not func.args:
         return False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.cpu.movements import movements_of
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.features.features import Features
+from spaces.model.formulas.symbolic import SymbolicNumber
 
 PARTS = ("compute", "from_l2", "from_l3", "from_memory", "allocation", "overhead")
 """Evaluations, loops and waits for stores; lines from the second-level cache, the third and from

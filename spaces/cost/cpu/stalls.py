@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures, StageFeatures
-from spaces.cost.quick import chosen, larger
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
 
 _NEAR = 16
 """After so many more vectors a stored one is in the cache."""
@@ -21,8 +20,8 @@ def stalls(features: Features, stage: StageFeatures) -> SymbolicNumber:
     times: SymbolicNumber = 0.0
     for func in features.funcs:
         if func.name != stage.func and func.depth > 0 and _is_read_across(features, stage, func):
-            vectors = func.points / larger(func.visits, 1) / func.stages[-1].lanes
-            times = times + func.visits * chosen(vectors <= _NEAR, 1.0, 0.0)
+            vectors = func.points / maximum(func.visits, 1) / func.stages[-1].lanes
+            times = times + func.visits * where(vectors <= _NEAR, 1.0, 0.0)
     return times
 
 

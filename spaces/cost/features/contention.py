@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from spaces.constraints.dependences.hazards import racing_dimensions
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import LoopFeatures, StageFeatures, volume
-from spaces.cost.quick import smaller
 from spaces.model.expressions.expr import Variable
+from spaces.model.formulas.symbolic import SymbolicNumber, minimum
 from spaces.model.schedules.domain_order import LoopKind
 
 
@@ -44,7 +43,7 @@ def shared_elements(
     for coordinate, whole in zip(coordinates, func.whole, strict=True):
         if isinstance(coordinate, Variable) and coordinate.name in func.args:
             along = tuple(v.positive_trips for v in loops if coordinate.name in v.dimensions)
-            elements = elements * smaller(volume(along), whole)
+            elements = elements * minimum(volume(along), whole)
         elif coordinate.names or coordinate.loads:
             elements = elements * whole
     return elements

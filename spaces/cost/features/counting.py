@@ -18,12 +18,15 @@ from spaces.model.expressions.expr import Const, Expr, Op
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.counts import extent_of
 from spaces.model.formulas.regions import Box, Interval, Ranges
+from spaces.model.formulas.simplify import Simplifier
+from spaces.model.formulas.symbolic import as_formula
 from spaces.model.memo import Memo
 from spaces.model.nest.largest import largest
 from spaces.model.nest.nest_memo import NO_SIZES, NestMemo
 from spaces.model.nest.placement import Bounds, Placement
+from spaces.model.nest.splits import GUARDED, Step
 from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
-from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.domain_order import Fuse, LoopKind, Split
 from spaces.model.schedules.schedule import MemoryType, Schedule
 
 
@@ -65,7 +68,7 @@ def features(
         is_image=nest.pipeline.is_image,
         image_extents=_image_extents(nest.pipeline, sizes),
         constant_loops=constant.loops,
-        constant_fuses=constant.fused,
+        fused_loops=constant.fused,
     )
 
 
@@ -191,7 +194,7 @@ class _Counter:
             loops=found,
             depth=len(path),
             points=self.totals.total(self._points(placement, index), path),
-            lanes=product([_at_least_one(trips) for trips in lanes]),
+            lanes=product([_at_least_one(as_formula(trips)) for trips in lanes]),
             reduced=tuple(r.name for r in function.stages[index].rvars),
         )
 
@@ -240,21 +243,28 @@ class _Counter:
 
     def _points(self, placement: Placement, index: int) -> Expr:
         """The evaluations in a visit: the iterations that guards do not skip."""
-        function, traversal = placement.function, placement.stages[index]
-        box = dict(zip(function.args, map(self._extent, placement.storage.target), strict=True))
-        box |= {r.name: r.extent for r in function.stages[index].rvars}
-        guarded = {g.dimension for g in traversal.guards} & set(box)
-        count: Expr = ONE
-        for loop in self._own(traversal):
-            wheels = self._wheels_of(loop, function.name, index)
-            if guarded.isdisjoint(name for name, _ in wheels):
-                count = times(count, loop.extent)
-            else:
-                free = [values for name, values in wheels if name not in guarded]
-                count = times(count, product(free))
-        for dimension in sorted(guarded):
-            count = times(count, box[dimension])
-        return count
+        traversal = placement.stages[index]
+        counts = {frozenset((v.loop,)): v.extent for v in self._own(traversal)}
+        for step in reversed(traversal.steps):
+            _undo(step, counts, self.nest.simplify)
+        return product(tuple(counts.values()))
+
+
+def _undo(step: Step, counts: dict[frozenset[str], Expr], simplify: Simplifier) -> None:
+    """Replaces the loops that a step made by those that it took. ``counts`` has for each loop, or
+    for several that were fused, the number of iterations that no guard skips.
+    """
+    record = step.record
+    keys = [key for key in counts if not key.isdisjoint(record.made)]
+    count = product(tuple(counts.pop(key) for key in keys))
+    left = frozenset().union(*keys).difference(record.made)
+    if isinstance(record, Fuse) and not left and count is simplify(step.first[1] * step.second[1]):
+        counts[frozenset((record.inner,))] = step.first[1]
+        counts[frozenset((record.outer,))] = step.second[1]
+        return
+    if isinstance(record, Split) and not left and step.tail in GUARDED:
+        count = step.first[1]
+    counts[left.union(record.taken)] = count
 
 
 def _at_least_one(trips: Expr) -> Expr:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
 
 import attrs
+import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.accesses import Index, ReadGroup, loads_of_funcs
+from spaces.cost.features.constant_loops import FusedLoops
 from spaces.cost.features.records import (
     FuncFeatures,
     KernelFeatures,
@@ -31,9 +32,10 @@ from spaces.cost.features.records import (
 )
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
-from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
+from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read_all
+from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.nest.allocation import memory_order
-from spaces.model.schedules.domain_order import Fuse
+from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import outline
 
@@ -47,7 +49,7 @@ class Features:
         is_image: which buffers are images, by name; in a half-decided schedule, open Funcs are.
         image_extents: those of each image whose size is known.
         constant_loops: loops that have the same number of iterations for all sizes.
-        constant_fuses: the fuses of each stage whose inner loop has, by Func and number.
+        fused_loops: what each stage makes of its fused loops, by Func and number.
         readers: for a lower bound, which Funcs may read each image of the pipeline in a completion;
             without an entry for open Funcs. Else empty.
     """
@@ -59,7 +61,7 @@ class Features:
     is_image: Mapping[str, bool] = field(eq=False)
     image_extents: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
     constant_loops: frozenset[LoopKey] = field(eq=False, factory=frozenset)
-    constant_fuses: Mapping[tuple[str, int], frozenset[Fuse]] = field(eq=False, factory=dict)
+    fused_loops: Mapping[tuple[str, int], tuple[FusedLoops, ...]] = field(eq=False, factory=dict)
     readers: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
 
     def __repr__(self) -> str:
@@ -100,13 +102,13 @@ class Features:
         leaves = (*leaves_of(self.funcs), *leaves_of(self.kernels))
         return frozenset().union(*(leaf.names for leaf in leaves))
 
-    def read(self, values: Mapping[str, Any], reading: Reading[Any] = ARRAYS) -> Features:
-        """The same record with every formula read at ``values``.
+    def read(self, values: Mapping[str, int | float | NDArray[np.int64]]) -> Features:
+        """The same record with every formula read at ``values``, as ints or arrays.
 
         Raises:
             FormulaError: a parameter or size has no value.
         """
-        return self.mapped(lambda leaves: read_all(leaves, values, reading))
+        return self.mapped(lambda leaves: read_all(leaves, values, ARRAYS))
 
     def mapped(
         self, numbers_of: Callable[[tuple[Expr, ...]], Iterable[SymbolicNumber]]
@@ -124,7 +126,7 @@ class Features:
 
     def read_ints(self, values: Mapping[str, int]) -> Features:
         """The same record with ints."""
-        return self.read(values, INTEGERS)
+        return self.mapped(lambda leaves: read_all(leaves, values, INTEGERS))
 
     @cached_property
     def ordered(self) -> frozenset[LoopKey]:
@@ -240,6 +242,14 @@ class Features:
 def reads_of(stage: StageFeatures) -> SymbolicNumber:
     """The number of values of Funcs and images that a stage reads."""
     return stage.points * sum(access.reads for access in stage.work.accesses)
+
+
+def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
+    """How many copies of an unrolled body share what only some Vars change: compilers compute or
+    load it once.
+    """
+    same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
+    return volume(tuple(loop.positive_trips for loop in same))
 
 
 def read_extents(

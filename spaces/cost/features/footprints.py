@@ -9,12 +9,18 @@ from math import gcd, inf
 
 from attrs import define, field, frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.accesses import Index
 from spaces.cost.features.features import Features, read_extents, spans
 from spaces.cost.features.records import FuncFeatures, StageFeatures, volume
-from spaces.cost.quick import chosen, larger, negated, smaller
-from spaces.cost.recorded import is_nowhere
+from spaces.model.formulas.recorded import is_nowhere
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    logical_not,
+    maximum,
+    minimum,
+    where,
+)
 
 PAGE_BYTES = 4096
 """Lines that are a multiple of this apart compete for the same few places of a cache: it is the
@@ -122,8 +128,8 @@ class Regions:
             for access in reader.work.accesses:
                 if access.buffer == func.name and all(i.is_known for i in access.indices):
                     read = read_extents(access, inner)
-                    extents = tuple(map(larger, extents, read))
-        return tuple(map(smaller, extents, func.whole))
+                    extents = tuple(map(maximum, extents, read))
+        return tuple(map(minimum, extents, func.whole))
 
     def extents(self, stage: StageFeatures, depth: int) -> Extents:
         """The number of values of each Var of ``stage`` in an iteration of ``depth`` loops."""
@@ -134,7 +140,9 @@ class Regions:
 
     def _extents_of(self, stage: StageFeatures, depth: int) -> Extents:
         func = self.features.func(stage.func)
-        inner = {name: 1 for loop in stage.own for name in loop.dimensions}
+        inner: dict[str, SymbolicNumber] = {
+            name: 1 for loop in stage.own for name in loop.dimensions
+        }
         inner |= dict.fromkeys(func.args, 1)
         for loop in stage.loops[max(depth, stage.depth) :]:
             for name, values in zip(loop.dimensions, loop.covers, strict=True):
@@ -164,10 +172,10 @@ class Regions:
             rows = rows + count
             lines = lines + count * each
             if apart:
-                room = room + count * larger(each, room_of_rows(extents, whole, apart))
+                room = room + count * maximum(each, room_of_rows(extents, whole, apart))
             parts.append((count, along))
-            innermost = larger(innermost, extents[0] if extents else 1)
-        lines = smaller(lines, common.kept)
+            innermost = maximum(innermost, extents[0] if extents else 1)
+        lines = minimum(lines, common.kept)
         return Footprint(lines, rows, tuple(parts), innermost, room if apart else lines)
 
     def _of_buffer(self, buffer: str) -> _BufferLines:
@@ -243,7 +251,7 @@ class Regions:
         left = volume(tuple(extents[name] for name in sorted(movers)))
         for d in reversed(free):
             own = volume(tuple(extents[name] for name in sorted(indices[d].moved_by)))
-            found[d] = larger(1, smaller(self._limit(buffer, d), smaller(own, left)))
+            found[d] = maximum(1, minimum(self._limit(buffer, d), minimum(own, left)))
             left = left / found[d]
         return tuple(found)
 
@@ -269,14 +277,14 @@ class Regions:
         joined: list[SymbolicNumber] = [0, 0]
         for extents, whole in self._touched(stage, buffer, depth):
             rows, length = (volume(extents[1:]), extents[0]) if extents else (1, 1)
-            elements = rows * larger(length, whole[0] if whole else 1)
+            elements = rows * maximum(length, whole[0] if whole else 1)
             apart[0] = apart[0] + rows * (length * common.per_line + 1)
             apart[1] = apart[1] + rows
             joined[0] = joined[0] + elements * common.per_line + 1
             joined[1] = joined[1] + 1
         return (
-            Footprint(smaller(apart[0], common.kept), apart[1], (), 1, apart[0]),
-            Footprint(smaller(joined[0], common.kept), joined[1], (), 1, joined[0]),
+            Footprint(minimum(apart[0], common.kept), apart[1], (), 1, apart[0]),
+            Footprint(minimum(joined[0], common.kept), joined[1], (), 1, joined[0]),
         )
 
 
@@ -298,12 +306,12 @@ def rows_of(
     if not extents:
         return 1, 1
     rows, length = volume(extents[1:]), extents[0]
-    joins: SymbolicNumber = extents[0] >= whole[0]
+    joins: SymbolicCondition = extents[0] >= whole[0]
     for extent, limit in zip(extents[1:], whole[1:], strict=True):
         if is_nowhere(joins):
             break
-        rows = chosen(joins, rows / larger(extent, 1), rows)
-        length = chosen(joins, length * extent, length)
+        rows = where(joins, rows / maximum(extent, 1), rows)
+        length = where(joins, length * extent, length)
         joins = joins & (extent >= limit)
     return rows, length
 
@@ -322,11 +330,11 @@ def room_of_rows(
         apart: for each dimension but the innermost, the lines between places; none if unknown.
     """
     room: SymbolicNumber = 0
-    free: SymbolicNumber = True
-    joins: SymbolicNumber = True
+    free: SymbolicCondition = True
+    joins: SymbolicCondition = True
     for inner, extent, limit, lines in zip(extents, extents[1:], whole, apart, strict=False):
         joins = joins & (inner >= limit)
-        steps = free & negated(joins) & (extent > 1)
-        room = chosen(steps, lines, room)
-        free = free & negated(steps)
+        steps = free & logical_not(joins) & (extent > 1)
+        room = where(steps, lines, room)
+        free = free & logical_not(steps)
     return room

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import KernelFeatures, StageFeatures, volume
+from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
 
 ASSUMED_REGISTERS = 64
@@ -17,7 +17,7 @@ def stage_threads(stage: StageFeatures) -> SymbolicNumber:
     return volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD))
 
 
-def fits(device: GpuDevice, kernel: KernelFeatures) -> SymbolicNumber:
+def fits(device: GpuDevice, kernel: KernelFeatures) -> SymbolicCondition:
     """Whether a block has no more threads and shared memory than the device allows. Others don't
     run, so that no cost is theirs.
     """

@@ -12,12 +12,18 @@ from math import inf
 
 from attrs import define, field, frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.features import Features
 from spaces.cost.features.footprints import Footprint, Regions
 from spaces.cost.features.records import LoopKey, StageFeatures
-from spaces.cost.quick import chosen, larger, negated, smaller
-from spaces.cost.recorded import is_everywhere, is_nowhere, limits_of
+from spaces.model.formulas.recorded import is_everywhere, is_nowhere, limits_of
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    logical_not,
+    maximum,
+    minimum,
+    where,
+)
 
 STREAMS = 32
 """How many rows a prefetcher follows at once."""
@@ -69,7 +75,7 @@ class Traffic:
                 for buffer in (*other.work.buffers, other.func):
                     found = self.regions.footprint(other, buffer, depth)
                     touched = found.lines if is_even else found.room
-                    lines[buffer] = larger(lines.get(buffer, 0), touched)
+                    lines[buffer] = maximum(lines.get(buffer, 0), touched)
             self._sets[key] = sum(lines.values()) * self.line_bytes
         return self._sets[key]
 
@@ -78,10 +84,10 @@ class Traffic:
         its loops if not even one evaluation fits.
         """
         depth: SymbolicNumber = 0
-        fits: SymbolicNumber = False
+        fits: SymbolicCondition = False
         for d in range(len(stage.loops) + 1):
             fits = fits | (self._taken(stage, d, cache.is_even) <= cache.bytes)
-            depth = depth + negated(fits)
+            depth = depth + logical_not(fits)
             if is_everywhere(fits):
                 break
         return depth
@@ -93,7 +99,7 @@ class Traffic:
         fitting: SymbolicNumber,
         resident: int,
         price: Callable[[Footprint], SymbolicNumber],
-    ) -> Iterator[tuple[int, SymbolicNumber, SymbolicNumber]]:
+    ) -> Iterator[tuple[int, SymbolicCondition, SymbolicNumber]]:
         """The costs to move ``buffer`` into a cache for ``stage``, each with the place in
         :func:`moving_loops` of the loop whose body moves each of its lines once, and with the
         condition of this case. At most one case holds; the others cost nothing.
@@ -107,7 +113,7 @@ class Traffic:
             price: the cost to move a footprint once.
         """
         # The body around the loop that fits.
-        moving = larger(fitting - 1, 0)
+        moving = maximum(fitting - 1, 0)
         least, most = limits_of(moving, len(stage.loops))
         for depth in range(least, most + 1):
             here = (moving == depth) & (fitting > resident)
@@ -135,20 +141,20 @@ class Traffic:
         if buffer not in known:
             return 0.0
         fitting: SymbolicNumber = 0
-        fits: SymbolicNumber = False
+        fits: SymbolicCondition = False
         for depth in range(ends + 1):
             lines: SymbolicNumber = 0
             for one in known:
                 apart, joined = self.regions.least(stage, one, depth)
-                lines = lines + smaller(apart.lines, joined.lines)
+                lines = lines + minimum(apart.lines, joined.lines)
             fits = fits | (lines * self.line_bytes <= cache.bytes)
-            fitting = fitting + negated(fits)
+            fitting = fitting + logical_not(fits)
         least: SymbolicNumber = inf
         for depth in range(ends + 1):
             runs = stage.loops[depth - 1].runs if depth else 1
-            body = smaller(*map(price, self.regions.least(stage, buffer, depth)))
-            least = smaller(least, chosen(depth >= fitting - 1, runs * body, inf))
-        return chosen(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
+            body = minimum(*map(price, self.regions.least(stage, buffer, depth)))
+            least = minimum(least, where(depth >= fitting - 1, runs * body, inf))
+        return where(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
 
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
         """The footprint at a depth. A row to which the loops inside come back again and again
@@ -160,12 +166,12 @@ class Traffic:
         rows, are_many = whole.rows, piece.rows > STREAMS
         if not is_nowhere(are_many):
             taken = sum(
-                count * larger(1, length / larger(inner, 1))
+                count * maximum(1, length / maximum(inner, 1))
                 for (count, length), (_, inner) in zip(whole.parts, piece.parts, strict=True)
             )
-            rows = chosen(are_many, taken, rows)
+            rows = where(are_many, taken, rows)
         return Footprint(
-            whole.lines, larger(rows, piece.rows), whole.parts, whole.innermost, whole.room
+            whole.lines, maximum(rows, piece.rows), whole.parts, whole.innermost, whole.room
         )
 
 

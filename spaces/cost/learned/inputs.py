@@ -10,13 +10,13 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.cpu.reuse_parts import PARTS, parts
 from spaces.cost.features.features import Features
 from spaces.cost.learned.algorithm_features import algorithm_features
 from spaces.cost.learned.schedule_features import Numbers, schedule_features
 from spaces.cost.learned.terms import PRICES, terms
+from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ def table(numbers: Mapping[str, SymbolicNumber], shape: tuple[int, ...]) -> Floa
     """Numbers as a table: a row for each choice of ``shape``, a column for each name."""
     columns = np.empty((*shape, len(numbers)))
     for place, number in enumerate(numbers.values()):
-        columns[..., place] = number
+        columns[..., place] = as_array(number)
     return columns.reshape(-1, len(numbers))
 
 

@@ -14,7 +14,6 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.constraints.devices.peaks import Peaks, peaks_of
 from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
@@ -24,7 +23,7 @@ from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatur
 from spaces.cost.features.thread_code import local_accesses, registers_available, thread_code
 from spaces.cost.features.traffic import Cache, Traffic, resident, touched
 from spaces.cost.features.unfused import unfused
-from spaces.cost.quick import chosen
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, where
 from spaces.model.schedules.domain_order import LoopKind
 
 _BITS = 32
@@ -102,7 +101,7 @@ class Roofline:
             for stage in features.stages:
                 if kernel_of(stage) == name:
                     accesses = local_accesses(stage, code, available)
-                    accesses = chosen(fits(device, kernel), accesses, np.inf)
+                    accesses = where(fits(device, kernel), accesses, np.inf)
                     found[stage.func] = found.get(stage.func, 0) + accesses
         return found
 
@@ -141,7 +140,7 @@ class Roofline:
             operations = stage.points * stage.work.operations.total
             computing = computing + operations / self._share(stage)
         computing = (computing + local) / self.peaks.operations_per_second
-        return np.maximum(computing, (moved + local * WORD_BYTES) / self.peaks.bytes_per_second)
+        return maximum(computing, (moved + local * WORD_BYTES) / self.peaks.bytes_per_second)
 
     def _share(self, stage: StageFeatures) -> SymbolicNumber:
         """The share of the peak rate that a stage can reach; on a CPU, cores times the share of
@@ -152,11 +151,11 @@ class Roofline:
             parallel = _of_kind(stage, LoopKind.PARALLEL)
             tasks = volume(tuple(loop.positive_trips for loop in parallel))
             lanes = device.vector_bits // _BITS
-            return tasks / -(-tasks // device.cores) * np.minimum(stage.lanes, lanes) / lanes
+            return tasks / -(-tasks // device.cores) * minimum(stage.lanes, lanes) / lanes
         blocks = _of_kind(stage, LoopKind.GPU_BLOCK)
         threads = stage_threads(stage) * (blocks[-1].runs if blocks else 1)
         at_once = device.warp_threads * device.sub_partitions_per_sm * device.sm_count
-        return np.minimum(threads, at_once) / at_once
+        return minimum(threads, at_once) / at_once
 
     def _bytes(self, traffic: Traffic, stage: StageFeatures, buffer: str) -> SymbolicNumber:
         """The bytes of a buffer that a stage moves from memory or to it."""
@@ -167,13 +166,13 @@ class Roofline:
         fits = traffic.fitting_depth(stage, _last_cache(self.device))
         depth = resident(traffic.features, buffer, is_written)
         moves = traffic.moves(stage, buffer, fits, depth, _lines)
-        lines = sum(np.where(here, body, 0.0) for _, here, body in moves)
+        lines = sum(where(here, body, 0.0) for _, here, body in moves)
         return lines * traffic.line_bytes
 
     def _least_bytes(self, traffic: Traffic, stage: StageFeatures, buffer: str) -> SymbolicNumber:
         if isinstance(self.device, GpuDevice):
             runs, depth = _blocks(traffic.features, stage, buffer)
-            lines = np.minimum(*map(_lines, traffic.regions.least(stage, buffer, depth)))
+            lines = minimum(*map(_lines, traffic.regions.least(stage, buffer, depth)))
             return runs * lines * _SECTOR_BYTES
         lines = traffic.least(stage, buffer, _last_cache(self.device), _lines)
         return lines * traffic.line_bytes

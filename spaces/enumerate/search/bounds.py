@@ -38,6 +38,7 @@ from spaces.enumerate.space.process.settled import settled
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.nest.splits import OrderError
 from spaces.model.schedules.cases import followed
 from spaces.model.schedules.levels import LevelError
@@ -77,7 +78,7 @@ def lower_bound(partial: PartialSchedule, model: CostModel) -> float:
         return -math.inf
     parts = _settled_parts(state)
     first = next(parts)
-    bound = float(model.least(first))
+    bound = float(as_array(model.least(first)))
     for part in parts:
         bound += _cheapest(state, model, part)
     return bound * _ROUNDED_DOWN
@@ -98,7 +99,7 @@ def _cheapest(state: ProcessState, model: BoundedModel, part: Features) -> float
     known = {**pipeline.scalar_defaults(), **pipeline.sizes(), **columns}
     if not named <= known.keys():
         return 0.0
-    return float(np.min(model.least(part.read(known))))
+    return float(as_array(model.least(part.read(known))).min())
 
 
 def _settled_parts(state: ProcessState) -> Iterator[Features]:

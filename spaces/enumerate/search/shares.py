@@ -9,6 +9,7 @@ from spaces.cost.model import PartedModel
 from spaces.enumerate.search.neighbours.changes import ALL_ALIKE
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.structure import Structure
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -27,7 +28,7 @@ def shares_of_funcs(pricer: Pricer, schedule: Schedule) -> Mapping[str, float]:
         return ALL_ALIKE
     costs: dict[str, float] = {}
     for (func, _), parts in model.parts(features).items():
-        costs[func] = costs.get(func, 0.0) + sum(float(part) for part in parts.values())
+        costs[func] = costs.get(func, 0.0) + sum(float(as_array(part)) for part in parts.values())
     total = sum(costs.values())
     if not (math.isfinite(total) and total > 0):
         return ALL_ALIKE

@@ -19,6 +19,7 @@ from spaces.enumerate.space.atomic_stages import atomic_stages
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.schedules.derivations import RFactor, Wrap
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
@@ -59,12 +60,12 @@ class NestSizes:
         places = [((stage.func, stage.index), stage) for stage in found.stages]
         return NestSizes(
             loops={
-                place: tuple((one.kind, one.trips) for one in stage.loops if one.trips != 1)
+                place: tuple((one.kind, _count(one.trips)) for one in stage.loops if one.trips != 1)
                 for place, stage in places
             },
-            points={place: stage.points for place, stage in places},
-            required={func.name: tuple(func.required) for func in found.funcs},
-            trips={loop.key: loop.trips for _, stage in places for loop in stage.own},
+            points={place: _count(stage.points) for place, stage in places},
+            required={func.name: tuple(map(_count, func.required)) for func in found.funcs},
+            trips={loop.key: _count(loop.trips) for _, stage in places for loop in stage.own},
         )
 
     def extent(self, function: Function, dimension: str) -> int | None:
@@ -327,3 +328,8 @@ def _with_level(schedule: Schedule, level: LoopLevel, name: str) -> Schedule:
         evolve(entry, compute=of(entry.compute), store=of(entry.store), hoist=of(entry.hoist))
         for entry in schedule.funcs
     )
+
+
+def _count(number: SymbolicNumber) -> int:
+    """A feature that was read as an int."""
+    return int(as_array(number))

@@ -1,11 +1,10 @@
-"""Beam search by transformers, as in [TOY]: from the default schedule, move by move."""
+"""Beam search by transformers, as in [TOY]: from the default schedule, edit by edit."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
 
-import attrs
 import numpy as np
 from attrs import frozen
 
@@ -18,11 +17,10 @@ from spaces.enumerate.search.first_schedules import PRICING, incumbents
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
-from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
-from spaces.model.directives.transformers import CPU_KINDS, Move, SplitLoop, moves
+from spaces.model.directives.transformers import CPU_KINDS, enumerate_edits
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Schedule
 
 FACTOR = "factor"
@@ -33,21 +31,21 @@ _GPU_KINDS = (LoopKind.SERIAL, LoopKind.UNROLLED, LoopKind.GPU_BLOCK, LoopKind.G
 
 @frozen(kw_only=True)
 class Beam:
-    """Beam search over moves; the defaults are the published ones ([TOY], Evaluation).
+    """Beam search over edits; the defaults are the published ones ([TOY], Evaluation).
 
     The search starts at the default schedule; where that is illegal, takes too long to judge or has
     placements that the space excludes, at the cheapest schedules of the ladder. It keeps the
     placements and the storage that the options of the space allow, and the entries that the space
-    fixes. It ignores the patterns of loops, so it may find schedules outside the space. A move that
-    splits a loop keeps its factor as a parameter, so the search scores all factors at once.
+    fixes. It ignores the patterns of loops, so it may find schedules outside the space. A split
+    keeps its factor as a parameter, so the search scores all factors at once.
 
     It is for spaces whose placements it shares, such as :meth:`Options.medium`: it makes its own
-    loops. It skips no option as dominated; it keeps only the cheapest schedules after each move
+    loops. It skips no option as dominated; it keeps only the cheapest schedules after each edit
     ([TOY], Evaluation), so it may lose what gets cheap late.
 
     Attributes:
-        depth: the number of moves from the default schedule.
-        width: the number of schedules that the search keeps after each move.
+        depth: the number of edits of the default schedule.
+        width: the number of schedules that the search keeps after each edit.
         factors: the split factors to choose from.
     """
 
@@ -68,7 +66,7 @@ class Beam:
         for step in range(1, self.depth + 1):
             if not states or not complete:
                 break
-            yield Expanded(step, self.depth, "move")
+            yield Expanded(step, self.depth, "edit")
             neighbours: list[Found] = []
             try:
                 with board.deadline.kept():
@@ -96,11 +94,11 @@ class Beam:
     def _neighbours(
         self, pricer: Pricer, schedule: Schedule, seen: set[Schedule]
     ) -> Iterator[Found]:
-        """The new schedules that one move gives, with their costs."""
-        space, pipeline = pricer.space, pricer.space.pipeline
-        for move in moves(pipeline, schedule, self.factors[:1], _kinds(space.device)):
-            structure = _family(pipeline, schedule, move)
-            is_family = isinstance(move, SplitLoop)
+        """The new schedules that one edit gives, with their costs."""
+        space = pricer.space
+        for edit in enumerate_edits(space.pipeline, schedule, (FACTOR,), _kinds(space.device)):
+            structure = edit.after
+            is_family = bool(parameters(structure))
             pricer.board.considered += 1
             if not allows(space, structure):
                 continue
@@ -113,12 +111,6 @@ class Beam:
             menus = {FACTOR: self.factors} if is_family else {}
             costs = pricer.price_structure(Structure(structure, menus))
             yield from (Found(float(costs.flat[i]), bound[i]) for i in fresh)
-
-
-def _family(pipeline: Pipeline, schedule: Schedule, move: Move) -> Schedule:
-    """The schedule after a move; the factor of a split stays open."""
-    opened = attrs.evolve(move, factor=FACTOR) if isinstance(move, SplitLoop) else move
-    return opened.apply(pipeline, schedule)
 
 
 def _plain_start(pricer: Pricer) -> CheckedSchedule | None:

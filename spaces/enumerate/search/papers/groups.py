@@ -23,6 +23,7 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, LoopLevel, Schedule
@@ -108,7 +109,7 @@ class GroupPrices:
         schedule = Schedule(tuple(entries[function.name] for function in part.functions))
         features = self.pricer.read_features(Structure(schedule, {}), part)
         assert features is not None
-        return sum(float(stage.points) for stage in features.stages if stage.func == func)
+        return sum(float(as_array(stage.points)) for stage in features.stages if stage.func == func)
 
     def cost(self, group: StageGroup) -> float:
         """The cost of the group."""

@@ -421,7 +421,10 @@ class StageDecisions:
         all do: its producers, which have no cost yet, would compute as much more.
         """
         way, structure = found.way, found.way.priced
-        numbers = {**way.state.numbers, **structure.columns}
+        numbers: dict[str, int | NDArray[np.int64]] = {
+            **way.state.numbers,
+            **structure.columns,
+        }
         reach = overreach_of_updates(way.state.partial.state.pipeline, way.entry, numbers)
         costs = np.where(reach > OVERREACH, np.inf, found.costs)
         return evolve(found, costs=costs) if np.isfinite(costs).any() else found

@@ -16,9 +16,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.model.expressions.expr import Const, Expr, Op, cast, constant
 from spaces.model.expressions.types import Bool, Float64, Int64, Type
+from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, logical_not
 
 
 class DependsOnDataError(TypeError):
@@ -52,7 +52,7 @@ class Recorded(NDArrayOperatorsMixin):
         )
 
 
-def is_nowhere(condition: SymbolicNumber) -> bool:
+def is_nowhere(condition: SymbolicCondition) -> bool:
     """Whether a condition is known to hold for no choice. The values of a recorded one are not
     known.
     """
@@ -61,14 +61,14 @@ def is_nowhere(condition: SymbolicNumber) -> bool:
     return not isinstance(condition, Recorded) and not _any(condition)
 
 
-def is_everywhere(condition: SymbolicNumber) -> bool:
+def is_everywhere(condition: SymbolicCondition) -> bool:
     """Whether a condition is known to hold for all choices."""
     if isinstance(condition, bool):
         return condition
-    return not isinstance(condition, Recorded) and not _any(np.logical_not(condition))
+    return not isinstance(condition, Recorded) and not _any(logical_not(condition))
 
 
-def _any(condition: Any) -> bool:
+def _any(condition: object) -> bool:
     """NumPy's ``any``, but quick where a condition is the same for all choices."""
     return bool(condition.any() if isinstance(condition, np.ndarray) else condition)
 
@@ -77,14 +77,15 @@ def limits_of(number: SymbolicNumber, most: int) -> tuple[int, int]:
     """The least and the largest value of an integer from 0 to ``most``; these two for a recorded
     one.
     """
-    if isinstance(number, Recorded):
-        return 0, most
-    if isinstance(number, np.ndarray):
-        return int(number.min()), min(int(number.max()), most)
-    return int(number), min(int(number), most)
+    values: object = number
+    if isinstance(values, np.ndarray):
+        return int(values.min()), min(int(values.max()), most)
+    if isinstance(values, int | np.integer):
+        return int(values), min(int(values), most)
+    return 0, most
 
 
-def expression_of(value: Any) -> Expr:
+def expression_of(value: object) -> Expr:
     """A recorded number, or a plain one, as an expression."""
     if isinstance(value, Recorded):
         return value.expr
