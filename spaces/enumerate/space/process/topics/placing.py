@@ -8,7 +8,13 @@ from functools import partial
 
 from attrs import evolve, frozen
 
-from spaces.enumerate.space.frontier import ResidualPath, depth_of, open_depths, store_depths
+from spaces.enumerate.space.frontier import (
+    ResidualPath,
+    depth_of,
+    in_one_grid,
+    open_depths,
+    store_depths,
+)
 from spaces.enumerate.space.places import Places
 from spaces.enumerate.space.process.decision import (
     Change,
@@ -180,8 +186,7 @@ def _levels(state: ProcessState, func: str) -> Iterator[int]:
 def _all_depths(path: ResidualPath) -> Iterator[int]:
     """All depths but those between the loops of a grid of blocks or threads."""
     for depth, step in enumerate(path, start=1):
-        following = path[depth].kind if depth < len(path) else None
-        if not (step.kind.is_gpu and following is step.kind):
+        if depth == len(path) or not in_one_grid(step.kind, path[depth].kind):
             yield depth
 
 
