@@ -8,8 +8,9 @@ that it found.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from itertools import islice, zip_longest
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.neighbours.changes import ChangedSchedule, PlacedSchedule
@@ -18,6 +19,8 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
+
+T = TypeVar("T")
 
 NEIGHBORS = 8
 """How many neighbors a search looks at for each place."""
@@ -49,7 +52,7 @@ def _neighbors(pricer: Pricer, most: int) -> Iterator[Found]:
     board = pricer.board
     place = _place(pricer.space, board.best[0].schedule)
     for structure in () if place is None else islice(_structures(place, board.limits.seed), most):
-        found = pricer.cheapest(structure)
+        found = pricer.cheapest_below(structure, board.worst)
         if found is not None:
             yield found
 
@@ -73,6 +76,17 @@ def _structures(place: PlacedSchedule, seed: int) -> Iterator[Structure]:
     chosen = random.Random(seed)
     numbers = [n for n, one in enumerate(place.way[:-1]) if not one.state.has_structure]
     others = (place.others(number) for number in reversed(numbers))
-    for turn in zip_longest(*others):
-        for way, func in filter(None, turn):
-            yield ChangedSchedule.along(way, func, chosen, NUMBERS).structure
+    for way, func in _in_turns(others):
+        yield ChangedSchedule.along(way, func, chosen, NUMBERS).structure
+
+
+def _in_turns(sources: Iterable[Iterator[T]]) -> Iterator[T]:
+    """The next item of each source in turn; each is made only when its turn comes."""
+    waiting = list(sources)
+    while waiting:
+        left = []
+        for source in waiting:
+            for item in islice(source, 1):
+                left.append(source)
+                yield item
+        waiting = left

@@ -11,6 +11,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from types import EllipsisType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -42,14 +43,23 @@ class DecisionOption:
     Attributes:
         label: what the option does, as a directive if it adds one. Labels of a decision differ.
         claims: the parts of canonical forms that it decides.
-        after: the state after it is taken.
+        state: the state after it is taken, but for its ``change``.
         weight: how likely random draws take it, relative to the other options.
+        change: makes the state after it of ``state``, once it is taken: most options never are.
     """
 
     label: str
     claims: Claims = field(eq=False, repr=False)
-    after: ProcessState = field(eq=False, repr=False)
+    state: ProcessState = field(eq=False, repr=False)
     weight: int = field(eq=False, repr=False, default=USUAL)
+    change: Callable[[ProcessState], ProcessState] | None = field(
+        eq=False, repr=False, default=None
+    )
+
+    @cached_property
+    def after(self) -> ProcessState:
+        """The state after it is taken."""
+        return self.state if self.change is None else self.change(self.state)
 
     @property
     def is_plain(self) -> bool:
@@ -194,7 +204,11 @@ class EntryChoice:
 
     def option(self, state: ProcessState) -> DecisionOption:
         """The option of a state in which it is open."""
-        return DecisionOption(self.label, self.claims, state.with_draft(self.change(state.entry)))
+        return DecisionOption(self.label, self.claims, state, change=self._changed)
+
+    def _changed(self, state: ProcessState) -> ProcessState:
+        entry = self.change(state.entry)
+        return state if entry is state.entry else state.with_draft(entry)
 
 
 class ListedTopic(ABC):

@@ -7,14 +7,14 @@ from functools import lru_cache
 from itertools import chain
 from types import EllipsisType
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from spaces.constraints.devices.device import Device
 from spaces.enumerate.space.atomic_stages import atomic_stages
 from spaces.enumerate.space.frontier import ResidualPath, depth_of
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.patterns.menus import FuncMenu, fits, func_menus
+from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters, fits, func_menus
 from spaces.enumerate.space.process.decision import Change, Claims, DecisionOption, Topic
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topics.nests import NestsTopic
@@ -73,13 +73,14 @@ class OrderTopic:
 
     def _pattern(self, state: ProcessState, name: str, orders: Orders) -> DecisionOption:
         menu = menu_of(state, self.func)
-        atomic = atomic_stages(menu.function, orders)
-        after = state.with_draft(evolve(state.entry, stages=orders, atomic=atomic))
-        for order in orders:
-            for record in order.splits:
-                if isinstance(record, Split) and isinstance(record.factor, str):
-                    after = after.with_menu(record.factor, menu.factors[record.factor])
-        return DecisionOption(f"{self.func} in {name}", _claims(menu.function, orders), after)
+
+        def ordered(state: ProcessState) -> ProcessState:
+            entry = menu.scheduled(orders, state.entry.compute, state.entry.store)
+            factors = {one: menu.factors[one] for one in entry_parameters(entry)}
+            return state.changed(draft=entry, menus={**state.menus, **factors})
+
+        label, claims = f"{self.func} in {name}", _claims(menu.function, orders)
+        return DecisionOption(label, claims, state, change=ordered)
 
 
 @frozen

@@ -18,7 +18,9 @@ from spaces.enumerate.space.frontier import (
 from spaces.enumerate.space.places import Places
 from spaces.enumerate.space.process.decision import (
     Change,
+    Claims,
     DecisionOption,
+    EntryChoice,
     EntryTopic,
     Topic,
     in_universe,
@@ -61,7 +63,7 @@ class PlaceTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         for entry in state.given:
             if entry.name == self.func:
-                yield DecisionOption(f"{self.func} as given", {}, state.with_draft(entry).decided())
+                yield _decided(f"{self.func} as given", {}, state, entry)
                 return
         plain = FuncSchedule.default(state.function(self.func), stored=False)
         places = Places.of(state.pipeline, state.choices, self.func)
@@ -70,11 +72,8 @@ class PlaceTopic:
         if is_read and places.root:
             yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
         if not is_read or places.inline:
-            yield DecisionOption(
-                f"{self.func}.compute_inline()",
-                {self.name: str(INLINE)},
-                state.with_draft(plain).decided(),
-            )
+            label, claims = f"{self.func}.compute_inline()", {self.name: str(INLINE)}
+            yield _decided(label, claims, state, plain)
         if not is_read:
             return  # its clones replace it: nothing says which values to compute
         if places.at:
@@ -106,15 +105,26 @@ class PlaceTopic:
         part: str,
         depth: int,
     ) -> DecisionOption:
-        entry = evolve(plain, compute=compute, store=store)
         label = (
             "compute_root()" if compute.is_root else f"compute_at({compute.func}, {compute.loop})"
         )
-        return DecisionOption(
-            f"{self.func}.{label}",
-            {self.name: part},
-            state.with_draft(entry).then(*_topics_of(state, self.func, depth)),
-        )
+
+        def placed(state: ProcessState) -> ProcessState:
+            entry = evolve(plain, compute=compute, store=store)
+            return state.changed(
+                draft=entry, agenda=(*_topics_of(state, self.func, depth), *state.agenda)
+            )
+
+        return DecisionOption(f"{self.func}.{label}", {self.name: part}, state, change=placed)
+
+
+def _decided(
+    label: str, claims: Claims, state: ProcessState, entry: FuncSchedule
+) -> DecisionOption:
+    """The option that gives a Func an entry of which nothing else is to decide."""
+    return DecisionOption(
+        label, claims, state, change=lambda state: state.with_draft(entry).decided()
+    )
 
 
 def _topics_of(state: ProcessState, func: str, depth: int) -> Iterator[Topic]:
@@ -134,8 +144,8 @@ def entry_topics(start: ProcessState, func: str) -> tuple[EntryTopic, ...]:
     """What is decided about the entry of a Func alone, where it is computed first. Nothing else is
     decided about an inlined one.
     """
-    own: tuple[EntryTopic, ...] = (PlaceTopic(func), StoreTopic(func), OrderTopic(func))
-    return (*own, *storage_topics(start, func), *bound_topics(start, func))
+    storage = (*storage_topics(start, func), *bound_topics(start, func))
+    return (PlaceTopic(func), StoreTopic(func), OrderTopic(func), *storage)
 
 
 def _every_level(start: ProcessState, func: str) -> list[LoopLevel]:
@@ -209,8 +219,8 @@ class StoreTopic:
             level = path[depth - 1].level if depth else ROOT
             part = state.level_part(path[depth - 1]) if depth else str(ROOT)
             label = "store_root()" if level.is_root else f"store_at({level.func}, {level.loop})"
-            after = state.with_draft(evolve(state.entry, store=level))
-            yield DecisionOption(f"{self.func}.{label}", {self.name: part}, after)
+            change = partial(_stored, level)
+            yield EntryChoice(f"{self.func}.{label}", {self.name: part}, change).option(state)
 
     def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
         """The store level of a Func that is computed at a loop: root, and all loops of readers."""
@@ -224,7 +234,8 @@ class StoreTopic:
 
 def _stored(level: LoopLevel, entry: FuncSchedule) -> FuncSchedule:
     """The entry stored at a level, if the Func is computed at a loop."""
-    return entry if entry.compute.is_root else evolve(entry, store=level)
+    is_so = entry.compute.is_root or entry.store == level
+    return entry if is_so else evolve(entry, store=level)
 
 
 @frozen
@@ -246,12 +257,9 @@ class HoistTopic:
             level = path[depth - 1].level if depth else ROOT
             part = state.level_part(path[depth - 1]) if depth else str(ROOT)
             at = f"hoist_storage({level.func}, {level.loop})"
-            after = state.with_draft(evolve(state.entry, hoist=level))
-            yield DecisionOption(
-                f"{self.func}.{'hoist_storage_root()' if level.is_root else at}",
-                {self.name: part},
-                after,
-            )
+            label = "hoist_storage_root()" if level.is_root else at
+            change = partial(evolve, hoist=level)
+            yield EntryChoice(f"{self.func}.{label}", {self.name: part}, change).option(state)
 
 
 def hoist_topics(state: ProcessState, func: str, depth: int) -> Iterator[HoistTopic]:
@@ -271,4 +279,5 @@ class CloseTopic:
         return f"{self.func} done"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        yield DecisionOption(f"{self.func} is decided", {}, state.decided())
+        decided = ProcessState.decided
+        yield DecisionOption(f"{self.func} is decided", {}, state, change=decided)
