@@ -375,14 +375,14 @@ from spaces.enumerate.space.process.decision import (
     DecisionPoint as DecisionPoint,
     DecisionOption as DecisionOption,
 )
-from spaces.enumerate.search.neighbours.encoding import (
-    encoded as encoded,
-    decoded as decoded,
+from spaces.enumerate.space.encoding import (
+    encode_schedule as encode_schedule,
+    decode_schedule as decode_schedule,
 )
-from spaces.enumerate.search.neighbours.moves import (
-    neighbours as neighbours,
-    mutated as mutated,
-    crossed as crossed,
+from spaces.enumerate.space.edits import (
+    enumerate_neighbours as enumerate_neighbours,
+    mutate_schedule as mutate_schedule,
+    cross_schedules as cross_schedules,
 )
 from spaces.enumerate.space.patterns.builder import (
     Pattern as Pattern,
@@ -470,6 +470,7 @@ from spaces.enumerate.search.neighbours.optuna_search import (
 )
 from spaces.enumerate.search.neighbours.random_draws import RandomDraws as RandomDraws
 from spaces.enumerate.search.stagewise.stagewise import Stagewise as Stagewise
+from spaces.enumerate.search.quick_search import QuickSearch as QuickSearch
 from spaces.enumerate.search.events import (
     Event as Event,
     Expanded as Expanded,

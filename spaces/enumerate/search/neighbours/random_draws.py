@@ -31,9 +31,9 @@ class RandomDraws:
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
         yield from offer_first(pricer)
-        yield from concluded(pricer, self._priced(pricer))
+        yield from concluded(pricer, self._price_draws(pricer))
 
-    def _priced(self, pricer: Pricer) -> Iterator[Event]:
+    def _price_draws(self, pricer: Pricer) -> Iterator[Event]:
         space, board = pricer.space, pricer.board
         drawn = islice(draws(space, board.limits.seed), self.draws)
         for number, draw in enumerate(drawn):
