@@ -9,7 +9,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 
 
 @frozen
-class Places:
+class FuncPlaces:
     """The places of a Func, whatever is decided about the others.
 
     Attributes:
@@ -25,10 +25,10 @@ class Places:
     outside: bool
 
     @staticmethod
-    def of(pipeline: Pipeline, options: Options, func: str) -> Places:
+    def of(pipeline: Pipeline, options: Options, func: str) -> FuncPlaces:
         """The places of a Func of a pipeline."""
         is_output, placements = func in pipeline.outputs, options.placements
-        return Places(
+        return FuncPlaces(
             inline="inline" in placements and pipeline.function(func).is_pure and not is_output,
             root="root" in placements or is_output,
             at="at" in placements and not is_output,

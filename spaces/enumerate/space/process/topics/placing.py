@@ -15,7 +15,7 @@ from spaces.enumerate.space.frontier import (
     open_depths,
     store_depths,
 )
-from spaces.enumerate.space.places import Places
+from spaces.enumerate.space.places import FuncPlaces
 from spaces.enumerate.space.process.decision import (
     Change,
     Claims,
@@ -66,7 +66,7 @@ class PlaceTopic:
                 yield _decided(f"{self.func} as given", {}, state, entry)
                 return
         plain = FuncSchedule.default(state.function(self.func), stored=False)
-        places = Places.of(state.pipeline, state.choices, self.func)
+        places = FuncPlaces.of(state.pipeline, state.choices, self.func)
         is_read = self.func in state.pipeline.outputs or state.frontier.reads(self.func)
         # Root comes first: inlined pyramids would be so large that iterating finds nothing legal.
         if is_read and places.root:
@@ -85,7 +85,7 @@ class PlaceTopic:
 
     def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
         """The place: inlined, root, and all loops of readers."""
-        places = Places.of(start.pipeline, start.choices, self.func)
+        places = FuncPlaces.of(start.pipeline, start.choices, self.func)
         found: dict[str, Change] = {}
         if places.inline:
             found["inline"] = unchanged
@@ -166,7 +166,7 @@ def _every_level(start: ProcessState, func: str) -> list[LoopLevel]:
 def may_be_inlined(state: ProcessState, func: str) -> bool:
     """Whether a Func may be inlined by a decision."""
     is_given = any(entry.name == func for entry in state.given)
-    return not is_given and Places.of(state.pipeline, state.choices, func).inline
+    return not is_given and FuncPlaces.of(state.pipeline, state.choices, func).inline
 
 
 def may_start_nest(state: ProcessState, func: str) -> bool:
@@ -213,7 +213,7 @@ class StoreTopic:
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         path = state.frontier.path(self.func)
-        outside = Places.of(state.pipeline, state.choices, self.func).outside
+        outside = FuncPlaces.of(state.pipeline, state.choices, self.func).outside
         depths = store_depths(path, self.depth) if outside else [self.depth]
         for depth in depths:
             level = path[depth - 1].level if depth else ROOT
@@ -224,7 +224,7 @@ class StoreTopic:
 
     def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
         """The store level of a Func that is computed at a loop: root, and all loops of readers."""
-        places = Places.of(start.pipeline, start.choices, self.func)
+        places = FuncPlaces.of(start.pipeline, start.choices, self.func)
         levels = _every_level(start, self.func) if places.at and places.outside else []
         if not levels:
             return {}
