@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from spaces.constraints.solver.universe import Assignment, Decision, Universe
-from spaces.enumerate.space.process.decision import Change
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topic import Change
 from spaces.enumerate.space.process.topics.orders import menu_of
 from spaces.enumerate.space.process.topics.placing import entry_topics
 from spaces.enumerate.space.schedule_space import ScheduleSpace

@@ -6,13 +6,8 @@ from collections.abc import Iterator
 
 from attrs import evolve, frozen
 
-from spaces.enumerate.space.process.decision import (
-    EntryChoice,
-    EntryTopic,
-    ListedTopic,
-    unchanged,
-)
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topic import EntryChoice, EntryTopic, ListedTopic, unchanged
 from spaces.model.nest.canonical import bound_text
 from spaces.model.schedules.schedule import Alignment, Bound, FuncSchedule
 

@@ -15,8 +15,9 @@ from spaces.enumerate.space.frontier import ResidualPath, depth_of
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters, fits, func_menus
-from spaces.enumerate.space.process.decision import Change, Claims, DecisionOption, Topic
+from spaces.enumerate.space.process.decision import Claims, DecisionOption
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topic import Change, Topic
 from spaces.enumerate.space.process.topics.nests import NestsTopic
 from spaces.enumerate.space.process.topics.ordering import (
     AtomicTopic,

@@ -16,17 +16,16 @@ from spaces.enumerate.space.frontier import (
     store_depths,
 )
 from spaces.enumerate.space.places import FuncPlaces
-from spaces.enumerate.space.process.decision import (
+from spaces.enumerate.space.process.decision import Claims, DecisionOption
+from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topic import (
     Change,
-    Claims,
-    DecisionOption,
     EntryChoice,
     EntryTopic,
     Topic,
     in_universe,
     unchanged,
 )
-from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topics.bounding import bound_topics
 from spaces.enumerate.space.process.topics.factors import FactorsTopic
 from spaces.enumerate.space.process.topics.fusing import with_topics

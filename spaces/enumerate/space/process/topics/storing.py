@@ -11,13 +11,8 @@ from attrs import evolve, frozen
 
 from spaces.constraints.rules.storage import memory_types
 from spaces.enumerate.space.frontier import depth_of
-from spaces.enumerate.space.process.decision import (
-    EntryChoice,
-    EntryTopic,
-    ListedTopic,
-    unchanged,
-)
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topic import EntryChoice, EntryTopic, ListedTopic, unchanged
 from spaces.model.schedules.schedule import (
     Fold,
     FuncSchedule,
