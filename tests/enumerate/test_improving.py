@@ -7,9 +7,10 @@ import random
 import pytest
 
 import spaces
-from spaces import Done, Improving, Limits, Options, ScheduleSpace, Stagewise
+from spaces import Done, Improving, Limits, Options, ScheduleSpace
 from spaces.cost.batch import Batch
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.quick_search import QuickSearch
 from spaces.enumerate.search.shares import shares_of_funcs
 from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.model.algorithm.freeze import pipeline
@@ -199,7 +200,7 @@ def test_a_schedule_outside_the_space_is_handed_over_as_it_is(
         yield from pricer.board.offer(spaces.Found(0.5, plain))
         return True
 
-    monkeypatch.setattr(Stagewise, "refined", refined)
+    monkeypatch.setattr(QuickSearch, "refined", refined)
     done = spaces.best(spaces.search(space, lambda batch: batch.full(1.0), Improving(), AMPLE))
     assert done.best == (spaces.Found(0.5, plain),)
     assert done.seconds > 0
