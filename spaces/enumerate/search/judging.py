@@ -9,6 +9,7 @@ from attrs import evolve
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.first_schedules import incumbents, offer_schedule
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.counting.draws import sample
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
@@ -39,7 +40,7 @@ def drawn_if_none(pricer: Pricer) -> Iterator[Event]:
         return
     try:
         with board.deadline.kept():
-            (schedule,) = pricer.space.sample(1, board.limits.seed, seconds=FINDING)
+            (schedule,) = sample(pricer.space, 1, board.limits.seed, seconds=FINDING)
     except (OutOfTime, TimeoutError, EmptySpaceError):
         return
     yield from offer_schedule(pricer, schedule)

@@ -12,7 +12,7 @@ from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.judging import concluded, offer_cheapest, offer_first
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.space.counting.draws import Draw
+from spaces.enumerate.space.counting.draws import Draw, draws
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -78,10 +78,10 @@ class LatinHypercube:
     def _price_rounds(self, pricer: Pricer) -> Iterator[Event]:
         space, board = pricer.space, pricer.board
         chosen = random.Random(board.limits.seed)
-        draws = space.draws(chosen.randrange(2**32))
+        drawn = draws(space, chosen.randrange(2**32))
         for step in range(1, self.rounds + 1):
             yield Expanded(step, self.rounds, "round")
-            for sample in self.draw_round(space, chosen, draws):
+            for sample in self.draw_round(space, chosen, drawn):
                 structure = Structure(sample.schedule, {})
                 yield from offer_cheapest(pricer, structure)
             yield board.scored

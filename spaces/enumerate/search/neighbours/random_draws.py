@@ -12,6 +12,7 @@ from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.judging import PART, concluded, offer_cheapest, offer_first
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.counting.draws import draws
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 
@@ -34,8 +35,8 @@ class RandomDraws:
 
     def _price_draws(self, pricer: Pricer) -> Iterator[Event]:
         space, board = pricer.space, pricer.board
-        draws = islice(space.draws(board.limits.seed), self.draws)
-        for number, draw in enumerate(draws):
+        drawn = islice(draws(space, board.limits.seed), self.draws)
+        for number, draw in enumerate(drawn):
             if number % PART == 0:
                 yield Expanded(number // PART + 1, -(-self.draws // PART), "draw")
                 yield board.scored

@@ -21,9 +21,9 @@ from spaces.enumerate.search.first_schedules import incumbents
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.groups import GroupPrices, StageGroup
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.readers import computed_readers
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.stagewise.dominance import is_read_once
-from spaces.enumerate.space.readers import computed_readers
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.deadline import OutOfTime, ask_clock
