@@ -531,7 +531,7 @@ from spaces.tuning.iterated import Iterated as Iterated
 from spaces.tuning.top_ranked import TopRanked as TopRanked
 from spaces.tuning.random_trials import RandomTrials as RandomTrials
 from spaces.tuning.compiled import (
-    ranked_by_compiler as ranked_by_compiler,
+    rank_by_compiler as rank_by_compiler,
     CompiledSchedule as CompiledSchedule,
 )
 from spaces.tuning.store import (

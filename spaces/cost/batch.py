@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from spaces.cost.features.counting import FeatureMemo, features
+from spaces.cost.features.extraction import FeatureMemo, extract_features
 from spaces.cost.features.features import Features
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import FormulaError
@@ -79,7 +79,9 @@ class Batch:
             )
         chosen = pipeline.sizes() if sizes is None else dict(sizes)
         plain = followed(schedule, chosen) if is_specialized(schedule) else schedule
-        return Batch(pipeline, plain, given, chosen, features(pipeline, plain, memo, chosen))
+        return Batch(
+            pipeline, plain, given, chosen, extract_features(pipeline, plain, memo, chosen)
+        )
 
     def at(self, columns: Columns) -> Batch:
         """The same structure with other values of its parameters."""

@@ -51,7 +51,7 @@ class CompiledSchedule:
         return self.kernels is None, self.spilled_bytes > 0, self.found.cost
 
 
-def ranked_by_compiler(
+def rank_by_compiler(
     space: ScheduleSpace,
     found: Sequence[Found],
     model: str | CostModel | CostFunction | None = None,
@@ -62,7 +62,7 @@ def ranked_by_compiler(
     cost. The cost counts the registers that the compiler takes, if the model can.
 
     >>> done = best(search(space, limits=Limits(top=4)))
-    >>> first = ranked_by_compiler(space, done.best)[0].found.schedule
+    >>> first = rank_by_compiler(space, done.best)[0].found.schedule
 
     Args:
         space: the space of the search, for a GPU.
@@ -76,7 +76,7 @@ def ranked_by_compiler(
     """
     device = space.device
     if not isinstance(device, GpuDevice):
-        raise ValueError(f"ranked_by_compiler is for GPUs, and {device.name} is a CPU.")
+        raise ValueError(f"rank_by_compiler is for GPUs, and {device.name} is a CPU.")
     priced = cost_model(default_model(device) if model is None else model, device)
     end = monotonic() + seconds
     ranked = []

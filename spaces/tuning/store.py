@@ -32,7 +32,7 @@ from spaces.tuning.identity import (
     sizes_text,
     with_sizes,
 )
-from spaces.tuning.prices import prices_from_json, prices_to_json
+from spaces.tuning.prices_as_json import prices_from_json, prices_to_json
 from spaces.tuning.runner import Runner
 from spaces.tuning.schema import StoreError, migrate
 from spaces.tuning.trial import Proposal, Trial, fastest

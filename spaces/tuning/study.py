@@ -26,9 +26,9 @@ from spaces.model.expressions.numbers import seconds_given
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
+from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import this_machine
 from spaces.tuning.known import known_schedules
-from spaces.tuning.priced import priced_model
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import TuningStrategy
@@ -149,7 +149,7 @@ class Study:
             raise ValueError(f"The seed is {seed}; it is a whole number from 0 to {MOST_SEED}.")
         chosen = tuning_strategy(strategy)
         model = model or default_model(space.device)
-        made = priced_model(model, space.device, store)
+        made = load_model(model, space.device, store)
         key = StudyKey(
             space.pipeline,
             this_machine(space.device),

@@ -30,8 +30,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.fitted_models import load_model
 from spaces.tuning.known import known_schedules
-from spaces.tuning.priced import priced_model
 from spaces.tuning.store import TuningStore, default_store
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.study import Callback, Study
@@ -179,7 +179,7 @@ def compile_best(
         pipeline = evolve(pipeline, estimates=estimates)
     opened = store if isinstance(store, TuningStore) else TuningStore.read(store or default_store())
     known = best_known(opened, pipeline, chosen, exact=exact)
-    model = priced_model(default_model(chosen), chosen, opened)
+    model = load_model(default_model(chosen), chosen, opened)
     if known is None:
         space = ScheduleSpace(pipeline, chosen, evolve(default_options(chosen), exact=exact))
         schedule = _searched(space, model, seconds)

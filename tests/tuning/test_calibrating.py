@@ -23,10 +23,10 @@ from spaces.tuning.calibrating import (
     rank_quality,
     spearman,
 )
+from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import this_machine
 from spaces.tuning.kernels import KERNELS, pointwise, stencil
-from spaces.tuning.priced import priced_model
-from spaces.tuning.prices import prices_from_json, prices_to_json
+from spaces.tuning.prices_as_json import prices_from_json, prices_to_json
 from spaces.tuning.store import TuningStore
 from tests.cpus import FOUR_CORES
 from tests.small_space import small_space
@@ -96,13 +96,13 @@ def test_prices_are_kept_for_a_machine_and_used() -> None:
     with TuningStore.open(":memory:") as store:
         machine = this_machine(FOUR_CORES)
         assert store.prices(machine) is None
-        assert priced_model("reuse", FOUR_CORES, store) == Reuse(FOUR_CORES)
+        assert load_model("reuse", FOUR_CORES, store) == Reuse(FOUR_CORES)
         for prices in (evolve(Prices(), load=7.0), ODD):
             store.keep_prices(machine, prices)
             assert store.prices(machine) == prices
-        assert priced_model("reuse", FOUR_CORES, store) == Reuse(FOUR_CORES, ODD)
+        assert load_model("reuse", FOUR_CORES, store) == Reuse(FOUR_CORES, ODD)
         assert store.prices(evolve(machine, llvm="1.0")) is None
-        assert priced_model("occupancy", device("sm_80"), store) is not None
+        assert load_model("occupancy", device("sm_80"), store) is not None
     assert prices_from_json(prices_to_json(ODD)) == ODD
     assert prices_from_json('{"load": 2.0, "a later price": 1.0}') == evolve(Prices(), load=2.0)
 

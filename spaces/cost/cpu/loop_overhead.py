@@ -8,7 +8,7 @@ from operator import or_
 
 from attrs import frozen
 
-from spaces.cost.cpu.fused_vars import finding_vars
+from spaces.cost.cpu.fused_loops import fused_loop_cycles
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.registers import WRITTEN_OUT, Registers, is_written_out
 from spaces.cost.features.features import Features
@@ -50,7 +50,7 @@ class LoopOverhead:
         instructions = work.operations.instructions + sum(a.reads for a in work.accesses) + 1
         registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
         size = volume(tuple(unrolled)) * instructions * registers
-        found = finding_vars(features, stage, self.prices, self.registers)
+        found = fused_loop_cycles(features, stage, self.prices, self.registers)
         return self._innermost(features, stage, own, size) + found
 
     def _innermost(

@@ -36,7 +36,7 @@ _SLOPE = 1e-3
 """The step of the logarithm of a price from which a slope is taken."""
 
 
-def fitted_prices(
+def fit_prices(
     runs: Sequence[PricedRun],
     start: PriceRecord,
     price: Callable[[PriceRecord, Features], SymbolicNumber],

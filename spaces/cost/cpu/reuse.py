@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.loop_overhead import LoopOverhead
-from spaces.cost.cpu.movements import MovedPlace, Movement, movements_of
-from spaces.cost.cpu.price_fit import fitted_prices
+from spaces.cost.cpu.price_fit import fit_prices
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.registers import Registers
 from spaces.cost.cpu.stalls import stalls
+from spaces.cost.cpu.transfers import Transfer, TransferPlace, list_transfers
 from spaces.cost.features.accesses import Course, Operations, ReadGroup
 from spaces.cost.features.contention import contended_loops, shared_elements
 from spaces.cost.features.features import Features, copies_that_share
@@ -103,14 +103,14 @@ class Reuse:
         return cycles + self._parallel_overhead(features)
 
     def retrained(self, runs: Sequence[PricedRun]) -> Reuse:
-        """The model with the prices that fit the times of some runs (:func:`fitted_prices`). It
+        """The model with the prices that fit the times of some runs (:func:`fit_prices`). It
         begins with the present prices, and prices that the times say little about stay near them.
         """
 
         def price(prices: Prices, features: Features) -> SymbolicNumber:
             return attrs.evolve(self, prices=prices).price(features)
 
-        return attrs.evolve(self, prices=fitted_prices(runs, self.prices, price))
+        return attrs.evolve(self, prices=fit_prices(runs, self.prices, price))
 
     def least(self, features: Features) -> SymbolicNumber:
         """Cycles of stages, allocations, parallel loops, and of the movement that is certain.
@@ -296,20 +296,20 @@ class Reuse:
     def _memory(self, features: Features) -> SymbolicNumber:
         """Cycles to move lines to the first-level cache, and out again."""
         cycles: SymbolicNumber = 0.0
-        for moved in self.moved(features, movements_of(features)):
+        for moved in self.moved(features, list_transfers(features)):
             cycles = cycles + sum(moved.values())
         return cycles
 
     def moved(
-        self, features: Features, movements: list[Movement]
-    ) -> Iterator[dict[MovedPlace, SymbolicNumber]]:
+        self, features: Features, transfers: list[Transfer]
+    ) -> Iterator[dict[TransferPlace, SymbolicNumber]]:
         """Cycles to move lines to the first-level cache and out again: from the second-level cache,
         from the third, and from memory. Each has one number for all that moves together.
         """
         traffic = Traffic(unfused(features), self.device.cache_line_bytes)
         speedups = {(one.func, one.index): self.speedup(one) for one in features.stages}
         for cache, price in self._caches():
-            yield self._moves(traffic, movements, speedups, cache, price)
+            yield self._moves(traffic, transfers, speedups, cache, price)
 
     def _caches(self) -> Iterator[tuple[Cache, Callable[[Footprint], SymbolicNumber]]]:
         """Each cache of a core, with what it costs to move a footprint there."""
@@ -329,30 +329,30 @@ class Reuse:
     def _moves(
         self,
         traffic: Traffic,
-        movements: list[Movement],
+        transfers: list[Transfer],
         speedups: Mapping[tuple[str, int], SymbolicNumber],
         cache: Cache,
         price: Callable[[Footprint], SymbolicNumber],
-    ) -> dict[MovedPlace, SymbolicNumber]:
+    ) -> dict[TransferPlace, SymbolicNumber]:
         """Cycles to move all missing data into a cache.
 
         Stages in one loop body that read the same data move it once.
         """
         # The order of the sum must not depend on the numbers: sums of floats do.
-        moved: dict[MovedPlace, SymbolicNumber | None] = dict.fromkeys(
-            place for movement in movements for place in movement.places
+        moved: dict[TransferPlace, SymbolicNumber | None] = dict.fromkeys(
+            place for transfer in transfers for place in transfer.places
         )
         fitting = {
             (stage.func, stage.index): traffic.fitting_depth(stage, cache)
             for stage in traffic.features.stages
             if stage.loops
         }
-        for movement in movements:
-            stage, buffer = movement.stage, movement.buffer
+        for transfer in transfers:
+            stage, buffer = transfer.stage, transfer.buffer
             fits, is_written = fitting[stage.func, stage.index], buffer == stage.func
-            bodies: dict[MovedPlace, SymbolicNumber] = {}
-            for depth, here, body in traffic.moves(stage, buffer, fits, movement.resident, price):
-                place = movement.places[depth]
+            bodies: dict[TransferPlace, SymbolicNumber] = {}
+            for depth, here, body in traffic.moves(stage, buffer, fits, transfer.resident, price):
+                place = transfer.places[depth]
                 bodies[place] = where(here, body, bodies.get(place, 0.0))
             for place, body in bodies.items():
                 # A write fetches its line first and evicts it later.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spaces.cost.cpu.movements import movements_of
 from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.cpu.transfers import list_transfers
 from spaces.cost.features.features import Features
 from spaces.model.formulas.symbolic import SymbolicNumber
 
@@ -30,13 +30,13 @@ def parts(
         for stage in func.stages:
             found[stage.func, stage.index]["compute"] = model.compute(features, stage)
         found[func.name, 0]["allocation"] = model.allocating(func)
-    movements = movements_of(features)
+    transfers = list_transfers(features)
     owners = {
         place: (one.stage.func, one.stage.index)
-        for one in reversed(movements)
+        for one in reversed(transfers)
         for place in one.places
     }
-    for part, moved in zip(PARTS[1:4], model.moved(features, movements), strict=True):
+    for part, moved in zip(PARTS[1:4], model.moved(features, transfers), strict=True):
         for place, cycles in moved.items():
             of = found[owners[place]]
             of[part] = of[part] + cycles

@@ -1,9 +1,9 @@
 """Features of a loop nest as formulas, written once and read as ints or as arrays.
 
-A :class:`Features` holds a number for each quantity.
-:func:`spaces.cost.features.counting.features` gives formulas: expressions over tile parameters and
-sizes. :meth:`Features.read` gives the same record with ints, or with arrays for all tile choices of
-one structure at once. Properties and methods derive other numbers from these by arithmetic (bytes,
+A :class:`Features` holds a number for each quantity. In what
+:func:`~spaces.cost.features.extraction.extract_features` returns, these are formulas over tile
+parameters and sizes. :meth:`Features.read` gives the same record with ints, or with arrays for all
+tile choices of one structure. Properties and methods derive other numbers by arithmetic (bytes,
 loads, distances), so they work on formulas and arrays alike.
 """
 

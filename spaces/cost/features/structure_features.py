@@ -8,7 +8,7 @@ from attrs import define, evolve
 
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import blocks_per_sm, warps_per_block
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features
 from spaces.cost.features.in_kernels import kernel_of
 from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures, volume
@@ -43,7 +43,7 @@ class StructureFeatures:
         schedule = self.schedule
         if is_specialized(schedule):
             schedule = followed(schedule, self.pipeline.sizes())
-        found = features(self.pipeline, schedule)
+        found = extract_features(self.pipeline, schedule)
         if self.only is None:
             return found
         return evolve(found, funcs=tuple(func for func in found.funcs if func.name in self.only))

@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 from spaces.cost.features.features import Features
 from spaces.cost.features.footprints import Footprint, Regions
 from spaces.cost.features.records import LoopKey, StageFeatures
-from spaces.model.formulas.recorded import is_everywhere, is_nowhere, limits_of
+from spaces.model.formulas.recorded import is_everywhere, is_nowhere, range_of
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,
     SymbolicNumber,
@@ -114,7 +114,7 @@ class Traffic:
         """
         # The body around the loop that fits.
         moving = maximum(fitting - 1, 0)
-        least, most = limits_of(moving, len(stage.loops))
+        least, most = range_of(moving, len(stage.loops))
         for depth in range(least, most + 1):
             here = (moving == depth) & (fitting > resident)
             if not is_nowhere(here):

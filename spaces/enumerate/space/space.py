@@ -21,7 +21,7 @@ from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.judge import record_violations
 from spaces.constraints.legality.kept_values import may_keep
 from spaces.constraints.legality.verdict import Illegal, Verdict
-from spaces.cost.features.counting import FeatureMemo
+from spaces.cost.features.extraction import FeatureMemo
 from spaces.enumerate.search.events import Counted, Ranked
 from spaces.enumerate.space.counting.candidates import candidate
 from spaces.enumerate.space.counting.census import Census

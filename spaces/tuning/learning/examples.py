@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.counting import FeatureMemo
+from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.learned.inputs import INPUTS_OF, Floats, compressed, table
 from spaces.cost.measurer import RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostModel
 from spaces.enumerate.space.process.decided_part import decided_part
@@ -111,7 +111,7 @@ class PartialSchedule:
         return may_become_legal(self.state) and self.can_satisfy
 
     @cached_property
-    def features(self) -> Features | None:
+    def extract_features(self) -> Features | None:
         """The features of the decided Funcs, as formulas over factors without a number and sizes.
         They read the other Funcs as images. None if no Func is decided, or if an index that they
         read has no limit yet.
@@ -123,7 +123,7 @@ class PartialSchedule:
         part = decided_part(state.pipeline, decided)
         schedule = bind(Schedule(state.entries, part.derivations), state.numbers)
         try:
-            return features(part, schedule)
+            return extract_features(part, schedule)
         except UnboundedError:
             return None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from attrs import evolve, field, frozen
 
 from spaces.constraints.devices.device import Device
-from spaces.cost.features.counting import FeatureMemo
+from spaces.cost.features.extraction import FeatureMemo
 from spaces.enumerate.space.frontier import Frontier, ResidualLoop
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.process.decision import Topic

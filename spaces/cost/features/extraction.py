@@ -42,7 +42,7 @@ class FeatureMemo:
     totals: KnownTotals = field(factory=KnownTotals)
 
 
-def features(
+def extract_features(
     pipeline: Pipeline,
     schedule: Schedule,
     memo: FeatureMemo | None = None,

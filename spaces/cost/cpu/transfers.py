@@ -13,14 +13,14 @@ from spaces.cost.features.records import LoopKey, StageFeatures
 from spaces.cost.features.traffic import moving_loops, resident, touched
 from spaces.cost.features.unfused import unfused
 
-MovedPlace: TypeAlias = tuple[object, ...]
+TransferPlace: TypeAlias = tuple[object, ...]
 """What moves together: a buffer, whether it is written, and a loop whose body moves it for several
 stages, or the only stage that moves it.
 """
 
 
 @frozen
-class Movement:
+class Transfer:
     """A buffer that a stage moves into caches.
 
     Attributes:
@@ -33,10 +33,10 @@ class Movement:
     stage: StageFeatures
     buffer: str
     resident: int
-    places: tuple[MovedPlace, ...]
+    places: tuple[TransferPlace, ...]
 
 
-def movements_of(features: Features) -> list[Movement]:
+def list_transfers(features: Features) -> list[Transfer]:
     """What the stages move; a stage without loops moves nothing."""
     features = unfused(features)
     moving = [
@@ -49,7 +49,7 @@ def movements_of(features: Features) -> list[Movement]:
         _shared(stage, buffer, loop) for stage, buffer, loops in moving for loop in loops
     )
     return [
-        Movement(
+        Transfer(
             stage,
             buffer,
             resident(features, buffer, buffer == stage.func),
@@ -59,13 +59,13 @@ def movements_of(features: Features) -> list[Movement]:
     ]
 
 
-def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> MovedPlace:
+def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> TransferPlace:
     return (buffer, buffer == stage.func, loop)
 
 
 def _place(
-    sharing: Mapping[MovedPlace, int], stage: StageFeatures, buffer: str, loop: LoopKey
-) -> MovedPlace:
+    sharing: Mapping[TransferPlace, int], stage: StageFeatures, buffer: str, loop: LoopKey
+) -> TransferPlace:
     """A stage moves a buffer in one of its loops only. So the costs of those that no other stage
     shares are one number.
     """

@@ -21,7 +21,7 @@ _COORDINATE = 32
 """Bits of a coordinate."""
 
 
-def finding_vars(
+def fused_loop_cycles(
     features: Features, stage: StageFeatures, prices: Prices, registers: Registers
 ) -> SymbolicNumber:
     """Cycles of the divisions by which the loops of a stage find the Vars that ``fuse`` joined: in
