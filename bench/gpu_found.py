@@ -23,7 +23,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.search import best, search
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.writing.text import format_schedule, parse_schedule
 from spaces.tuning.compiled import rank_by_compiler
 

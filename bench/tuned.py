@@ -22,7 +22,7 @@ from spaces.constraints.devices.device import Device, device
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.schedules.schedule import Schedule

@@ -54,6 +54,7 @@ from spaces.model.expressions.expr import cast as cast
 from spaces.model.expressions.integer_functions import (
     saturating_cast as saturating_cast,
     reinterpret as reinterpret,
+    extract_bits as extract_bits,
 )
 from spaces.model.expressions.conversions import (
     i8 as i8,
@@ -225,20 +226,9 @@ from spaces.model.nest.tree import (
 )
 from spaces.model.nest.well_formed import well_formed as well_formed
 
-# Moves from schedule to schedule
-from spaces.model.directives.transformers import (
-    moves as moves,
-    apply_moves as apply_moves,
-    Move as Move,
-    MoveError as MoveError,
-    SplitLoop as SplitLoop,
-    ChangeLoopType as ChangeLoopType,
-    ReorderLoops as ReorderLoops,
-    MoveCompute as MoveCompute,
-    MoveStorage as MoveStorage,
-    Inline as Inline,
-    Deinline as Deinline,
-)
+# Edits of schedules
+from spaces.model.directives.edit import Edit as Edit
+from spaces.model.directives.transformers import enumerate_edits as enumerate_edits
 
 # Verifying and repairing
 from spaces.constraints.legality.verify import (
@@ -249,7 +239,7 @@ from spaces.constraints.repairs.repair import (
     repair as repair,
     Repair as Repair,
 )
-from spaces.constraints.repairs.edit import Edit as Edit
+from spaces.constraints.repairs.ranked_edit import RankedEdit as RankedEdit
 from spaces.constraints.legality.preconditions import (
     size_preconditions as size_preconditions,
     Precondition as Precondition,
@@ -361,7 +351,11 @@ from spaces.cost.registry import (
 from spaces.model.registry import PluginError as PluginError
 
 # Spaces of schedules
-from spaces.enumerate.space.space import ScheduleSpace as ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace as ScheduleSpace
+from spaces.enumerate.search.bounds import (
+    lower_bound as lower_bound,
+    decided_features as decided_features,
+)
 from spaces.enumerate.space.empty_space import EmptySpaceError as EmptySpaceError
 from spaces.enumerate.space.structure import Structure as Structure
 from spaces.enumerate.space.counting.estimate import (
@@ -370,10 +364,8 @@ from spaces.enumerate.space.counting.estimate import (
     WeightedEstimate as WeightedEstimate,
 )
 from spaces.enumerate.space.counting.draws import Draw as Draw, Sampled as Sampled
-from spaces.enumerate.search.events import (
-    Counted as Counted,
-    Ranked as Ranked,
-)
+from spaces.enumerate.space.counting.count import Counted as Counted
+from spaces.enumerate.space.counting.ranks import Ranked as Ranked
 from spaces.enumerate.space.options import (
     Options as Options,
     default_options as default_options,

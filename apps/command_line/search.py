@@ -51,7 +51,7 @@ from spaces.enumerate.search.search import DEFAULT, UnknownStrategyError
 from spaces.enumerate.search.search import search as search_space
 from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.enumerate.space.empty_space import EmptySpaceError
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.registry import PluginError

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from attrs import define, field
 
-from spaces.model.expressions.definitions import LIKELY_AT
+from spaces.model.expressions.definitions import CONVERSIONS, LIKELY_AT, UNDEFINED
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
 from spaces.model.expressions.operators import INFIX
 from spaces.model.expressions.types import Float32, Int32, Type
@@ -109,10 +109,9 @@ class Printer:
                 return f"!{self.text(value, _UNARY)}"
             case Op(name="bit_not", args=(value,)):
                 return f"~{self.text(value, _UNARY)}"
-            case Op(name="reinterpret" | "saturating_cast" as name, args=(value,)):
-                return f"{name}<{CPP_TYPES[str(node.type)]}>({self.text(value)})"
-            case Op(name="undef"):
-                return f"undef<{CPP_TYPES[str(node.type)]}>()"
+            case Op(name=name, args=args) if name in (*CONVERSIONS, UNDEFINED):
+                operands = ", ".join(self.text(a) for a in args)
+                return f"{name}<{CPP_TYPES[str(node.type)]}>({operands})"
             case Op(name=name, args=(Call() as read, *places)) if name == LIKELY_AT:
                 return self.text(Call(read.type, read.target, tuple(places), read.component))
             case Op(name="mux", args=(index, *values)):

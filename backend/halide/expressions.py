@@ -10,9 +10,15 @@ from typing import Any
 
 from spaces.backend.halide.errors import DirectiveError
 from spaces.backend.halide.peer import hl, peer_type
-from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, expanded
+from spaces.model.expressions.definitions import (
+    CONVERSIONS,
+    LANGUAGE,
+    LIKELY_AT,
+    RANDOM,
+    UNDEFINED,
+    expanded,
+)
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable, walk
-from spaces.model.expressions.intrinsics import INTRINSICS
 from spaces.model.expressions.operators import INFIX
 
 
@@ -26,39 +32,16 @@ def peer_function(name: str) -> Callable[..., Any]:
 
 
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
+    **{name: peer_function(name) for name in LANGUAGE},
     **{name: one.applied for name, one in INFIX.items()},
-    "min": hl.min,
-    "max": hl.max,
     "not": hl.logical_not,
-    "abs": hl.abs,
-    "select": hl.select,
     "bit_not": operator.invert,
     # Halide's Python package takes no text here; it shows the condition itself, and values.
     "require": lambda condition, value, *message: hl.require(
         condition, value, *(part for part in message if not isinstance(part, str))
     ),
     "mux": lambda index, *values: hl.mux(index, list(values)),
-    **{
-        name: peer_function(name)
-        for name in (
-            *INTRINSICS, "absd",
-            "widening_add", "widening_sub", "widening_mul", "widen_right_add", "widen_right_sub",
-            "widen_right_mul", "halving_add", "halving_sub", "rounding_halving_add",
-            "rounding_shift_left", "rounding_shift_right", "widening_shift_left",
-            "widening_shift_right", "saturating_add", "saturating_sub",
-            "mul_shift_right", "rounding_mul_shift_right", "lerp", "likely", "likely_if_innermost",
-            "is_nan", "is_inf", "is_finite", "fast_exp", "fast_log", "fast_pow", "fast_sin",
-            "fast_cos", "fast_inverse", "fast_inverse_sqrt",
-        )
-    },
-}  # fmt: skip
-
-_CONVERSIONS: Mapping[str, Callable[..., Any]] = {
-    "undef": hl.undef,
-    "reinterpret": hl.reinterpret,
-    "saturating_cast": hl.saturating_cast,
 }
-"""Operators that take the type of their result as first argument."""
 
 
 def peer_constant(node: Const) -> Any:
@@ -93,8 +76,8 @@ def peer_expressions(
                 done[node] = hl.cast(peer_type(node.type), operands[0])
             case Op(name=name, args=(Call() as read, *_)) if name == LIKELY_AT:
                 done[node] = call(read, operands[1:])
-            case Op(name=name) if name in _CONVERSIONS:
-                done[node] = _CONVERSIONS[name](peer_type(node.type), *operands)
+            case Op(name=name) if name in (*CONVERSIONS, UNDEFINED):
+                done[node] = _OPERATORS[name](peer_type(node.type), *operands)
             case Op():
                 done[node] = _OPERATORS[node.name](*operands)
             case Call():

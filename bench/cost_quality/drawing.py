@@ -18,7 +18,7 @@ import numpy as np
 from attrs import frozen
 
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 LONGEST_WALK = 6

@@ -12,7 +12,7 @@ from spaces.backend.arguments import Array
 from spaces.constraints.devices.device import device
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.search import best, search
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 

@@ -34,7 +34,7 @@ from spaces.backend.measuring.tolerances import tolerance
 from spaces.constraints.devices.device import device
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.search import best, search
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Op, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS

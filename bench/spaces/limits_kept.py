@@ -14,7 +14,7 @@ from spaces.cost.registry import cost_model
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.search import best, default_strategy, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 SECONDS = 1.0
 """The time limit that is given."""

@@ -16,7 +16,7 @@ from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.events import Done, Event, Improved, Scored
 from spaces.enumerate.search.search import search
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 CUT = 4

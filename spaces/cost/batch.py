@@ -9,6 +9,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
+from spaces.constraints.legality.lattice import Columns
 from spaces.cost.features.extraction import FeatureMemo, extract_features
 from spaces.cost.features.features import Features
 from spaces.model.algorithm.pipeline import Pipeline
@@ -17,9 +18,6 @@ from spaces.model.schedules.cases import followed, is_specialized
 from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import outline
-
-Columns = Mapping[str, NDArray[np.int64]]
-"""The values of each parameter, one for each choice; the arrays broadcast together."""
 
 
 class BatchError(ValueError):

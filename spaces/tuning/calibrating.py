@@ -24,7 +24,7 @@ from spaces.cost.measurer import Measurer
 from spaces.cost.training import PricedRun
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.kernels import KERNELS

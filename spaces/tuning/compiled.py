@@ -21,7 +21,8 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostFunction, CostModel, RegisterModel
 from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.search.events import Found
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.feature_memos import feature_memo
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 COMPILING = 60.0
 """Seconds to compile all schedules."""
@@ -112,7 +113,7 @@ def _cost(
     """The cost of a schedule with the registers of its kernels. Kernels of a program and of its
     features come in the same order; if their numbers differ, nobody knows which is which.
     """
-    batch = Batch.of(space.pipeline, found.schedule, memo=space.memo)
+    batch = Batch.of(space.pipeline, found.schedule, memo=feature_memo(space.nests))
     counted = [kernels[one.name].registers for one in compiled.kernels if one.name in kernels]
     named = [(one.func, one.stage) for one in batch.features.kernels]
     if not isinstance(model, RegisterModel) or len(counted) != len(named):

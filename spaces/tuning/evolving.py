@@ -15,8 +15,9 @@ from attrs import frozen
 
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
+from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.canonical import CanonicalForm, canonical_form
@@ -100,7 +101,10 @@ class Evolving:
                 continue
             try:
                 batch = Batch.of(
-                    space.pipeline, structure.schedule, structure.columns, memo=space.memo
+                    space.pipeline,
+                    structure.schedule,
+                    structure.columns,
+                    memo=feature_memo(space.nests),
                 )
             except UnboundedError:
                 continue

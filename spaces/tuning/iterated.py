@@ -10,7 +10,7 @@ from attrs import field, frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.nest.canonical import canonical_form
 from spaces.tuning.retraining import retrained
 from spaces.tuning.top_ranked import ranked

@@ -8,7 +8,7 @@ from itertools import islice
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.nest.canonical import canonical_form
 from spaces.tuning.trial import Proposal, Trial
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.cost.training import PricedRun, TrainableModel
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.feature_memos import feature_memo
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.tuning.trial import Trial
 
 LEAST = 8
@@ -34,5 +35,5 @@ def _runs(space: ScheduleSpace, trials: Sequence[Trial]) -> Iterator[PricedRun]:
         result = trial.result
         if result is not None and result.is_correct and result.seconds:
             seconds = result.ratio * statistics.median(result.reference_seconds)
-            batch = Batch.of(pipeline, trial.schedule, memo=space.memo)
+            batch = Batch.of(pipeline, trial.schedule, memo=feature_memo(space.nests))
             yield PricedRun(pipeline.name, batch, seconds)

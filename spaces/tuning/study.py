@@ -18,7 +18,7 @@ from spaces.cost.registry import default_model
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.first_schedules import RUNGS, filled
 from spaces.enumerate.space.empty_space import EmptySpaceError
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline, OutOfTime

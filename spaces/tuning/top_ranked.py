@@ -11,7 +11,7 @@ from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.model.nest.canonical import canonical_form
 from spaces.tuning.trial import Proposal, Trial

@@ -24,8 +24,8 @@ from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options, default_options
 from spaces.enumerate.space.restrictions.restriction import Restriction
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.sizes_of_space import as_sizes
-from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
-from spaces.constraints.repairs.factors import opened, slots
+from spaces.constraints.repairs.factors import slots, with_factor
 from spaces.cost import lattice
 from spaces.cost.batch import Batch
 from spaces.cost.lattice import FormulaModel, cost_formula, lattice_costs
@@ -31,7 +31,7 @@ def batch_of(app: str, target: str) -> Batch:
     names = []
     for slot in slots(family)[:3]:
         names.append(f"factor_{len(names)}")
-        family = opened(family, slot, names[-1])
+        family = with_factor(family, slot, names[-1])
     mesh = np.ix_(*[[1, 3, 8, 24][: 2 + i] for i in range(len(names))])
     return Batch.of(pipeline, family, dict(zip(names, mesh, strict=True)))
 

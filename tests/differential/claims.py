@@ -36,6 +36,7 @@ _DEVICE = (
     "gpu.hoisted-storage",
     "order.blend",
     "storage.stack-bytes",
+    "storage.stack-total",
     "specialize.cases",
     "gpu.required-values",
     "prefetch.gpu",

@@ -63,6 +63,15 @@ def _reinterpret(rng: random.Random, type: Type, operand: Operand) -> Expr:
     return fixed.reinterpret(rng.choice(_same_bits(type)), number)
 
 
+def _extract_bits(rng: random.Random, type: Type, operand: Operand) -> Expr:
+    """Of an integer, from any bit on: also from bits that it does not have."""
+    target = rng.choice(NUMBERS if not type.is_float else FLOATS)
+    word = operand(rng.choice(INTEGERS))
+    lowest = operand(rng.choice((Int32, UInt8))) % 70
+    found = fixed.extract_bits(target if target in INTEGERS else Int16, word, lowest)
+    return cast(target, found)
+
+
 def _pair(types: tuple[Type, ...], function: Callable[[Expr, Expr], Expr]) -> Operation:
     return Operation(types, lambda rng, type, operand: function(operand(type), operand(type)))
 
@@ -204,6 +213,7 @@ OPERATIONS: dict[str, Operation] = {
     "saturating_add": _pair(INTEGERS, fixed.saturating_add),
     "saturating_sub": _pair(INTEGERS, fixed.saturating_sub),
     "saturating_cast": _converted(fixed.saturating_cast, lambda type: NUMBERS),
+    "extract_bits": Operation(NUMBERS, _extract_bits),
     "mul_shift_right": _product(fixed.mul_shift_right),
     "rounding_mul_shift_right": _product(fixed.rounding_mul_shift_right),
     "lerp": Operation((*(t for t in _NARROW), *FLOATS), _lerp),

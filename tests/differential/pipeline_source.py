@@ -11,7 +11,7 @@ from attrs import define, field
 
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.expressions.definition_error import DefinitionError
-from spaces.model.expressions.definitions import LIKELY_AT, UNDEFINED
+from spaces.model.expressions.definitions import CONVERSIONS, LIKELY_AT, UNDEFINED
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable
 from spaces.model.expressions.types import Float32, Int32, Type
 from spaces.model.writing.serialize import to_json
@@ -169,8 +169,9 @@ class _Writer:
                 return f"~({self.text(args[0])})"
             case "mux":
                 return f"spaces.mux({self.text(args[0])}, [{', '.join(map(self.text, args[1:]))}])"
-            case "reinterpret" | "saturating_cast" as name:
-                return f"spaces.{name}({str(node.type)!r}, {self.text(args[0])})"
+            case name if name in CONVERSIONS:
+                operands = (repr(str(node.type)), *map(self.text, args))
+                return f"spaces.{name}({', '.join(operands)})"
             case name if name == UNDEFINED:
                 return f"spaces.undef({str(node.type)!r})"
             case name if name == LIKELY_AT and isinstance(args[0], Call):

@@ -10,7 +10,7 @@ from spaces.enumerate.search.rewrites.clone import clones_for_nests
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

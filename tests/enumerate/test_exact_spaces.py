@@ -20,7 +20,7 @@ from spaces.enumerate.search.search import best, search, strategy_names
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.completing.complete import complete, open_funcs
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

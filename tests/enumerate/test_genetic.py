@@ -8,7 +8,6 @@ import pytest
 
 import spaces
 from spaces import Genetic, Limits, Options, ScheduleSpace
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
 from spaces.enumerate.search.neighbours.genetic import mutations
@@ -21,6 +20,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     two_points,
 )
 from spaces.enumerate.search.neighbours.genetic.starting import has_footprint_one, reasonable
+from spaces.enumerate.search.pricer import Pricer
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
@@ -194,8 +194,7 @@ def test_tournaments_take_the_cheapest_of_a_few() -> None:
 @SPACES
 def test_elitism_keeps_the_best(space: ScheduleSpace) -> None:
     settings = Genetic(population=10, elites=0.2)
-    board = Board(Limits())
-    judge = OffspringJudge(space, spaces.cost_model("reuse", FOUR_CORES), board)
+    judge = OffspringJudge(Pricer.of(space, spaces.cost_model("reuse", FOUR_CORES), Limits()))
     offspring = Offspring(space, random.Random(1), 1, settings.tournament)
     last: list[Individual] = []
     for _ in range(3):

@@ -13,12 +13,13 @@ import spaces
 from spaces.apps.catalog import APPS
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.model import CostModel, FunctionModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.known_costs import Glances
 from spaces.enumerate.search.stagewise.stagewise import Stagewise, _Kept
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.ways import StageDecisions
-from spaces.enumerate.space.process.sizes import sizes_of
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.restrictions.text import parse_restriction
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, interleaved_colors, long_chain, two_outputs
@@ -31,8 +32,8 @@ def decisions(
 ) -> tuple[StageDecisions, list[OpenWay]]:
     """A search with the ways to decide its first Func."""
     space = spaces.ScheduleSpace(pipeline, device).of_patterns
-    board = Board(Limits())
-    task = StageDecisions(space, model, board, 4096, board.deadline)
+    pricer = Pricer.of(space, model, Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
     name = pipeline.functions[-1].name
     return task, list(task.ways(task.start(), [name]))
 
@@ -103,10 +104,8 @@ def test_all_numbers_count_where_the_usual_ones_have_no_cost() -> None:
     assert tiled
     for way in tiled:
         part = task.part([way.state], way.decided)
-        usual = task.scored(part, way.usual)
         glance = task.glanced(part, way)
-        assert usual is not None
-        assert usual.cost == np.inf
+        assert task.scored(part, way.usual) is None
         assert glance is not None
         assert glance.way is way
         assert np.isfinite(glance.cost)
@@ -222,7 +221,7 @@ def test_a_structure_counts_once() -> None:
         again = task.with_all_numbers(part, glance)
         assert again is not None
         assert again.way is way
-        assert task.board.structures == number
+        assert task.pricer.board.structures == number
 
 
 @pytest.mark.parametrize("stages", [10, 12, 14])
@@ -410,8 +409,8 @@ def test_bounds_of_serial_loops_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> 
     where = [parse_restriction("total_bytes >= 0")]
     medium = spaces.Options.medium(FOUR_CORES)
     space = spaces.ScheduleSpace(interleaved_colors(), FOUR_CORES, medium, where=where)
-    board = Board(Limits())
-    task = StageDecisions(space.of_patterns, REUSE, board, 4096, board.deadline)
+    pricer = Pricer.of(space.of_patterns, REUSE, Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
     ways = list(task.ways(task.start(), ["out"]))
     found, _ = priced_by(task, ways, monkeypatch)
     serial = [one for way, one in zip(ways, found, strict=True) if bounds_a_serial_loop(way)]
@@ -430,8 +429,8 @@ def test_funcs_that_share_loops_are_priced_each_alone(monkeypatch: pytest.Monkey
     """A Func at root has no nest of its own then."""
     options = evolve(spaces.Options.small(FOUR_CORES), directives=("compute_with",))
     space = spaces.ScheduleSpace(two_outputs(), FOUR_CORES, options)
-    board = Board(Limits())
-    task = StageDecisions(space.of_patterns, REUSE, board, 4096, board.deadline)
+    pricer = Pricer.of(space.of_patterns, REUSE, Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
     part = task.part([task.start()], ["second"])
     first = [one for way in task.ways(task.start(), ["second"]) if (one := task.scored(part, way))]
     ways = [way for one in first for way in task.ways(one.chosen, ["second", "first"])]

@@ -9,9 +9,8 @@ import pytest
 import spaces
 from spaces import Done, Improving, Limits, Options, ScheduleSpace, Stagewise
 from spaces.cost.batch import Batch
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
-from spaces.enumerate.search.papers.exhaustive import cheapest
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.shares import shares_of_funcs
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -116,8 +115,8 @@ def test_neighbours_change_each_decision_to_each_option() -> None:
     ]
     changes = list(place.neighbours(random.Random(0), 8))
     assert len(changes) == sum(len(one.options) - 1 for one in structural) + len(with_numbers)
-    model, board = spaces.cost_model("reuse", FOUR_CORES), Board(Limits())
-    best = [cheapest(space, model, board, change.structure) for change in changes]
+    pricer = Pricer.of(space, spaces.cost_model("reuse", FOUR_CORES), Limits())
+    best = [pricer.cheapest(change.structure) for change in changes]
     assert all(one is None or one.schedule in space for one in best)
 
 
@@ -147,14 +146,20 @@ def test_shares_are_those_of_the_costs_on_a_gpu() -> None:
         "blur_y.gpu_tile(x, y, xi, yi, 32, 8)\nblur_x.compute_root().gpu_tile(x, y, xi, yi, 32, 8)",
         space.pipeline,
     )
-    shares = shares_of_funcs(space, model, apart)
+    shares = shares_of_funcs(Pricer.of(space, model, Limits()), apart)
     assert shares.keys() == {"blur_x", "blur_y"}
     assert sum(shares.values()) == pytest.approx(1.0)
     inlined = spaces.parse_schedule("blur_y.gpu_tile(x, y, xi, yi, 32, 8)", space.pipeline)
-    assert shares_of_funcs(space, model, inlined) == {"blur_x": 1.0, "blur_y": 1.0}
+    assert shares_of_funcs(Pricer.of(space, model, Limits()), inlined) == {
+        "blur_x": 1.0,
+        "blur_y": 1.0,
+    }
     cpu = ScheduleSpace(blur(), FOUR_CORES)
     default = spaces.schedule(cpu.pipeline).schedule
-    assert shares_of_funcs(cpu, spaces.cost_model("reuse", FOUR_CORES), default) == {}
+    assert (
+        shares_of_funcs(Pricer.of(cpu, spaces.cost_model("reuse", FOUR_CORES), Limits()), default)
+        == {}
+    )
 
 
 def test_it_stops_soon_after_its_limit_and_says_so(clock: Clock) -> None:
@@ -190,8 +195,8 @@ def test_a_schedule_outside_the_space_is_handed_over_as_it_is(
     plain = spaces.Schedule.default(space.pipeline)
     assert plain not in space
 
-    def refined(self, space, model, board, share=1.0):
-        yield from board.offer(spaces.Found(0.5, plain))
+    def refined(self, pricer, share=1.0):
+        yield from pricer.board.offer(spaces.Found(0.5, plain))
         return True
 
     monkeypatch.setattr(Stagewise, "refined", refined)

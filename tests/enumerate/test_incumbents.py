@@ -19,7 +19,7 @@ from spaces.enumerate.search.events import Improved
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

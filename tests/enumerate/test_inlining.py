@@ -13,6 +13,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.inline import inlined_after_all
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
@@ -38,7 +39,7 @@ def after_all(space: ScheduleSpace, text: str, model: spaces.CostModel = MODEL) 
     schedule = spaces.parse_schedule(text, pipe)
     board = Board(Limits())
     list(board.offer(Found(float(model.cost(Batch.of(pipe, schedule)).flat[0]), schedule)))
-    list(inlined_after_all(space, model, board))
+    list(inlined_after_all(Pricer(space, model, board)))
     return board.best[0]
 
 
@@ -105,7 +106,7 @@ def test_what_is_inlined_after_all_is_limited_by_its_work() -> None:
     for most in range(12):
         board = Board(Limits())
         list(board.offer(Found(cost, schedule)))
-        list(inlined_after_all(space, MODEL, board, most))
+        list(inlined_after_all(Pricer(space, MODEL, board), most))
         assert board.work <= most + len(space.pipeline.functions)
         inlined.append(sum(e.compute.is_inline for e in board.best[0].schedule.funcs))
     assert inlined == sorted(inlined)

@@ -17,8 +17,8 @@ from spaces.constraints.sizes.kernels import kernels
 from spaces.cost.batch import Batch
 from spaces.cost.features.extraction import FeatureMemo, extract_features
 from spaces.cost.features.totals import KnownTotals
-from spaces.enumerate.space.process.decided_part import decided_part
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.decided_part import decided_part
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

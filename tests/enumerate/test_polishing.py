@@ -6,8 +6,8 @@ import pytest
 from attrs import evolve
 
 import spaces
-from spaces.cost.model import FunctionModel
 from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites import numbers as polishing
 from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
@@ -38,8 +38,8 @@ def complete() -> tuple[StageDecisions, HalfDecided]:
     schedule = spaces.parse_schedule(IN_TWO_NESTS, pipeline)
     *_, partial = space.start().towards(schedule)
     assert partial.is_complete
-    board = Board(spaces.Limits())
-    task = StageDecisions(space, spaces.cost_model("reuse", CPU), board, 4096, board.deadline)
+    pricer = Pricer.of(space, spaces.cost_model("reuse", CPU), spaces.Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
     return task, HalfDecided(partial, {}, 0.0)
 
 
@@ -52,7 +52,7 @@ def with_least_numbers(task: StageDecisions, state: HalfDecided) -> HalfDecided:
 def best_after(task: StageDecisions, state: HalfDecided) -> float:
     """The cost of the best of what polishing offers."""
     board = Board(spaces.Limits())
-    for _ in stagewise.polished(evolve(task, board=board), state, 1):
+    for _ in stagewise.polished(evolve(task, pricer=evolve(task.pricer, board=board)), state, 1):
         pass
     return board.best[0].cost
 
@@ -120,7 +120,7 @@ def test_all_numbers_are_chosen_again_if_producers_at_root_may_matter(
 ) -> None:
     """The model does not say that it adds up the costs of nests."""
     task, state = complete()
-    plain = evolve(task, model=FunctionModel(task.model.cost))
+    plain = evolve(task, pricer=task.pricer.of_whole_schedules)
     asked = polished_funcs(monkeypatch, plain, with_least_numbers(plain, state))
     assert asked == [f"stage{number}" for number in range(5)]
 

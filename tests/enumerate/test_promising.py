@@ -11,8 +11,9 @@ from attrs import evolve, frozen
 
 import spaces
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.search.board import Board, Limits, Strategy
+from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.promising import priced_in_phases
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
@@ -28,8 +29,8 @@ from tests.small_space import small_space
 def _decisions(make) -> tuple[StageDecisions, list[HalfDecided], list[str]]:
     """A search in which all Funcs but the first are decided."""
     space = small_space(make(), FOUR_CORES).of_patterns
-    board = Board(Limits())
-    task = StageDecisions(space, Reuse.of(FOUR_CORES), board, 4096, board.deadline)
+    pricer = Pricer.of(space, Reuse.of(FOUR_CORES), Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
     names = [one.name for one in reversed(space.pipeline.functions)]
     states = [task.start()]
     for step in range(1, len(names)):
@@ -174,7 +175,7 @@ def test_schedules_that_are_illegal_as_a_whole_are_searched_for_again(
     judged: list[bool] = []
 
     def refused(task: StageDecisions, state: HalfDecided) -> HalfDecided:
-        judged.append(isinstance(task.model, Reuse))
+        judged.append(task.pricer.adds_nests)
         cost = float("inf") if judged[-1] else state.cost
         return HalfDecided(state.partial, state.numbers, cost)
 

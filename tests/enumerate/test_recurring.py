@@ -15,7 +15,7 @@ from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
 from spaces.enumerate.search.stagewise.state import HalfDecided
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 LAYERS = 12
 

@@ -34,7 +34,7 @@ from spaces.enumerate.search.search import (
 from spaces.enumerate.search.stagewise.dominance import is_read_in_lanes, is_read_once
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.var import Var

@@ -12,6 +12,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.slab import in_slabs_after_all
 from tests.cpus import FOUR_CORES
 
@@ -50,7 +51,7 @@ def after_all(space: ScheduleSpace, text: str = FOUND) -> spaces.Schedule:
     schedule = spaces.parse_schedule(text, pipe)
     board = Board(Limits())
     list(board.offer(Found(float(MODEL.cost(Batch.of(pipe, schedule)).flat[0]), schedule)))
-    list(in_slabs_after_all(space, MODEL, board))
+    list(in_slabs_after_all(Pricer(space, MODEL, board)))
     (best,) = board.best
     assert best.cost == float(MODEL.cost(Batch.of(pipe, best.schedule)))
     return best.schedule

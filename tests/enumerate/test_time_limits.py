@@ -21,7 +21,7 @@ from spaces.enumerate.space.completing.complete import complete
 from spaces.enumerate.space.counting.estimate import CountEstimate
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule

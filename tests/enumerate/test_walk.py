@@ -9,8 +9,9 @@ import pytest
 from attrs import evolve
 
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.search.stagewise.walk import Complete, walked
 from spaces.enumerate.search.stagewise.ways import StageDecisions
@@ -28,9 +29,9 @@ def _walk(wanted: int | None, *, priced_as: float | None = None) -> Complete:
         wanted: how many complete schedules are wanted.
         priced_as: the cost of all states after the last Func, if not what they cost.
     """
-    board = Board(Limits())
     space = small_space(product(64), FOUR_CORES).of_patterns
-    task = StageDecisions(space, Reuse.of(FOUR_CORES), board, 4096, board.deadline)
+    pricer = Pricer.of(space, Reuse.of(FOUR_CORES), Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
 
     def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
         part = task.part(states, decided)
@@ -85,9 +86,9 @@ def test_states_without_a_price_are_all_judged() -> None:
 
 
 def test_what_the_start_decides_is_not_decided_again() -> None:
-    board = Board(Limits())
     space = small_space(product(64), FOUR_CORES).of_patterns
-    task = StageDecisions(space, Reuse.of(FOUR_CORES), board, 4096, board.deadline)
+    pricer = Pricer.of(space, Reuse.of(FOUR_CORES), Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
     names = [one.name for one in reversed(space.pipeline.functions)]
     asked: list[Sequence[str]] = []
 

@@ -17,7 +17,7 @@ from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

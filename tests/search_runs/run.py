@@ -23,7 +23,7 @@ from spaces.enumerate.search.events import Done, Event, Found, Improved
 from spaces.enumerate.search.search import search, strategy_names
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.writing.text import format_schedule

@@ -20,7 +20,7 @@ from spaces.cost.training import PricedRun, TrainableModel
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done, Event
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.schedule import Schedule

@@ -11,7 +11,7 @@ from spaces import Float32, Func, ImageParam, RDom, Var, pipeline
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule

@@ -20,7 +20,7 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.registry import cost_model
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import CHANGE, Evolving

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from spaces.constraints.examples.algorithms import slopes
 from spaces.constraints.examples.example import on_cpu, on_gpu
 from spaces.constraints.examples.starts import BX, GPU, SPACED, D
+from spaces.model.directives.directives import Directives, schedule
+
+
+def _both_on_the_stack(rows: int) -> Directives:
+    tiled = schedule(slopes()).tile("x", "y", "xi", "yi", 512, rows)
+    for func in ("dx", "dy"):
+        tiled = tiled.func(func).compute_at("out", "x").store_in("stack")
+    return tiled
+
 
 EXAMPLES = (
     on_cpu(
@@ -46,6 +56,11 @@ EXAMPLES = (
         "storage.stack-bytes",
         D.tile("x", "y", "xi", "yi", 512, 255).func("bx").compute_at("by", "x").store_in("stack"),
         D.tile("x", "y", "xi", "yi", 512, 254).func("bx").compute_at("by", "x").store_in("stack"),
+    ),
+    on_cpu(
+        "storage.stack-total",
+        _both_on_the_stack(129),
+        _both_on_the_stack(128),
     ),
     on_cpu(
         "storage.kept-values",

@@ -10,8 +10,8 @@ from spaces.constraints.legality.judge import ask_matching
 from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.calls import CallEdits
-from spaces.constraints.repairs.edit import Edit
 from spaces.constraints.repairs.factors import NearestFactors, nearest_factors
+from spaces.constraints.repairs.ranked_edit import RankedEdit
 from spaces.constraints.repairs.search import Search, Support
 from spaces.constraints.rules.call_schedule import enclosing
 from spaces.constraints.rules.findings import Violation
@@ -30,7 +30,7 @@ def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
     Raises:
         OutOfTime: the time of the search is up.
     """
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[RankedEdit, ...] = ()
     seen = {schedule}
     for _ in range(MOST_STEPS):
         wrong = _violations(search, schedule)
@@ -52,20 +52,22 @@ def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
     return None
 
 
-def placed_anew(search: Search, schedule: Schedule) -> NearestFactors | None:
+def place_anew(search: Search, schedule: Schedule) -> NearestFactors | None:
     """A legal schedule in which a few Funcs are computed at other levels, where they enclose every
     use, and all else stays as it is: each step mends one violation as :func:`descend` does. None if
-    no move mends it.
+    no such edit mends it.
 
     Raises:
         OutOfTime: the time of the search is up.
     """
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[RankedEdit, ...] = ()
     seen = {schedule}
     while wrong := _violations(search, schedule):
         violation = _first(search, wrong)
-        moves = sorted(_moves(search, schedule, violation.func), key=lambda edit: edit.unlike)
-        edit = _mending(search, schedule, violation, moves)
+        placements = sorted(
+            _placements(search, schedule, violation.func), key=lambda edit: edit.unlike
+        )
+        edit = _mending(search, schedule, violation, placements)
         if edit is None or edit.after in seen:
             return None
         schedule, edits = edit.after, (*edits, edit)
@@ -73,10 +75,8 @@ def placed_anew(search: Search, schedule: Schedule) -> NearestFactors | None:
     return NearestFactors(0.0, schedule, edits)
 
 
-def _moves(search: Search, schedule: Schedule, func: str) -> Iterator[Edit]:
-    """The moves of a Func, and of those computed inside its loops, to levels that enclose every
-    use.
-    """
+def _placements(search: Search, schedule: Schedule, func: str) -> Iterator[RankedEdit]:
+    """The edits that compute a Func, or one in its loops, at a level that encloses every use."""
     records = Records(search.pipeline, schedule, search.device)
     reached = {func}
     for entry in reversed(schedule.funcs):  # consumers first
@@ -84,7 +84,7 @@ def _moves(search: Search, schedule: Schedule, func: str) -> Iterator[Edit]:
             reached.add(entry.name)
             path = enclosing(records, entry.name) or ()
             levels = [LoopLevel(loop.func, loop.loop) for loop in path]
-            yield from CallEdits(search.pipeline, schedule, entry.name).moves((ROOT, *levels))
+            yield from CallEdits(search.pipeline, schedule, entry.name).place_at((ROOT, *levels))
 
 
 def _first(search: Search, wrong: tuple[Violation, ...]) -> Violation:
@@ -94,10 +94,10 @@ def _first(search: Search, wrong: tuple[Violation, ...]) -> Violation:
 
 
 def _mending(
-    search: Search, schedule: Schedule, violation: Violation, edits: Iterable[Edit]
-) -> Edit | None:
+    search: Search, schedule: Schedule, violation: Violation, edits: Iterable[RankedEdit]
+) -> RankedEdit | None:
     """The edit that removes a violation and leaves the fewest violations."""
-    best: Edit | None = None
+    best: RankedEdit | None = None
     fewest = float("inf")
     for edit in edits:
         search.tick()

@@ -1,15 +1,11 @@
-"""Rules about storage: memory types, folds and sizes."""
+"""Rules about storage: memory types and folds."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from functools import partial
 
-from attrs import evolve
-
 from spaces.constraints.rules.domain_order import factor_in_range
-from spaces.constraints.rules.explicit_bounds import example_bounds
-from spaces.constraints.rules.gpu_reasons import in_bytes
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
@@ -21,23 +17,15 @@ from spaces.constraints.rules.rule import (
     nest_rule,
     own_rule,
 )
+from spaces.constraints.rules.stack import PRIVATE
 from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
-from spaces.constraints.sizes.kernels import allocation_bytes
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.regions import Interval
-from spaces.model.nest.largest import largest_constant
 from spaces.model.nest.splits import factor_expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import MemoryType
-
-_PRIVATE = (MemoryType.STACK, MemoryType.REGISTER)
-
-MAX_STACK_BYTES = 256 << 10
-"""The most that one Func may keep on the stack of a thread: half of 512 KiB, the smallest stack
-that a system gives to a thread other than the main one.
-"""
 
 
 @own_rule(
@@ -214,10 +202,10 @@ def _span(path: tuple[LoopVar, ...], interval: Interval) -> str:
 def memory_types(kinds: Container[LoopKind]) -> tuple[MemoryType, ...]:
     """The memory types, other than AUTO, of a Func that is stored inside loops of these kinds."""
     if LoopKind.GPU_THREAD in kinds:
-        return _PRIVATE
+        return PRIVATE
     if LoopKind.GPU_BLOCK in kinds:
         return (MemoryType.GPU_SHARED,)
-    return (MemoryType.HEAP, *_PRIVATE)
+    return (MemoryType.HEAP, *PRIVATE)
 
 
 @call_rule(
@@ -246,7 +234,7 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
     if MemoryType.HEAP in legal and kernel_use(records, func):
         legal = (MemoryType.HEAP,)
     reason = ""
-    if LoopKind.GPU_BLOCK in kinds and memory in _PRIVATE:
+    if LoopKind.GPU_BLOCK in kinds and memory in PRIVATE:
         reason = "; each thread would have its own and could not read the others'"
     yield Check(
         func,
@@ -277,7 +265,7 @@ def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
     computed, depth = records.compute_path(func), records.store_depth(func)
     memory = records.entry(func).memory
     stored = func in records.computed and func not in records.pipeline.outputs
-    if not stored or computed is None or depth is None or memory not in _PRIVATE:
+    if not stored or computed is None or depth is None or memory not in PRIVATE:
         return
     if LoopKind.GPU_BLOCK in records.kinds(computed[:depth]):
         return
@@ -312,78 +300,6 @@ def _users(records: Records, func: str) -> list[tuple[str, int]]:
     return [*own, *records.levels.uses(func)]
 
 
-def _limits(view: NestView, func: str) -> tuple[Expr, ...]:
-    """The largest extents of a Func's memory along each dimension; constants if known."""
-    path = view.placement(func).path
-    return tuple(
-        largest_constant(e, path, view.nest.simplify, view.is_constant)
-        for e in view.nest.memory_of(func)
-    )
-
-
-@nest_rule(
-    "storage.private-size",
-    "An allocation on the stack or in registers whose size has no constant limit is illegal, "
-    "because the compiler lays out the frame.",
-    "Halide refuses registers of other sizes, but not the stack.",
-)
-def private_size(view: NestView, func: str) -> Iterator[Check]:
-    """At most one check."""
-    allocation = view.allocations.get(func)
-    if allocation is None or allocation.memory not in _PRIVATE:
-        return
-    allocation = evolve(allocation, extents=_limits(view, func))
-    if not view.is_constant(allocation.elements):
-        shape = " x ".join(f"({e})" for e in allocation.extents)
-        yield Check(
-            func,
-            VIOLATED,
-            "{directive} stores {func} in {memory}, but its size {size} is not a constant.",
-            "Store it in MemoryType::Heap, or inside a tile of constant size; or bound it, as in "
-            "{bound}.",
-            values={
-                "bound": example_bounds(view, allocation),
-                "directive": memory_directive(func, allocation.memory),
-                "func": func,
-                "memory": str(allocation.memory),
-                "size": shape,
-            },
-        )
-
-
-@nest_rule(
-    "storage.stack-bytes",
-    f"An allocation of more than {MAX_STACK_BYTES} bytes on the stack of the CPU is "
-    "illegal, because a "
-    "thread's stack may overflow.",
-    "Half of 512 KiB, the smallest default stack of a thread among current systems.",
-    bytes=Quantity("size of the allocation", "bytes"),
-    limit=Quantity("most bytes of one allocation on the stack", "bytes"),
-)
-def stack_bytes(view: NestView, func: str) -> Iterator[Check]:
-    """At most one check."""
-    allocation = view.allocations.get(func)
-    if allocation is None or allocation.memory not in _PRIVATE:
-        return
-    kinds = {loop.kind for loop in view.placement(func).path}
-    allocation = evolve(allocation, extents=_limits(view, func))
-    if LoopKind.GPU_BLOCK in kinds or not view.is_constant(allocation.elements):
-        return
-    yield Check(
-        func,
-        allocation_bytes(allocation) <= MAX_STACK_BYTES,
-        "{directive} puts {bytes} bytes on the stack ({array}); a thread has room for {limit}.",
-        "Store {func} in MemoryType::Heap, or compute less of it at a time.",
-        values={
-            "directive": memory_directive(func, allocation.memory),
-            "func": func,
-            "bytes": allocation_bytes(allocation),
-            "array": partial(in_bytes, [allocation]),
-            "limit": MAX_STACK_BYTES,
-        },
-    )
-
-
 RULES = (
     fold_dimension,
     fold_output,
@@ -392,6 +308,4 @@ RULES = (
     fold_too_small,
     memory_kind,
     host_memory_in_kernel,
-    private_size,
-    stack_bytes,
 )

@@ -8,6 +8,9 @@ from spaces.cost.features.records import KernelFeatures, StageFeatures, volume
 from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
 
+ASSUMED_REGISTERS = 64
+"""The registers that a thread is assumed to take."""
+
 
 def stage_threads(stage: StageFeatures) -> SymbolicNumber:
     """Threads that a stage keeps busy in each block."""

@@ -10,9 +10,8 @@ from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import blocks_per_sm, warps_per_block
 from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features
-from spaces.cost.features.in_kernels import kernel_of
+from spaces.cost.features.in_kernels import ASSUMED_REGISTERS, kernel_of
 from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures, volume
-from spaces.cost.features.thread_code import ASSUMED_REGISTERS
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 from spaces.model.schedules.cases import followed, is_specialized

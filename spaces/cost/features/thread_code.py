@@ -36,9 +36,6 @@ from spaces.model.schedules.domain_order import LoopKind
 
 REGISTER_BYTES = 4
 
-ASSUMED_REGISTERS = 64
-"""The registers that a thread is assumed to take."""
-
 BASE = 16
 """The registers of a thread that keeps nothing: its place, an address and the value at it."""
 

@@ -24,10 +24,15 @@ from spaces.cost.batch import Batch
 from spaces.cost.features.accesses import ReadGroup
 from spaces.cost.features.contention import contended_loops, shared_elements
 from spaces.cost.features.features import Features, copies_that_share
-from spaces.cost.features.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
+from spaces.cost.features.in_kernels import (
+    ASSUMED_REGISTERS,
+    fits,
+    kernel_of,
+    kinds_around_storage,
+    stage_threads,
+)
 from spaces.cost.features.records import KernelFeatures, StageFeatures
 from spaces.cost.features.thread_code import (
-    ASSUMED_REGISTERS,
     ThreadCode,
     instructions_of,
     local_accesses,

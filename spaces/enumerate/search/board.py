@@ -10,13 +10,11 @@ import numpy as np
 from attrs import Attribute, define, field, frozen
 from numpy.typing import NDArray
 
-from spaces.cost.batch import Batch
-from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.apart import apart, bare
 from spaces.enumerate.search.events import Certificate, Done, Event, Found, Improved, Scored
 from spaces.enumerate.space.empty_space import EmptySpaceError
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given, shown_number
@@ -125,41 +123,20 @@ class Board:
         """Whether there is a legal schedule to hand over."""
         return bool(self._best) or self.held is not None
 
-    def score(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
-        """The costs of a batch; counts the batch.
+    def ask_for_one_more(self) -> None:
+        """Asks whether one more structure may get a cost.
 
         Raises:
-            BatchError: the model does not give a number for each choice.
             OutOfTime: as many structures as the limits allow have a cost.
         """
         if self.limits.structures is not None and self.structures >= self.limits.structures:
             raise OutOfTime
-        costs = self.rescore(model, batch)
-        self.structures += 1
-        return costs
 
-    def rescore(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
-        """The costs of a batch whose structure has a cost for other choices already; counts its
-        choices.
-
-        Raises:
-            BatchError: the model does not give a number for each choice.
-        """
-        costs = self.price(model, batch)
+    def count(self, costs: NDArray[np.float64], structures: int = 1) -> None:
+        """Counts the costs of the choices of so many further structures."""
         self._is_priced |= bool(np.isfinite(costs).any())
         self.choices += costs.size
-        return costs
-
-    def price(self, model: CostModel, batch: Batch) -> NDArray[np.float64]:
-        """The costs of a batch outside the funnel of the search.
-
-        Raises:
-            BatchError: the model does not give a number for each choice.
-        """
-        self.work += len(batch.schedule.funcs)
-        costs = lattice_costs(model, batch)
-        costs[np.isnan(costs)] = np.inf  # a choice without a cost is useless
-        return costs
+        self.structures += structures
 
     @property
     def _scored(self) -> str:

@@ -11,12 +11,13 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import first_incumbent
-from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, judged
+from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.shares import shares_of_funcs
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
 
 
@@ -47,13 +48,14 @@ class Improving:
     numbers: int = 64
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
+        pricer = Pricer.of(space, model, limits)
+        board = pricer.board
         is_quick = is_complete = False
         if space.has_patterns:
-            yield from first_incumbent(space, model, board)
-            is_complete = yield from self.first.refined(space, model, board)
+            yield from first_incumbent(pricer)
+            is_complete = yield from self.first.refined(pricer)
             is_quick = limits.seconds is None or not is_complete
-        yield from drawn_if_none(space, model, board)
+        yield from drawn_if_none(pricer)
         place = None
         if not is_quick:
             try:
@@ -61,32 +63,30 @@ class Improving:
             except OutOfTime:
                 is_complete = False
         if place is not None:
-            changes = self._improved(space, model, board, place)
-            yield from concluded(space, board, changes, tries_changes=True)
+            changes = self._improved(pricer, place)
+            yield from concluded(pricer, changes, tries_changes=True)
         else:
-            yield from runners_up(space, model, board)
+            yield from runners_up(pricer)
             yield board.done(space, is_complete)
 
-    def _improved(
-        self, space: ScheduleSpace, model: CostModel, board: Board, place: PlacedSchedule
-    ) -> Iterator[Event]:
+    def _improved(self, pricer: Pricer, place: PlacedSchedule) -> Iterator[Event]:
         """Goes from the best schedule to cheaper ones until no change of one decision is cheaper.
 
         Raises:
             OutOfTime: the search is at its end.
         """
-        chosen = random.Random(board.limits.seed)
+        board, chosen = pricer.board, random.Random(pricer.board.limits.seed)
         least, tried = board.best[0].cost, 0
         is_improved = True
         while is_improved:
             is_improved = False
-            shares = shares_of_funcs(space, model, place.schedule)
+            shares = shares_of_funcs(pricer, place.schedule)
             for change in place.neighbours(chosen, self.numbers, shares):
                 if tried % PART == 0:
                     yield Expanded(tried // PART + 1, 0, "improvement")
                     yield board.scored
                 tried += 1
-                found = yield from judged(space, model, board, change.structure)
+                found = yield from offer_cheapest(pricer, change.structure)
                 if found is not None and found.cost < least:
                     least, place = found.cost, PlacedSchedule.after(change, found.schedule)
                     is_improved = True

@@ -11,12 +11,10 @@ import random
 from collections.abc import Iterator
 from itertools import islice, zip_longest
 
-from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.neighbours.changes import ChangedSchedule, PlacedSchedule
-from spaces.enumerate.search.papers.exhaustive import cheapest
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
@@ -28,16 +26,17 @@ NUMBERS = 64
 """How many choices of numbers it tries with a neighbor, at most."""
 
 
-def runners_up(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+def runners_up(pricer: Pricer) -> Iterator[Event]:
     """Offers neighbors of the best schedule, as long as there is time. One that is cheaper than the
     best schedule is left out: a search for one schedule alone would not have seen it.
     """
+    board = pricer.board
     places = board.limits.top - 1
     if not (places and board.best):
         return
     first = board.best[0]
     try:
-        for found in board.deadline.each(_neighbors(space, model, board, NEIGHBORS * places)):
+        for found in board.deadline.each(_neighbors(pricer, NEIGHBORS * places)):
             if found.cost >= first.cost:
                 yield from board.offer(found)
     except OutOfTime:
@@ -45,14 +44,13 @@ def runners_up(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
     yield board.scored
 
 
-def _neighbors(space: ScheduleSpace, model: CostModel, board: Board, most: int) -> Iterator[Found]:
+def _neighbors(pricer: Pricer, most: int) -> Iterator[Found]:
     """The cheapest legal choices of structures one decision away from the best schedule."""
-    place = _place(space, board.best[0].schedule)
+    board = pricer.board
+    place = _place(pricer.space, board.best[0].schedule)
     for structure in () if place is None else islice(_structures(place, board.limits.seed), most):
-        board.considered += 1
-        found = cheapest(space, model, board, structure)
+        found = pricer.cheapest(structure)
         if found is not None:
-            board.legal += 1
             yield found
 
 

@@ -30,7 +30,7 @@ from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.search.rare_garbage import with_rare_garbage
 from spaces.enumerate.search.stagewise.freezing import Freezing
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.articles import shown_kind
 from spaces.model.registry import PluginError, Registry
 from spaces.model.schedules.schedule import Schedule

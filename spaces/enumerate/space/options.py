@@ -178,6 +178,30 @@ class Options:
     )
     exact: bool = field(default=True, validator=_truth)
 
+    @property
+    def decides_loops(self) -> bool:
+        """Whether the loops of Funcs are decided one by one."""
+        return any(name in LOOP_BY_LOOP for name in (*self.root, *self.inner))
+
+    @property
+    def only_patterns(self) -> bool:
+        """Whether nothing is decided but placements, store levels, whole patterns of loops, and
+        their factors.
+        """
+        return not self.decides_loops and OF_PATTERNS.isdisjoint(self.directives)
+
+    def of_patterns(self, device: Device) -> Options:
+        """The options themselves if Funcs have whole patterns of loops; else :meth:`medium`, with
+        clones if these options have them.
+        """
+        if not self.decides_loops:
+            return self
+        medium = evolve(Options.medium(device), exact=self.exact)
+        if "clone_in" not in self.directives:
+            return medium
+        directives = (*medium.directives, "clone_in")
+        return evolve(medium, directives=directives, clone_consumers=self.clone_consumers)
+
     @staticmethod
     def small(device: Device) -> Options:
         """A few whole patterns for each Func: spaces that are searched quickly, and counted exactly

@@ -74,6 +74,20 @@ def _frozen_sizes(sizes: tuple[Mapping[Any, Any], ...]) -> tuple[FurtherSize, ..
     return tuple(found)
 
 
+def mistakes_in_estimates(pipeline: Pipeline) -> Iterator[str]:
+    """What a space misses of the estimates of a pipeline, as a sentence."""
+    unknown = [one for one in pipeline.outputs if pipeline.estimate(one) is None]
+    if unknown:
+        sizes = ", ".join(
+            f"{one}: [{', '.join(f'extent of {v}' for v in pipeline.function(one).args)}]"
+            for one in unknown
+        )
+        yield (
+            f"A space needs estimates of the outputs, and pipeline {pipeline.name} has "
+            f"none of {', '.join(unknown)}: give pipeline(..., estimates={{{sizes}}})."
+        )
+
+
 def mistakes_in_sizes(pipeline: Pipeline, sizes: tuple[FurtherSize, ...]) -> Iterator[str]:
     """The mistakes in further sizes, each as a sentence."""
     ranks = {name: len(pipeline.function(name).args) for name in pipeline.outputs}

@@ -46,10 +46,17 @@ OperatorDefinition: TypeAlias = Callable[..., Expr]
 
 @frozen
 class DerivedOperator:
-    """An operator defined by others."""
+    """An operator defined by others.
+
+    Attributes:
+        fits: the types that it may have.
+        definition: what it means.
+        to_type: whether its function takes the type of the result first, here and in Halide.
+    """
 
     fits: signatures.Signature
     definition: OperatorDefinition
+    to_type: bool = False
 
 
 def fits(name: str, result: Type, operands: tuple[Type, ...]) -> bool:
@@ -232,6 +239,15 @@ def _saturating_cast(type: Type, a: Expr) -> Expr:
     return cast(type, a)
 
 
+def _extract_bits(type: Type, a: Expr, lowest: Expr) -> Expr:
+    bits = cast(_unsigned(lowest.type), _reinterpreted(_unsigned(a.type), a))
+    return _reinterpreted(type, cast(_unsigned(type), bits >> lowest))
+
+
+def _reinterpreted(type: Type, a: Expr) -> Expr:
+    return a if a.type == type else Op(type, "reinterpret", (a,))
+
+
 def _finite(type: Type, a: Expr) -> Expr:
     """``a`` with infinities limited to the largest magnitude of ``type``; the limiting happens in
     the wider of the two types.
@@ -331,7 +347,19 @@ DERIVED: Mapping[str, DerivedOperator] = {
     "saturating_add": DerivedOperator(signatures.is_pair, _saturating_add),
     "saturating_sub": DerivedOperator(signatures.is_pair, _saturating_sub),
     "saturating_cast": DerivedOperator(
-        lambda result, operands: len(operands) == 1 and not result.is_bool, _saturating_cast
+        lambda result, operands: len(operands) == 1 and not result.is_bool,
+        _saturating_cast,
+        to_type=True,
+    ),
+    "extract_bits": DerivedOperator(
+        lambda result, operands: (
+            len(operands) == 2
+            and not any(t.is_bool for t in (result, *operands))
+            and not operands[1].is_float
+            and operands[1].bits >= operands[0].bits
+        ),
+        _extract_bits,
+        to_type=True,
     ),
     "mul_shift_right": DerivedOperator(signatures.is_mul_shift, _mul_shift_right),
     "rounding_mul_shift_right": DerivedOperator(signatures.is_mul_shift, _rounding_mul_shift_right),
@@ -369,6 +397,9 @@ assume strict arithmetic; ``likely`` equals its operand.
 
 LANGUAGE = (*OPERATORS, *DERIVED)
 """The names of all operators: the ones that every layer knows, and the ones with a definition."""
+
+CONVERSIONS = ("reinterpret", *(name for name, one in DERIVED.items() if one.to_type))
+"""Operators whose functions take the type of the result first, here and in Halide."""
 
 HINTS = ("likely", "likely_if_innermost")
 """Operators that equal their operand, and say which side of a test is the usual one."""

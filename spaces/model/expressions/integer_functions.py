@@ -263,6 +263,20 @@ def reinterpret(to: Type | str, value: ExprLike) -> Expr:
     return given if target == given.type else Op(target, "reinterpret", (given,))
 
 
+def extract_bits(to: Type | str, value: ExprLike, lowest: ExprLike) -> Expr:
+    """The bits of ``value`` from bit number ``lowest`` on, as many as ``to`` has, read as ``to``.
+    Bits that ``value`` does not have are 0. So ``extract_bits(UInt8, word, 8 * n)`` is byte ``n``.
+
+    Raises:
+        TypeError: ``to`` or ``value`` is a condition, or ``lowest`` is not an integer.
+    """
+    target, given, first = type_of(to), as_expr(value), as_expr(lowest)
+    if target.is_bool or given.type.is_bool:
+        raise TypeError(f"extract_bits cannot take {target} from `{given}`, which is {given.type}.")
+    _require_integers("The lowest bit of extract_bits", first)
+    return Op(target, "extract_bits", (given, wider(first, given)))
+
+
 def likely(value: ExprLike) -> Expr:
     """``value``, with a hint: this side of a test is the usual one. Compilation splits loops into a
     steady state and its boundaries by such hints.

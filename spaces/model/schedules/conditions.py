@@ -18,7 +18,14 @@ from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions import approximations
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
-from spaces.model.expressions.definitions import LANGUAGE, LIKELY_AT, RANDOM, REQUIRE, UNDEFINED
+from spaces.model.expressions.definitions import (
+    CONVERSIONS,
+    LANGUAGE,
+    LIKELY_AT,
+    RANDOM,
+    REQUIRE,
+    UNDEFINED,
+)
 from spaces.model.expressions.expr import (
     Cast,
     Const,
@@ -42,10 +49,7 @@ from spaces.model.formulas.widths import MOST_BITS, is_too_wide
 from spaces.model.suggestions import some_of
 from spaces.model.text_limits import LARGEST_CONDITION, MOST_NESTED
 
-_TO_TYPE = ("saturating_cast", "reinterpret")
-"""Operators whose text begins with the type that they make."""
-
-_OF_SEVERAL_TYPES = ("lerp", "mux", *_TO_TYPE)
+_OF_SEVERAL_TYPES = ("lerp", "mux", *CONVERSIONS)
 """Operators whose operands may have unlike types."""
 
 _WITHOUT_TEXT = ("not", "bit_not", REQUIRE, UNDEFINED, LIKELY_AT, *RANDOM)
@@ -129,7 +133,7 @@ def _text(expr: Expr) -> str:
         case Op(name=name, args=(a, b)) if name in _SHIFTING:
             return f"{name}({_operand_text(a, (a,))}, {_amount_text(a, b)})"
         case Op(name=name, args=args):
-            to = (str(expr.type),) if name in _TO_TYPE else ()
+            to = (str(expr.type),) if name in CONVERSIONS else ()
             is_mixed = name in _OF_SEVERAL_TYPES or len({a.type for a in args}) > 1
             shown = (_typed(a) if is_mixed else _operand_text(a, args) for a in args)
             return f"{name}({', '.join((*to, *shown))})"
@@ -326,7 +330,7 @@ class _ConditionReader:
         values: list[ExprLike | Type] = []
         for place, arg in enumerate(args):
             match arg:
-                case ast.Name(id=to) if name in _TO_TYPE and place == 0 and to in SCALAR_TYPES:
+                case ast.Name(id=to) if name in CONVERSIONS and place == 0 and to in SCALAR_TYPES:
                     values.append(SCALAR_TYPES[to])
                 case _:
                     values.append(self.operand(arg))

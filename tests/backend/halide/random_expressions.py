@@ -140,7 +140,9 @@ def _fixed_point(draw: st.DrawFn, element: Type, depth: int) -> Bounded:
     narrow = not (element.is_int and element.bits >= 32)
     full = element.max_value + element.is_int
     a, b = draw(expressions(element, depth - 1)), draw(expressions(element, depth - 1))
-    match draw(st.sampled_from(["pair", "shift", "count", "widening", "lerp", "mul", "cast"])):
+    match draw(
+        st.sampled_from(["pair", "shift", "count", "widening", "lerp", "mul", "bits", "cast"])
+    ):
         case "pair":
             function = draw(st.sampled_from(list(FIXED_POINT.values())))
             most = a.bound + b.bound
@@ -179,6 +181,11 @@ def _fixed_point(draw: st.DrawFn, element: Type, depth: int) -> Bounded:
                 st.sampled_from([fixed.mul_shift_right, fixed.rounding_mul_shift_right])
             )
             return Bounded(function(a.expr, b.expr, by), full)
+        case "bits":
+            of = draw(st.sampled_from([t for t in INTEGER_TYPES if not t.is_bool]))
+            word = draw(expressions(of, depth - 1)).expr
+            lowest = draw(st.integers(0, of.bits - 1))
+            return Bounded(fixed.extract_bits(element, word, lowest), full)
         case _:
             source = draw(st.sampled_from(INTEGER_TYPES))
             value = draw(expressions(source, depth - 1))

@@ -97,6 +97,7 @@ ALIKE: dict[str, Making] = {
     "saturating_add(x, 3)": lambda x: fixed.saturating_add(x, 3),
     "saturating_sub(x, 3)": lambda x: fixed.saturating_sub(x, 3),
     "saturating_cast(uint8, x)": lambda x: cast(Int32, fixed.saturating_cast(UInt8, x * 30)),
+    "extract_bits(uint8, x, 4)": lambda x: cast(Int32, fixed.extract_bits(UInt8, x, 4)),
     "rounding_shift_left(x, 1)": lambda x: fixed.rounding_shift_left(x, 1),
     "rounding_shift_right(x, 1)": lambda x: fixed.rounding_shift_right(x, 1),
     "mul_shift_right(x, 3, 1)": lambda x: fixed.mul_shift_right(x, 3, 1),

@@ -46,10 +46,10 @@ def is_cut(form: Form) -> bool:
 
 def given(algorithm: Pipeline, form: Form) -> dict[str, np.ndarray]:
     """Numbers of all sizes, except where Halide defines no value: shifts by the width of the type
-    or more, and weights below 0 or above 1.
+    or more, bits that a number lacks, and weights below 0 or above 1.
     """
     arrays, last = inputs(algorithm), str(len(form.operands) - 1)
-    if "shift" in form.name:
+    if "shift" in form.name or form.name == "extract_bits":
         arrays |= {name: a % a.dtype.type(8) for name, a in arrays.items() if name[2] == last}
     if form.name == "lerp" and form.operands[-1].is_float:
         arrays |= {name: np.abs(a % 1) for name, a in arrays.items() if name[2] == last}

@@ -62,6 +62,7 @@ OPERATORS: dict[str, Coordinate] = {
     "cast int8 of int64": lambda a, b: sp.i32(sp.i8(sp.i64(a) + b)),
     "saturating_cast int8": lambda a, b: sp.i32(sp.i8_sat(a)),
     "saturating_cast uint8": lambda a, b: sp.i32(sp.u8_sat(a)),
+    "extract_bits": lambda a, b: sp.i32(sp.extract_bits("uint8", a, 4)),
     "saturating_add": lambda a, b: sp.saturating_add(a, b),
     "saturating_sub": lambda a, b: sp.saturating_sub(a, b),
     "widening_add": lambda a, b: sp.i32(sp.widening_add(a, b)),
@@ -81,7 +82,10 @@ OPERATORS: dict[str, Coordinate] = {
 }
 
 UNDECIDED: dict[str, Coordinate] = {
-    # A product of coordinates, rounded: the solver mostly gives up on it.
+    # A quotient of coordinates that wraps; a product that is rounded: the solver mostly gives up.
+    "extract_bits by a coordinate": lambda a, b: sp.i32(
+        sp.extract_bits("uint8", a, sp.clamp(b, 0, 3))
+    ),
     "mul_shift_right": lambda a, b: sp.mul_shift_right(a, b, sp.u32(4)),
 }
 

@@ -159,6 +159,23 @@ def test_saturating_casts_of_integers(case: tuple[Type, list[int]], target: Type
     assert found == saturated(target, a)
 
 
+@given(numbers(INTEGERS, 1), st.sampled_from(INTEGERS), st.integers(-70, 70))
+def test_extracted_bits(case: tuple[Type, list[int]], target: Type, lowest: int) -> None:
+    element, (a,) = case
+    bits = a % (1 << element.bits)
+    found = value(fixed.extract_bits(target, constant(a, element), lowest))
+    kept = (bits << -lowest) % (1 << max(element.bits, 32)) if lowest < 0 else bits >> lowest
+    assert found == target.wrap(kept)
+
+
+def test_bits_of_a_float_are_extracted() -> None:
+    assert value(fixed.extract_bits("uint16", constant(-2.0, Float32), 16)) == 0xC000
+    with pytest.raises(TypeError, match="extract_bits cannot take bool from `3`"):
+        fixed.extract_bits("bool", constant(3, UInt8), 0)
+    with pytest.raises(TypeError, match="lowest bit of extract_bits takes integers"):
+        fixed.extract_bits("uint8", constant(3, UInt8), 1.0)
+
+
 @given(st.floats(width=32, allow_nan=False), st.sampled_from(INTEGERS))
 def test_saturating_casts_of_floats(number: float, target: Type) -> None:
     limited = min(max(number, -1e30), 1e30)

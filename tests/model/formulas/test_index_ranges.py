@@ -37,6 +37,7 @@ INDICES: dict[str, tuple[Expr, int, int]] = {
     "wide": ((cast(Int32, A) << 2) | 3, 3, 1023),
     "difference": (fixed.absd(A >> 1, B >> 1), 0, 127),
     "saturated": (fixed.saturating_cast(UInt8, S), 0, 255),
+    "extracted": (fixed.extract_bits(UInt8, A, 5), 0, 7),
     "average": (fixed.rounding_halving_add(A, B) >> 4, 0, 15),
     "blend": (fixed.lerp(A, B, C), 0, 255),
     "widened": (fixed.widening_add(A, B) / 2, 0, 255),

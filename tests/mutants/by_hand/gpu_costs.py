@@ -129,7 +129,7 @@ GPU_COSTS = (
     Mutant(
         "open-numbers-decide-alone",
         "StageDecisions._legal_alone",
-        "self.space.judged.mask(part, schedule, {}, memo).all()",
+        "np.isfinite(cost)",
         "False",
         "A search leaves out what is legal with its numbers only.",
         _DOMINANCE,

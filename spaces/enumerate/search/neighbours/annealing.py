@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.first_schedules import incumbents, offered
-from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, judged
+from spaces.enumerate.search.first_schedules import incumbents, offer_schedule
+from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 OPENING = 0.5
@@ -54,21 +55,23 @@ class Annealing:
     heat: float = 0.3
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
+        pricer = Pricer.of(space, model, limits)
+        board = pricer.board
         if self.start is not None:
-            yield from offered(space, model, board, self.start)
+            yield from offer_schedule(pricer, self.start)
         else:
-            yield from incumbents(space, model, board)
+            yield from incumbents(pricer)
             if self.opening is not None and space.has_patterns:
-                yield from self.opening.refined(space, model, board, OPENING)
-        yield from drawn_if_none(space, model, board)
+                yield from self.opening.refined(pricer, OPENING)
+        yield from drawn_if_none(pricer)
         if not board.best:
             yield board.done(space, complete=False)
             return
-        yield from concluded(space, board, self._walk(space, model, board))
+        yield from concluded(pricer, self._walk(pricer))
 
-    def _walk(self, space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    def _walk(self, pricer: Pricer) -> Iterator[Event]:
         """The changes, from the best schedule of the board on."""
+        space, board = pricer.space, pricer.board
         chosen = random.Random(board.limits.seed)
         current = board.best[0]
         place = PlacedSchedule.of(space, current.schedule)
@@ -79,7 +82,7 @@ class Annealing:
                 yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
                 yield board.scored
             change = place.changed(chosen, self.numbers)
-            found = yield from judged(space, model, board, change.structure)
+            found = yield from offer_cheapest(pricer, change.structure)
             if found is None:
                 continue
             heat = self.heat * (1 - step / steps)

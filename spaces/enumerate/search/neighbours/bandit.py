@@ -15,9 +15,9 @@ from typing import TypeAlias
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, concluded, opened
+from spaces.enumerate.search.judging import PART, concluded, offer_first
 from spaces.enumerate.search.neighbours.changes import ChangedSchedule
 from spaces.enumerate.search.neighbours.genetic.mutations import GENERIC, IMAGING, Mutation
 from spaces.enumerate.search.neighbours.genetic.population import (
@@ -25,7 +25,8 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     Offspring,
     OffspringJudge,
 )
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 Arm: TypeAlias = Callable[[Sequence[Individual]], ChangedSchedule | None]
 """A move from the best schedules so far to another schedule; None if it finds none."""
@@ -104,14 +105,14 @@ class Bandit:
     exploration: float = 0.05
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from opened(space, model, board)
-        judge = OffspringJudge(space, model, board)
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
+        judge = OffspringJudge(pricer)
         offspring = Offspring(space, random.Random(limits.seed), self.numbers, self.rivals)
-        yield from concluded(space, board, self._slices(offspring, judge))
+        yield from concluded(pricer, self._slices(offspring, judge))
 
     def _slices(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
-        board, chosen = judge.board, offspring.chosen
+        board, chosen = judge.pricer.board, offspring.chosen
         arms = moves(offspring)
         credits = Credits(tuple(arms), self.window, self.exploration)
         pool: list[Individual] = []

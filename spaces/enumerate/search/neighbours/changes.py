@@ -18,7 +18,7 @@ from attrs import frozen
 from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import chain, pairwise, repeat
 
 from spaces.enumerate.space.process.decision import DecisionOption, DecisionPoint
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import concluded, judged, opened
+from spaces.enumerate.search.judging import concluded, offer_cheapest, offer_first
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.counting.draws import Draw
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import ask_clock
 
@@ -70,18 +71,19 @@ class LatinHypercube:
     attempts: int = 100
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from opened(space, model, board)
-        yield from concluded(space, board, self._priced(space, model, board))
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
+        yield from concluded(pricer, self._priced(pricer))
 
-    def _priced(self, space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    def _priced(self, pricer: Pricer) -> Iterator[Event]:
+        space, board = pricer.space, pricer.board
         chosen = random.Random(board.limits.seed)
         draws = space.draws(chosen.randrange(2**32))
         for step in range(1, self.rounds + 1):
             yield Expanded(step, self.rounds, "round")
             for sample in self.round(space, chosen, draws):
                 structure = Structure(sample.schedule, {})
-                yield from judged(space, model, board, structure)
+                yield from offer_cheapest(pricer, structure)
             yield board.scored
 
     def round(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 

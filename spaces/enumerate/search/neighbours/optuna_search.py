@@ -11,12 +11,13 @@ from typing import Any
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, concluded, judged, opened
+from spaces.enumerate.search.judging import PART, concluded, offer_cheapest, offer_first
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.extras import how_to_install
 from spaces.model.schedules.schedule import Schedule
@@ -50,16 +51,15 @@ class OptunaSearch:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         optuna = _optuna()
-        board = Board(limits)
-        yield from opened(space, model, board)
-        yield from concluded(space, board, self._tried(optuna, space, model, board))
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
+        yield from concluded(pricer, self._tried(optuna, pricer))
 
-    def _tried(
-        self, optuna: Any, space: ScheduleSpace, model: CostModel, board: Board
-    ) -> Iterator[Event]:
+    def _tried(self, optuna: Any, pricer: Pricer) -> Iterator[Event]:
+        space, board = pricer.space, pricer.board
         start = space.start()
         study = _study(optuna, board.limits.seed)
-        for schedule in self._first(space, board):
+        for schedule in self._first(pricer):
             study.enqueue_trial(dict(_parameters(start, schedule)))
         for number in range(self.trials):
             if number % PART == 0:
@@ -68,16 +68,16 @@ class OptunaSearch:
             trial = study.ask()
             *_, last = start.led(partial(_suggested, trial))
             structure = Structure(last.schedule, {})
-            found = yield from judged(space, model, board, structure)
+            found = yield from offer_cheapest(pricer, structure)
             if found is None:  # TPE takes a pruned trial for one of the worst
                 study.tell(trial, state=optuna.trial.TrialState.PRUNED)
             else:
                 study.tell(trial, found.cost)
 
-    def _first(self, space: ScheduleSpace, board: Board) -> Iterator[Schedule]:
+    def _first(self, pricer: Pricer) -> Iterator[Schedule]:
         """The schedules of the first trials."""
-        yield from (found.schedule for found in board.best[:1])
-        draws = islice(space.draws(board.limits.seed), 100 * self.startup)
+        yield from (found.schedule for found in pricer.board.best[:1])
+        draws = islice(pricer.space.draws(pricer.board.limits.seed), 100 * self.startup)
         legal = (draw.schedule for draw in draws if draw.schedule is not None)
         yield from islice(legal, self.startup)
 

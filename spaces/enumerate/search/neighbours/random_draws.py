@@ -8,10 +8,11 @@ from itertools import islice
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, concluded, judged, opened
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.judging import PART, concluded, offer_cheapest, offer_first
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 
 
@@ -27,11 +28,12 @@ class RandomDraws:
     draws: int = 1000
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from opened(space, model, board)
-        yield from concluded(space, board, self._priced(space, model, board))
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
+        yield from concluded(pricer, self._priced(pricer))
 
-    def _priced(self, space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    def _priced(self, pricer: Pricer) -> Iterator[Event]:
+        space, board = pricer.space, pricer.board
         draws = islice(space.draws(board.limits.seed), self.draws)
         for number, draw in enumerate(draws):
             if number % PART == 0:
@@ -40,4 +42,4 @@ class RandomDraws:
             if draw.schedule is None:
                 board.considered += 1
             else:
-                yield from judged(space, model, board, Structure(draw.schedule, {}))
+                yield from offer_cheapest(pricer, Structure(draw.schedule, {}))

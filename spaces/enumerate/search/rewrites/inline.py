@@ -11,58 +11,51 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 
-from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
-from spaces.enumerate.search.first_schedules import priced
 from spaces.enumerate.search.judging import is_clearly_cheaper
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.pricer import Pricer
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 
-def inlined_after_all(
-    space: ScheduleSpace, model: CostModel, board: Board, most: float = math.inf
-) -> Iterator[Event]:
+def inlined_after_all(pricer: Pricer, most: float = math.inf) -> Iterator[Event]:
     """Inlines Funcs of the best schedule of a board one after another, consumers first. Offers what
     is clearly cheaper: first with one Func more, then with all that make it cheaper together.
 
     Args:
-        space: the space of the search.
-        model: the cost model.
-        board: the board.
+        pricer: the pricer of the search.
         most: the work of the board (:attr:`Board.work`) at which it ends.
 
     Raises:
         OutOfTime: the search is at its end.
     """
+    space, board = pricer.space, pricer.board
     if not board.best or "inline" not in space.options.placements:
         return
     schedule = board.best[0].schedule
     if any(entry.companions for entry in schedule.funcs):  # loops of others need its loops
         return
     with board.deadline.kept():  # the cost of a choice of a structure may be another one
-        best = Found(priced(space, model, board, schedule), schedule)
-    for found in _inlined(space, model, board, best, most, is_clearly_cheaper):
+        best = Found(pricer.price_schedule(schedule), schedule)
+    for found in _inlined(pricer, best, most, is_clearly_cheaper):
         best = found
         yield from board.offer(best)
     together = best
-    for found in _inlined(space, model, board, best, most, operator.lt):
+    for found in _inlined(pricer, best, most, operator.lt):
         together = found
     if is_clearly_cheaper(together.cost, best.cost):
         yield from board.offer(together)
 
 
 def _inlined(
-    space: ScheduleSpace,
-    model: CostModel,
-    board: Board,
+    pricer: Pricer,
     best: Found,
     most: float,
     is_cheaper: Callable[[float, float], bool],
 ) -> Iterator[Found]:
     """Cheaper and cheaper schedules, each with one more Func of ``best`` inlined."""
+    space, board = pricer.space, pricer.board
     pipeline = derived(space.pipeline, best.schedule)
     for function in reversed(pipeline.functions):
         name = function.name
@@ -72,7 +65,7 @@ def _inlined(
             continue
         with board.deadline.kept():
             inlined = _with_inlined(pipeline, best.schedule, name)
-            cost = priced(space, model, board, inlined)
+            cost = pricer.price_schedule(inlined)
             if is_cheaper(cost, best.cost) and space.verdict(inlined):
                 best = Found(cost, inlined)
                 yield best

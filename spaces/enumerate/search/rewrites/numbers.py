@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from attrs import evolve
 
-from spaces.cost.model import AdditiveModel
 from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.stagewise.changed_nests import Nests
 from spaces.enumerate.search.stagewise.long_tiles import may_reach_far
@@ -64,11 +63,11 @@ def _all_chosen_again(
     entries: Sequence[FuncSchedule],
     around: Around,
 ) -> HalfDecided:
-    most = task.board.work + MOST
+    most = task.pricer.board.work + MOST
     for _ in range(rounds):
         known: dict[Hashable, list[tuple[int, ...]]] = {}
         for entry in entries:
-            if task.board.work >= most and not entry.compute.is_root:
+            if task.pricer.board.work >= most and not entry.compute.is_root:
                 continue
             names = entry_parameters(entry)
             with task.deadline.kept():
@@ -111,7 +110,7 @@ def _unsettled(task: StageDecisions, state: HalfDecided) -> Iterator[FuncSchedul
     """
     process = state.partial.state
     entries, pipeline = process.entries, process.pipeline
-    if not isinstance(task.model, AdditiveModel) or any(entry.companions for entry in entries):
+    if not task.pricer.adds_nests or any(entry.companions for entry in entries):
         yield from entries
         return
     nests = nests_of_funcs(pipeline, {entry.name: entry for entry in entries})

@@ -14,18 +14,15 @@ from collections.abc import Collection, Iterator
 from attrs import evolve
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event
-from spaces.enumerate.search.first_schedules import priced
 from spaces.enumerate.search.judging import is_clearly_cheaper
-from spaces.enumerate.search.papers.exhaustive import cheapest
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs, nests_of_readers
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS
 from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
-from spaces.enumerate.space.process.sizes import sizes_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
@@ -36,23 +33,19 @@ _BLOCKS = (2, 4, 8)
 """How many iterations of the loop along rows a slab may have."""
 
 
-def in_slabs_after_all(
-    space: ScheduleSpace, model: CostModel, board: Board, most: float = math.inf
-) -> Iterator[Event]:
+def in_slabs_after_all(pricer: Pricer, most: float = math.inf) -> Iterator[Event]:
     """Puts one nest after the other of the best schedule of a board into slabs, and offers the
     result where it is cheaper and in the space. It tries each nest that is the only reader of a
     Func at root which no cache holds.
 
     Args:
-        space: the space of the search, which decides the loops of Funcs one by one.
-        model: the cost model.
-        board: the board.
+        pricer: the pricer of a space that decides the loops of Funcs one by one.
         most: the work of the board (:attr:`Board.work`) at which it ends.
 
     Raises:
         OutOfTime: the search is at its end.
     """
-    device = space.device
+    space, board, device = pricer.space, pricer.board, pricer.space.device
     if not (board.best and space.decides_loops and isinstance(device, CpuDevice)):
         return
     schedule = board.best[0].schedule
@@ -68,14 +61,12 @@ def in_slabs_after_all(
         tried.add(reader)
         if least == math.inf:
             with board.deadline.kept():  # the cost of a choice of a structure may be another one
-                least = priced(space, model, board, schedule)
+                least = pricer.price_schedule(schedule)
         for structure in _in_slabs(space, pipeline, schedule, reader, large[reader]):
-            board.considered += 1
             with board.deadline.kept():
-                found = cheapest(space, model, board, structure)
+                found = pricer.cheapest(structure)
                 if found is None:
                     continue
-                board.legal += 1
                 if not is_clearly_cheaper(found.cost, least) or found.schedule not in space:
                     continue
             schedule, least = found.schedule, found.cost

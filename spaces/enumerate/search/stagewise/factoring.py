@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from spaces.constraints.devices.device import GpuDevice
 from spaces.enumerate.space.patterns.menus import stage_shapes
 from spaces.enumerate.space.process.topics.deriving import derivations
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.derivations import RFactor
 from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.domain_order import made_from

@@ -18,7 +18,6 @@ from typing import TypeAlias
 import numpy as np
 from attrs import define, evolve, field
 
-from spaces.cost.model import AdditiveModel
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.model.algorithm.pipeline import Function, Pipeline
@@ -71,8 +70,8 @@ class Glances:
 
     def _tells_others(self, way: OpenWay) -> bool:
         """Whether the cost of a way may tell that of others: not if Funcs share loops."""
-        is_additive = isinstance(self.task.model, AdditiveModel)
-        return is_additive and not any(one.companions for one in way.state.partial.state.entries)
+        entries = way.state.partial.state.entries
+        return self.task.pricer.adds_nests and not any(one.companions for one in entries)
 
     def _is_unbounded_alike(self, way: OpenWay) -> bool:
         """Whether its explicit bounds equal what is required without them, and all loops along the
@@ -90,10 +89,10 @@ class Glances:
             return all(
                 process.sizes.extent(entry.name, one.dimension) == one.extent for one in bounds
             )
-        batch = self.task.batch(self.part, found.way)
-        if batch is None:
+        features = self.task.read_features(self.part, found.way)
+        if features is None:
             return False
-        required = batch.features.func(entry.name).required
+        required = features.func(entry.name).required
         extents = dict(zip(function.args, required, strict=True))
         return all(np.all(extents[one.dimension] == one.extent) for one in bounds)
 

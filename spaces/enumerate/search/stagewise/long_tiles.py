@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.patterns.menus import entry_parameters
-from spaces.enumerate.space.process.sizes import sizes_of
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
 from spaces.model.schedules.schedule import FuncSchedule

@@ -24,12 +24,13 @@ from itertools import islice
 import numpy as np
 from attrs import evolve, frozen
 
-from spaces.constraints.devices.device import CpuDevice, GpuDevice
-from spaces.cost.model import AdditiveModel, CostModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.constraints.devices.device import CpuDevice
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import first_incumbent
 from spaces.enumerate.search.judging import drawn_if_none, is_clearly_cheaper
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.clone import clones_for_nests
 from spaces.enumerate.search.rewrites.inline import inlined_after_all
 from spaces.enumerate.search.rewrites.numbers import polished
@@ -42,10 +43,10 @@ from spaces.enumerate.search.stagewise.promising import priced_in_phases
 from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
 from spaces.enumerate.search.stagewise.state import FreeNumbers, HalfDecided, PricedWay
 from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of, walked
-from spaces.enumerate.search.stagewise.ways import StageDecisions, of_whole_schedules
+from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.enumerate.space.patterns.menus import adds_up, entry_parameters
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.derivations import Derivation
@@ -131,21 +132,19 @@ class Stagewise:
     factored: int = 2
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from first_incumbent(space, model, board)
-        complete = yield from self.refined(space, model, board)
-        yield from drawn_if_none(space, model, board)
-        yield from runners_up(space, model, board)
-        yield board.done(space, complete)
+        pricer = Pricer.of(space, model, limits)
+        yield from first_incumbent(pricer)
+        complete = yield from self.refined(pricer)
+        yield from drawn_if_none(pricer)
+        yield from runners_up(pricer)
+        yield pricer.board.done(space, complete)
 
-    def refined(
-        self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
-    ) -> Generator[Event, None, bool]:
+    def refined(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
         """Searches in a share of the time limit, and offers to a board what it finds. Returns
         whether it ended in time.
         """
-        given, space = space, space.of_patterns
-        task = StageDecisions(space, model, board, self.lattice, board.until(share))
+        patterns, board = pricer.within(pricer.space.of_patterns), pricer.board
+        task = StageDecisions(patterns, self.lattice, board.until(share))
         wanted = self.polished
 
         def walk(
@@ -165,14 +164,15 @@ class Stagewise:
         # Changes of the result take no more work than the result.
         most = min(2 * board.work - begun, begun + QUICK)
         legal = states.legal
-        strict = of_whole_schedules(model)
-        if strict is not None and not legal:
-            return (yield from self.refined(given, strict, board, share))
+        if pricer.adds_nests and not legal:
+            return (yield from self.refined(pricer.of_whole_schedules, share))
         yield last_step(start)
         try:
             found, complete = [(task, state) for state in legal], True
             yield from task.offered(legal)
-            for other, steps, origins in self._derived(given, task, [*legal, *states.unjudged]):
+            for other, steps, origins in self._derived(
+                pricer.space, task, [*legal, *states.unjudged]
+            ):
                 if board.work >= most:
                     break
                 until = {name for step in steps for name in (step.func, step.name)}
@@ -192,8 +192,8 @@ class Stagewise:
             for one, state in found[:wanted]:
                 yield from polished(one, state, self.rounds)
             if complete:
-                yield from in_slabs_after_all(given, model, board, most)
-                yield from inlined_after_all(space, model, board, most)
+                yield from in_slabs_after_all(pricer, most)
+                yield from inlined_after_all(patterns, most)
         except OutOfTime:
             return False
         yield board.scored
@@ -213,11 +213,11 @@ class Stagewise:
                 for clones in islice(clones_for_nests(pipeline, entries, most), self.cloned):
                     yield task, clones, [state]
         if found and "in_" in given.options.directives and isinstance(space.device, CpuDevice):
-            wrapping = evolve(task, space=space.with_directive("in_"))
+            wrapping = task.within(space.with_directive("in_"))
             for wrapper in islice(wrappers_for_sums(pipeline, space.device), self.wrapped):
                 yield wrapping, (wrapper,), found
         if found and "rfactor" in given.options.directives:
-            factoring = evolve(task, space=space.with_directive("rfactor"))
+            factoring = task.within(space.with_directive("rfactor"))
             for step in islice(factors_for_threads(factoring.space), self.factored):
                 yield factoring, (step,), found[:1]
 
@@ -240,8 +240,8 @@ class Stagewise:
         function = pipeline.function(decided[-1])
         following = names[len(decided) : len(decided) + 1]
         reads_sum = any(adds_up(pipeline.function(one)) for one in following)
-        is_gpu = isinstance(task.space.device, GpuDevice)
-        width = self.width or (GPU_WIDTH if is_gpu and task.board.work < QUICK else 1)
+        is_gpu = task.pricer.is_gpu
+        width = self.width or (GPU_WIDTH if is_gpu and task.pricer.board.work < QUICK else 1)
         numbered = NUMBERED if adds_up(function) else 1
         kept = _Kept(width, self.alike, _levels, numbered)
         places = self.sum_places if reads_sum or adds_up(function) else self.places
@@ -291,7 +291,7 @@ class Stagewise:
     ) -> list[PricedWay]:
         """Ways to decide the last of some Funcs, with what they cost by usual numbers."""
         ways = [way for state in states for way in task.ways(state, decided)]
-        share = 1.0 if isinstance(task.space.device, GpuDevice) else COMPARED
+        share = 1.0 if task.pricer.is_gpu else COMPARED
         glances = Glances(task, part)
         return glances.with_bounds(priced_in_phases(ways, places, glances, share))
 
@@ -389,7 +389,7 @@ class _Kept:
         found: list[PricedWay] = []
         levels: set[Hashable] = set()
         ordered = sorted(ways, key=lambda way: way.cost)
-        repeated = self._repeated(ordered) if isinstance(task.model, AdditiveModel) else set()
+        repeated = self._repeated(ordered) if task.pricer.adds_nests else set()
         for number, way in enumerate(ordered):
             level = id(way.way.state.before), way.way.entry.compute
             is_next = level not in levels and len(levels) < self.numbered

@@ -65,9 +65,9 @@ def walked(
             yield Expanded((number - 1) * len(names) + step, numbers * len(names) + 1, name)
             if name in known:
                 continue
-            with task.board.until(share * (1 - COMPLETING)).kept():
+            with task.pricer.board.until(share * (1 - COMPLETING)).kept():
                 states = deciding(states, names[:step])
-            yield task.board.scored
+            yield task.pricer.board.scored
         if not all(state.is_priced for state in states):
             wanted = None  # those without a price may be the cheapest
         legal: list[HalfDecided] = []

@@ -10,8 +10,8 @@ from spaces.constraints.solver.universe import Assignment, Decision, Universe
 from spaces.enumerate.space.options import OF_PATTERNS
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FixedMenu, FuncMenu
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.sizes_of_space import shown_size
-from spaces.enumerate.space.space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
 

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 
 from attrs import define, field, frozen
 
-from spaces.enumerate.space.path_form import NestLoop, PathForm, levels_of, totals
+from spaces.enumerate.space.counting.path_form import NestLoop, PathForm, levels_of, totals
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.deadline import ask_clock
 

@@ -10,10 +10,6 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from spaces.cost.features.extraction import extract_features
-from spaces.cost.features.features import Features
-from spaces.cost.model import CostModel
-from spaces.enumerate.space.process.decided_part import decided_part
 from spaces.enumerate.space.process.decision import (
     DecisionOption,
     DecisionPoint,
@@ -21,14 +17,11 @@ from spaces.enumerate.space.process.decision import (
     option_taken,
     parts_of,
 )
-from spaces.enumerate.space.process.lower_bound import lower_bound
 from spaces.enumerate.space.process.prospects import may_become_legal
 from spaces.enumerate.space.process.settled import settled
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.deadline import ask_clock
-from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.canonical import canonical_form
-from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 Chooser: TypeAlias = Callable[[DecisionPoint], DecisionOption]
@@ -109,30 +102,6 @@ class PartialSchedule:
         are.
         """
         return may_become_legal(self.state) and self.can_satisfy
-
-    @cached_property
-    def extract_features(self) -> Features | None:
-        """The features of the decided Funcs, as formulas over factors without a number and sizes.
-        They read the other Funcs as images. None if no Func is decided, or if an index that they
-        read has no limit yet.
-        """
-        state = self.state
-        decided = frozenset(entry.name for entry in state.entries)
-        if not decided:
-            return None
-        part = decided_part(state.pipeline, decided)
-        schedule = bind(Schedule(state.entries, part.derivations), state.numbers)
-        try:
-            return extract_features(part, schedule)
-        except UnboundedError:
-            return None
-
-    def bound(self, model: CostModel) -> float:
-        """A lower bound of the cost of every completion, as a search prices it: a choice of its
-        structure, at the estimates. It never falls from a decision to the next. Minus infinity if
-        the model offers none: it is no :class:`BoundedModel`.
-        """
-        return lower_bound(self.state, model)
 
     @cached_property
     def can_satisfy(self) -> bool:

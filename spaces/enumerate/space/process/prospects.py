@@ -31,7 +31,7 @@ from spaces.constraints.legality.judge import ask_nest, ask_records, bounds_of, 
 from spaces.constraints.rules.bounds import image_overrun, smaller_than_tile, unbounded
 from spaces.constraints.rules.findings import Asked, failing
 from spaces.constraints.rules.records import Records
-from spaces.enumerate.space.process.decided_part import decided_part
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.process.settled import around, joinable, unknown_reads
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topics.specializing import most_cases, offered_conditions
@@ -92,7 +92,7 @@ def _case_may_be_legal(
     is_open = len(decided) < len(state.pipeline.functions)
     if parameters(schedule) or (has_limits and is_open):
         return True
-    bounds = bounds_of(part, schedule, memo=state.memo.nests)
+    bounds = bounds_of(part, schedule, memo=state.nests)
     asked = tuple(ask_nest(bounds, state.device))
     failed = (item for sizes in all_sizes for item in failing(asked, sizes))
     return not any(_stays(state, decided, item) for item in failed)

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from attrs import evolve, field, frozen
 
 from spaces.constraints.devices.device import Device
-from spaces.cost.features.extraction import FeatureMemo
+from spaces.enumerate.space.estimated_boxes import EstimatedBoxes, sizes_of
 from spaces.enumerate.space.frontier import Frontier, ResidualLoop
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.process.decision import Topic
-from spaces.enumerate.space.process.sizes import EstimatedBoxes, sizes_of
 from spaces.enumerate.space.restrictions.restricted import Restricted
 from spaces.model.algorithm.inlined import may_hide_reads
 from spaces.model.algorithm.pipeline import Estimate, Function, Pipeline, Stage
 from spaces.model.nest.canonical import Origins
+from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.domain_order import DomainOrder
 from spaces.model.schedules.order_of import OrderOf
 from spaces.model.schedules.parameters import bind, parameters
@@ -39,7 +39,7 @@ class ProcessState:
         menus: the numbers to choose from, for each parameter that has no number.
         numbers: the numbers chosen so far, by parameter.
         agenda: the topics to decide, the next one first.
-        memo: what the nests of similar states have in common.
+        nests: what the nests of similar states have in common.
         further: the sizes beside the estimates at which schedules are legal.
     """
 
@@ -55,7 +55,7 @@ class ProcessState:
     menus: Mapping[str, tuple[int, ...]] = field(factory=dict)
     numbers: Mapping[str, int] = field(factory=dict)
     agenda: tuple[Topic, ...] = ()
-    memo: FeatureMemo = field(factory=FeatureMemo, eq=False, repr=False)
+    nests: NestMemo = field(factory=NestMemo, eq=False, repr=False)
     further: tuple[tuple[Estimate, ...], ...] = ()
 
     @property

@@ -11,10 +11,10 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device
+from spaces.constraints.legality.lattice import Columns
 from spaces.constraints.rules.findings import Asked, Violation, fails, violation
 from spaces.constraints.rules.rule import RESTRICTION, SpaceRule
 from spaces.constraints.solver.clauses import readers
-from spaces.cost.batch import Columns
 from spaces.cost.features.named_features import UsedFeature, used_feature
 from spaces.cost.features.trend import Trend, trend
 from spaces.enumerate.space.restrictions.restriction import (

@@ -11,9 +11,9 @@ from attrs import evolve
 from spaces.enumerate.search.neighbours.changes import PlacedSchedule, Way
 from spaces.enumerate.search.neighbours.genetic.copying import copied_entry
 from spaces.enumerate.search.neighbours.genetic.templates import TEMPLATES, fully_tiled, vectors_at
+from spaces.enumerate.space.counting.random_ways import with_random_func
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import Guide, PartialSchedule, form_of
-from spaces.enumerate.space.process.random_ways import with_random_func
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.parameters import parameters

@@ -7,16 +7,15 @@ from collections.abc import Generator, Iterator, Sequence
 
 from attrs import define, field, frozen
 
-from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
-from spaces.enumerate.search.judging import judged
+from spaces.enumerate.search.judging import offer_cheapest
 from spaces.enumerate.search.neighbours.changes import ChangedSchedule, PlacedSchedule, Way
 from spaces.enumerate.search.neighbours.genetic.mutations import Mutation
 from spaces.enumerate.search.neighbours.genetic.starting import reasonable
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.counting.draws import Draw
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 
@@ -126,14 +125,10 @@ class OffspringJudge:
     """Judges offspring; what it has judged before costs nothing.
 
     Attributes:
-        space: the space.
-        model: the cost model.
-        board: counts and keeps what is found.
+        pricer: prices them, and keeps what is found.
     """
 
-    space: ScheduleSpace
-    model: CostModel
-    board: Board
+    pricer: Pricer
     _known: dict[object, Found | None] = field(init=False, factory=dict)
 
     def judged(self, change: ChangedSchedule) -> Generator[Event, None, Individual | None]:
@@ -145,7 +140,7 @@ class OffspringJudge:
         structure = change.structure
         key = structure.schedule, tuple(structure.menus.items())
         if key not in self._known:
-            self._known[key] = yield from judged(self.space, self.model, self.board, structure)
+            self._known[key] = yield from offer_cheapest(self.pricer, structure)
         found = self._known[key]
         if found is None:
             return None

@@ -9,9 +9,9 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import concluded, opened
+from spaces.enumerate.search.judging import concluded, offer_first
 from spaces.enumerate.search.neighbours.changes import ChangedSchedule
 from spaces.enumerate.search.neighbours.genetic.mutations import GENERIC, IMAGING
 from spaces.enumerate.search.neighbours.genetic.population import (
@@ -19,7 +19,8 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     Offspring,
     OffspringJudge,
 )
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 
 _Maker: TypeAlias = Callable[[], ChangedSchedule | None]
@@ -86,19 +87,19 @@ class Genetic:
             raise ValueError(f"Genetic(population={value}): a generation needs two schedules.")
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from opened(space, model, board)
-        judge = OffspringJudge(space, model, board)
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
+        judge = OffspringJudge(pricer)
         chosen = random.Random(limits.seed)
         offspring = Offspring(space, chosen, self.numbers, self.tournament)
-        yield from concluded(space, board, self._generations(offspring, judge))
+        yield from concluded(pricer, self._generations(offspring, judge))
 
     def _generations(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
         individuals: list[Individual] = []
         for step in range(1, self.generations + 1):
             yield Expanded(step, self.generations, "generation")
             individuals = yield from self.generation(individuals, offspring, judge)
-            yield judge.board.scored
+            yield judge.pricer.board.scored
 
     def generation(
         self, last: Sequence[Individual], offspring: Offspring, judge: OffspringJudge

@@ -11,7 +11,6 @@ from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
 from spaces.cost.features.input_loads import input_loads
 from spaces.enumerate.search.papers.reuse_analysis.fusion import (
@@ -24,13 +23,13 @@ from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     trivial_inlined,
 )
 from spaces.enumerate.search.papers.reuse_analysis.overlap import origins
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters
-from spaces.enumerate.space.process.sizes import sizes_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import PART, Structure
 from spaces.model.deadline import ask_clock
-from spaces.model.formulas.regions import UnboundedError
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.parameters import bind
@@ -61,12 +60,12 @@ class Tiling:
     footprint: float
 
 
-def tilings(segment: ScheduleSpace, menus: Menus, output: str, load_weight: float) -> list[Tiling]:
+def tilings(segment: Pricer, menus: Menus, output: str, load_weight: float) -> list[Tiling]:
     """The best tile sizes for each loop permutation, cheapest first: Algorithm 3 of [S19]. The
     permutations are the patterns of the output.
 
     Args:
-        segment: the space of the segment; Funcs that read it are its outputs.
+        segment: the pricer of the space of the segment; Funcs that read it are its outputs.
         menus: the menu of each Func.
         output: the last Func of the segment.
         load_weight: w of [S19].
@@ -77,10 +76,11 @@ def tilings(segment: ScheduleSpace, menus: Menus, output: str, load_weight: floa
 
 
 def _tiling(
-    segment: ScheduleSpace, menus: Menus, output: str, orders: Orders, load_weight: float
+    pricer: Pricer, menus: Menus, output: str, orders: Orders, load_weight: float
 ) -> Tiling | None:
     """The best tile sizes for one loop permutation; None if none satisfies all constraints."""
     ask_clock()
+    segment = pricer.space
     pipeline, device = segment.pipeline, segment.device
     assert isinstance(device, CpuDevice)
     function = pipeline.function(output)
@@ -93,13 +93,11 @@ def _tiling(
     allowed = _valid(segment, output, orders, structure)
     if not allowed.any():
         return None
-    allowed = allowed & segment.legal(structure)
+    allowed = allowed & pricer.find_legal(structure)
     if not allowed.any():
         return None
-    try:
-        schedule, columns = structure.schedule, structure.columns
-        features = Batch.of(pipeline, schedule, columns, memo=segment.memo).features
-    except UnboundedError:
+    features = pricer.read_features(structure)
+    if features is None:
         return None
     if device.l2_bytes:
         allowed = allowed & (as_array(unfolded_bytes(features)) <= device.l2_bytes)

@@ -40,19 +40,6 @@ def factors_for(
     return tuple(sorted({n for n in found if n <= most} | patterns))
 
 
-def most_factors(choices: Options, device: Device, function: Function, extent: int | None) -> int:
-    """An upper limit of the number of factors for a dimension of at most this extent; for one of
-    any extent if it is None.
-    """
-    most = _largest(choices, extent)
-    every = {*range(1, most + 1), *choices.row_tiles, *choices.tiles}
-    if extent is None:
-        return len(every)
-    always = every & (_always(choices, device, function) | {*choices.row_tiles, *choices.tiles})
-    parts = max(choices.equal_parts - 1, 0)
-    return min(len(every), len(always) + most_divisors(extent) + parts)
-
-
 def _largest(choices: Options, extent: int | None) -> int:
     """The largest factor but those of patterns: a tile may be larger than a small Func."""
     largest = choices.largest_factor
@@ -74,18 +61,6 @@ def natural_lanes(device: CpuDevice, function: Function) -> int:
     """The lanes of a vector register for the widest element type of a Func."""
     bits = max(8, *(type.bits for type in function.types))
     return max(1, device.vector_bits // bits)
-
-
-@lru_cache(maxsize=1024)
-def most_divisors(limit: int, primes: tuple[int, ...] = (2, 3, 5, 7, 11, 13, 17, 19, 23)) -> int:
-    """The largest number of divisors of a number up to a limit below 6 * 10**9. Of the numbers
-    with most divisors, one is a product of the first primes.
-    """
-    best, power, exponent = 1, 1, 0
-    while primes and power * primes[0] <= limit:
-        power, exponent = power * primes[0], exponent + 1
-        best = max(best, (exponent + 1) * most_divisors(limit // power, primes[1:]))
-    return best
 
 
 @lru_cache(maxsize=1024)

@@ -14,9 +14,9 @@ from fractions import Fraction
 
 from attrs import evolve
 
+from spaces.enumerate.space.counting.plain_rest import suits_plain_rest
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.process.plain_rest import suits_plain_rest
 from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import Schedule
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from spaces.constraints.legality.judge import ask_bounds, bounds_of
 from spaces.constraints.rules.findings import Asked, failing
-from spaces.enumerate.space.process.decided_part import decided_part
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.process.settled import around, unknown_reads
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.algorithm.inlined import live_functions
@@ -39,7 +39,7 @@ def suits_plain_rest(state: ProcessState) -> bool:
     plain = (FuncSchedule.default(f, stored=f.name in read) for f in pipeline.functions)
     entries = tuple(decided.get(entry.name, entry) for entry in plain)
     try:
-        bounds = bounds_of(pipeline, Schedule(entries, pipeline.derivations), memo=state.memo.nests)
+        bounds = bounds_of(pipeline, Schedule(entries, pipeline.derivations), memo=state.nests)
     except LevelError:  # an open Func reads one stage of fused loops, and another stage reads it
         return False
     if isinstance(bounds, Asked):
@@ -57,7 +57,7 @@ def _needs_little(state: ProcessState) -> bool:
     """
     part = decided_part(state.pipeline, frozenset(entry.name for entry in state.entries))
     schedule = bind(Schedule(state.entries, part.derivations), state.numbers)
-    bounds = bounds_of(part, schedule, memo=state.memo.nests)
+    bounds = bounds_of(part, schedule, memo=state.nests)
     if isinstance(bounds, Asked):
         return False
     is_image, boxes, sizes = state.pipeline.is_image, state.sizes.boxes, part.sizes()

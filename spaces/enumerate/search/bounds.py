@@ -1,4 +1,4 @@
-"""The least cost of all completions of a half-decided schedule.
+"""What is known of the cost of all completions of a partial schedule.
 
 The Funcs that no later decision changes have the same features in every completion. So a model that
 says what a Func costs at least says so for all of them, and the sum is a lower bound of the cost:
@@ -31,7 +31,9 @@ from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures
 from spaces.cost.model import BoundedModel, CostModel
-from spaces.enumerate.space.process.decided_part import decided_part
+from spaces.enumerate.search.feature_memos import feature_memo
+from spaces.enumerate.space.decided_part import decided_part
+from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.settled import settled
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Function, Pipeline
@@ -40,6 +42,7 @@ from spaces.model.formulas.symbolic import as_array
 from spaces.model.nest.splits import OrderError
 from spaces.model.schedules.cases import followed
 from spaces.model.schedules.levels import LevelError
+from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 _MOST_CHOICES = 1 << 14
@@ -49,10 +52,28 @@ _ROUNDED_DOWN = 1 - 2.0**-40
 """More than what sums of floats in different orders differ by."""
 
 
-def lower_bound(state: ProcessState, model: CostModel) -> float:
-    """A cost that no completion of a state is below, as a choice of its structure at the estimates.
-    Minus infinity if the model knows none.
+def decided_features(partial: PartialSchedule) -> Features | None:
+    """The features of the decided Funcs, as formulas over factors without a number and sizes. They
+    read the other Funcs as images. None if no Func is decided, or if an index that they read has no
+    limit yet.
     """
+    state = partial.state
+    decided = frozenset(entry.name for entry in state.entries)
+    if not decided:
+        return None
+    part = decided_part(state.pipeline, decided)
+    try:
+        return extract_features(part, bind(Schedule(state.entries, part.derivations), state.numbers))
+    except UnboundedError:
+        return None
+
+
+def lower_bound(partial: PartialSchedule, model: CostModel) -> float:
+    """A cost that no completion of a partial schedule is below, as a search prices it: a choice of
+    its structure, at the estimates. It never falls from a decision to the next. Minus infinity if
+    the model offers none: it is no :class:`BoundedModel`.
+    """
+    state = partial.state
     if not isinstance(model, BoundedModel):
         return -math.inf
     parts = _settled_parts(state)
@@ -118,7 +139,7 @@ def _countable(state: ProcessState) -> tuple[tuple[FuncSchedule, ...], Features]
         part = decided_part(state.pipeline, frozenset(entry.name for entry in entries))
         schedule = followed(Schedule(entries, part.derivations), state.pipeline.sizes())
         try:
-            return entries, extract_features(part, schedule, state.memo)
+            return entries, extract_features(part, schedule, feature_memo(state.nests))
         except (LevelError, OrderError, UnboundedError):
             entries = entries[1:]
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from attrs import evolve
 
-from spaces.enumerate.space.process.sizes import sizes_of
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.model.algorithm.pipeline import Estimate, Function, Image, Pipeline
 from spaces.model.expressions.expr import Call, Expr
 from spaces.model.expressions.rewrite import rewrite

@@ -1,12 +1,12 @@
-"""An edit: another option for one decision of a schedule."""
+"""An edit of a repair: a change of one decision, and how much it changes what was meant."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from attrs import field, frozen
+from attrs import frozen
 
-from spaces.model.schedules.schedule import Schedule
+from spaces.model.directives.edit import Edit
 
 
 class Rank(IntEnum):
@@ -28,25 +28,19 @@ class Rank(IntEnum):
 
 
 @frozen
-class Edit:
-    """A change of one decision.
+class RankedEdit(Edit):
+    """An edit of a repair. Its text is the directive to write, and the one that it replaces; during
+    the search it is empty if directives can write the schedules before and after.
 
     Attributes:
-        func: the Func whose entry it changes.
         rank: how much it changes the intent.
         unlike: the distance of the new option from the old one, from 0 to 1.
-        after: the schedule with the decision changed.
-        text: the directive to write, and the one it replaces; empty during the search if directives
-            can write the schedules before and after.
         loops: the (stage, loop) pairs whose existence or kind it changes.
         changes: decisions changed: 1, except where a whole Func starts over or one statement tells
             of several edits.
     """
 
-    func: str
     rank: Rank
     unlike: float
-    after: Schedule = field(repr=False)
-    text: str = ""
     loops: frozenset[tuple[int, str]] = frozenset()
     changes: int = 1

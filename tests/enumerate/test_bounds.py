@@ -19,6 +19,7 @@ from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.model import CostModel
 from spaces.cost.simple.roofline import Roofline
 from spaces.cost.simple.weighted import Weighted
+from spaces.enumerate.search.bounds import lower_bound
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
 from tests.cost.prices import free
@@ -57,7 +58,7 @@ def cost_of(model: CostModel, space: ScheduleSpace, complete: PartialSchedule) -
 def assert_bounded(space: ScheduleSpace, way: list[PartialSchedule]) -> None:
     """Along a way to a complete schedule, bounds rise up to its cost at most."""
     for model in models(space.device):
-        bounds = [partial.bound(model) for partial in way if partial.state.draft is None]
+        bounds = [lower_bound(partial, model) for partial in way if partial.state.draft is None]
         assert bounds == sorted(bounds)
         assert 0 < bounds[-1] <= cost_of(model, space, way[-1])
 
@@ -138,7 +139,7 @@ def test_no_completion_is_below_a_bound(universe: str) -> None:
             else:
                 found = min(least(partial.take(option)) for option in partial.options)
             if partial.state.draft is None and found:
-                bound = partial.bound(model)
+                bound = lower_bound(partial, model)
                 assert bound <= found
                 bounds.append(bound / found)
             return found
@@ -157,8 +158,8 @@ def test_operations_count_when_nothing_can_be_inlined_into_them() -> None:
     )
     for made, points in ((inlined, 12 * 512 * 256), (rooted, 3 * 512 * 256 + 3 * 512 * 258)):
         start, *_, last = space.way_to(made.schedule)
-        assert start.bound(model) == 0
-        assert last.bound(model) == pytest.approx(points)
+        assert lower_bound(start, model) == 0
+        assert lower_bound(last, model) == pytest.approx(points)
 
 
 def test_stores_count_at_once() -> None:
@@ -167,15 +168,15 @@ def test_stores_count_at_once() -> None:
     prices = Prices(*[0.0] * len(attrs.fields(Prices)))
     model = Reuse(FOUR_CORES, attrs.evolve(prices, store=2.0))
     assert [entry.name for entry in space.start().state.entries] == ["blur_y"]
-    assert space.start().bound(model) == pytest.approx(2 * 512 * 256, rel=1e-4)
+    assert lower_bound(space.start(), model) == pytest.approx(2 * 512 * 256, rel=1e-4)
 
 
 def test_models_without_a_bound() -> None:
     partial = ScheduleSpace(blur(), CPU, Options.small(CPU)).start()
-    assert partial.bound(spaces.cost_model(lambda batch: 1.0, CPU)) == -math.inf
-    assert partial.bound(Weighted(arith=-1)) == -math.inf
-    assert partial.bound(Reuse(FOUR_CORES, Prices(load=-1))) == -math.inf
-    assert partial.bound(Weighted()) == 0
+    assert lower_bound(partial, spaces.cost_model(lambda batch: 1.0, CPU)) == -math.inf
+    assert lower_bound(partial, Weighted(arith=-1)) == -math.inf
+    assert lower_bound(partial, Reuse(FOUR_CORES, Prices(load=-1))) == -math.inf
+    assert lower_bound(partial, Weighted()) == 0
 
 
 def test_loads_have_no_bound_where_lanes_are_cheap() -> None:
@@ -190,9 +191,9 @@ def test_loads_have_no_bound_where_lanes_are_cheap() -> None:
     space = ScheduleSpace(pipeline, FOUR_CORES, Options.everything(FOUR_CORES))
     *_, last = space.way_to(made)
     cheap = Reuse(FOUR_CORES, free(load=1.0))
-    assert last.bound(cheap) == -math.inf
+    assert lower_bound(last, cheap) == -math.inf
     usual = Reuse(FOUR_CORES)
-    assert 0 < last.bound(usual) <= cost_of(usual, space, last)
+    assert 0 < lower_bound(last, usual) <= cost_of(usual, space, last)
 
 
 def test_rows_of_small_parts_may_join_in_larger_ones() -> None:
@@ -212,7 +213,7 @@ def test_rows_of_small_parts_may_join_in_larger_ones() -> None:
     caches = attrs.evolve(ONE_CORE, l1_bytes=128, l2_bytes=2000, l3_bytes=1 << 20)
     model = Reuse(caches, free(row_from_l3=1.0))
     *_, last = space.way_to(made)
-    assert 0 < last.bound(model) <= cost_of(model, space, last)
+    assert 0 < lower_bound(last, model) <= cost_of(model, space, last)
 
 
 def test_an_open_func_may_get_another_order_in_memory() -> None:
@@ -229,7 +230,7 @@ def test_an_open_func_may_get_another_order_in_memory() -> None:
     space = ScheduleSpace(pipeline, FOUR_CORES, Options.everything(FOUR_CORES))
     model = Reuse(FOUR_CORES, free(lane=1.0))
     way = space.way_to(made)
-    bounds = [partial.bound(model) for partial in way if partial.state.draft is None]
+    bounds = [lower_bound(partial, model) for partial in way if partial.state.draft is None]
     assert max(bounds) <= cost_of(model, space, way[-1])
 
 
@@ -257,4 +258,4 @@ def test_a_scalar_without_a_default_bounds_nothing() -> None:
     space = spaces.ScheduleSpace(spaces.pipeline(out, estimates={out: [4096]}), FOUR_CORES)
     model = spaces.cost_model("reuse", FOUR_CORES)
     partial = space.start().completed(lambda decision: decision.options[0])
-    assert 0.0 <= partial.bound(model) < float("inf")
+    assert 0.0 <= lower_bound(partial, model) < float("inf")
