@@ -63,7 +63,9 @@ def decided_features(partial: PartialSchedule) -> Features | None:
         return None
     part = decided_part(state.pipeline, decided)
     try:
-        return extract_features(part, bind(Schedule(state.entries, part.derivations), state.numbers))
+        return extract_features(
+            part, bind(Schedule(state.entries, part.derivations), state.numbers)
+        )
     except UnboundedError:
         return None
 
