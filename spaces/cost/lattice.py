@@ -50,7 +50,7 @@ def cost_formula(model: FormulaModel, batch: Batch) -> Expr:
         known = dict(zip(fixed, read_all(tuple(fixed), batch.sizes, INTEGERS), strict=True))
         return [known.get(leaf, Recorded(cast(Int64, leaf))) for leaf in leaves]
 
-    return cast(Float64, expression_of(model.price(batch.formulas.mapped(numbers))))
+    return cast(Float64, expression_of(model.price(batch.formulas.map_numbers(numbers))))
 
 
 def lattice_costs(model: CostModel, batch: Batch) -> NDArray[np.float64]:

@@ -48,7 +48,7 @@ class Registers:
         """How many vector registers there are."""
         return _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
 
-    def crowded(self, registers: SymbolicNumber) -> SymbolicNumber:
+    def crowded_share(self, registers: SymbolicNumber) -> SymbolicNumber:
         """The share of values that move to memory and back because a vector takes so many
         registers: an operation needs those of an operand and of its result at once.
         """

@@ -29,8 +29,8 @@ from spaces.cost.features.contention import contended_loops, shared_elements
 from spaces.cost.features.features import Features, copies_that_share
 from spaces.cost.features.footprints import Footprint
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures, volume
-from spaces.cost.features.traffic import Cache, Traffic, touched
-from spaces.cost.features.unfused import unfused
+from spaces.cost.features.traffic import Cache, Traffic, buffers_of
+from spaces.cost.features.unfuse import unfuse
 from spaces.cost.training import PricedRun
 from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, maximum, where
 from spaces.model.schedules.domain_order import LoopKind
@@ -139,7 +139,7 @@ class Reuse:
 
     def _certain_moves(self, features: Features, func: FuncFeatures) -> SymbolicNumber:
         """Cycles to move lines that are not less however other Funcs are scheduled."""
-        traffic = Traffic(unfused(features), self.device.cache_line_bytes)
+        traffic = Traffic(unfuse(features), self.device.cache_line_bytes)
         alone = [name for name, readers in features.readers.items() if readers == {func.name}]
         (nested,) = traffic.features.funcs
         stages = [
@@ -152,7 +152,7 @@ class Reuse:
             for cache, price in self._caches():
                 most: SymbolicNumber = 0.0  # stages of a fused loop may move the lines together
                 for stage, speedup in stages:
-                    if buffer in touched(stage):
+                    if buffer in buffers_of(stage):
                         body = traffic.least(stage, buffer, cache, price) / speedup
                         most = maximum(most, 2 * body if buffer == func.name else body)
                 cycles = cycles + most
@@ -164,9 +164,9 @@ class Reuse:
         """``cycles`` and those of the stages of a Func, and of its allocations."""
         for stage in func.stages:
             cycles = cycles + self.compute(features, stage)
-        return cycles + self.allocating(func)
+        return cycles + self.allocation_cycles(func)
 
-    def allocating(self, func: FuncFeatures) -> SymbolicNumber:
+    def allocation_cycles(self, func: FuncFeatures) -> SymbolicNumber:
         """Cycles of the allocations of a Func. What fits the second-level cache was there before,
         for allocators give out the same memory again.
         """
@@ -209,7 +209,7 @@ class Reuse:
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
         # A spilled sum waits for memory between two terms, so nothing else hides it. Values of
         # vectors that are too wide move with each operation.
-        crowded = self.registers.crowded(registers) * (stage.work.operations.total + 1)
+        crowded = self.registers.crowded_share(registers) * (stage.work.operations.total + 1)
         spills = (self.prices.load + self.prices.store) * registers * (spilled + crowded)
         vectors = stage.points / stage.lanes
         latency = self.prices.latency + self.prices.forwarding * written
@@ -296,17 +296,17 @@ class Reuse:
     def _memory(self, features: Features) -> SymbolicNumber:
         """Cycles to move lines to the first-level cache, and out again."""
         cycles: SymbolicNumber = 0.0
-        for moved in self.moved(features, list_transfers(features)):
+        for moved in self.transfer_cycles(features, list_transfers(features)):
             cycles = cycles + sum(moved.values())
         return cycles
 
-    def moved(
+    def transfer_cycles(
         self, features: Features, transfers: list[Transfer]
     ) -> Iterator[dict[TransferPlace, SymbolicNumber]]:
         """Cycles to move lines to the first-level cache and out again: from the second-level cache,
         from the third, and from memory. Each has one number for all that moves together.
         """
-        traffic = Traffic(unfused(features), self.device.cache_line_bytes)
+        traffic = Traffic(unfuse(features), self.device.cache_line_bytes)
         speedups = {(one.func, one.index): self.speedup(one) for one in features.stages}
         for cache, price in self._caches():
             yield self._moves(traffic, transfers, speedups, cache, price)
@@ -374,11 +374,11 @@ class Reuse:
     def _parallel_overhead(self, features: Features) -> SymbolicNumber:
         """Cycles to start threads, once for each parallel loop."""
         cycles: SymbolicNumber = 0.0
-        for overhead in self.overheads(features).values():
+        for overhead in self.parallel_overheads(features).values():
             cycles = cycles + overhead
         return cycles
 
-    def overheads(self, features: Features) -> dict[LoopKey, SymbolicNumber]:
+    def parallel_overheads(self, features: Features) -> dict[LoopKey, SymbolicNumber]:
         """Cycles to start the threads of each parallel loop; a fused loop is as long as for the
         stage with the most iterations.
         """

@@ -29,18 +29,18 @@ def parts(
     for func in features.funcs:
         for stage in func.stages:
             found[stage.func, stage.index]["compute"] = model.compute(features, stage)
-        found[func.name, 0]["allocation"] = model.allocating(func)
+        found[func.name, 0]["allocation"] = model.allocation_cycles(func)
     transfers = list_transfers(features)
     owners = {
         place: (one.stage.func, one.stage.index)
         for one in reversed(transfers)
         for place in one.places
     }
-    for part, moved in zip(PARTS[1:4], model.moved(features, transfers), strict=True):
+    for part, moved in zip(PARTS[1:4], model.transfer_cycles(features, transfers), strict=True):
         for place, cycles in moved.items():
             of = found[owners[place]]
             of[part] = of[part] + cycles
-    for (func_name, stage_index, _), cycles in model.overheads(features).items():
+    for (func_name, stage_index, _), cycles in model.parallel_overheads(features).items():
         of = found[func_name, stage_index]
         of["overhead"] = of["overhead"] + cycles
     return found

@@ -10,8 +10,8 @@ from attrs import frozen
 
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import LoopKey, StageFeatures
-from spaces.cost.features.traffic import moving_loops, resident, touched
-from spaces.cost.features.unfused import unfused
+from spaces.cost.features.traffic import buffers_of, moving_loops, resident_depth
+from spaces.cost.features.unfuse import unfuse
 
 TransferPlace: TypeAlias = tuple[object, ...]
 """What moves together: a buffer, whether it is written, and a loop whose body moves it for several
@@ -38,12 +38,12 @@ class Transfer:
 
 def list_transfers(features: Features) -> list[Transfer]:
     """What the stages move; a stage without loops moves nothing."""
-    features = unfused(features)
+    features = unfuse(features)
     moving = [
         (stage, buffer, moving_loops(stage))
         for stage in features.stages
         if stage.loops and not stage.work.is_undefined
-        for buffer in touched(stage)
+        for buffer in buffers_of(stage)
     ]
     sharing = Counter(
         _shared(stage, buffer, loop) for stage, buffer, loops in moving for loop in loops
@@ -52,7 +52,7 @@ def list_transfers(features: Features) -> list[Transfer]:
         Transfer(
             stage,
             buffer,
-            resident(features, buffer, buffer == stage.func),
+            resident_depth(features, buffer, buffer == stage.func),
             tuple(_place(sharing, stage, buffer, loop) for loop in loops),
         )
         for stage, buffer, loops in moving

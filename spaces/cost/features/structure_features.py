@@ -1,4 +1,4 @@
-"""What named features are read from: the features of one structure on one device."""
+"""The features of one structure on one device, from which named features are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spaces.model.schedules.schedule import Schedule
 
 @define
 class StructureFeatures:
-    """What named features are read from: one structure on one device.
+    """One structure on one device, from which named features are read.
 
     Attributes:
         only: the Funcs that count; None for all.

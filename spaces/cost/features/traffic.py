@@ -137,7 +137,7 @@ class Traffic:
         cost is that of one of the loops from there inwards, and no row is in pieces.
         """
         features, ends = self.features, len(stage.loops)
-        known = [b for b in touched(stage) if b == stage.func or b in features.readers]
+        known = [b for b in buffers_of(stage) if b == stage.func or b in features.readers]
         if buffer not in known:
             return 0.0
         fitting: SymbolicNumber = 0
@@ -154,7 +154,7 @@ class Traffic:
             runs = stage.loops[depth - 1].runs if depth else 1
             body = minimum(*map(price, self.regions.least(stage, buffer, depth)))
             least = minimum(least, where(depth >= fitting - 1, runs * body, inf))
-        return where(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
+        return where(fitting > resident_depth(features, buffer, buffer == stage.func), least, 0.0)
 
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
         """The footprint at a depth. A row to which the loops inside come back again and again
@@ -175,12 +175,12 @@ class Traffic:
         )
 
 
-def touched(stage: StageFeatures) -> tuple[str, ...]:
+def buffers_of(stage: StageFeatures) -> tuple[str, ...]:
     """The buffers that a stage reads, and its own Func, each once."""
     return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
 
 
-def resident(features: Features, buffer: str, is_written: bool) -> int:
+def resident_depth(features: Features, buffer: str, is_written: bool) -> int:
     """The loop depth at which a cache that holds the body also holds the whole buffer; -1 for
     images and outputs, which come from outside and leave.
 

@@ -21,8 +21,8 @@ from spaces.cost.features.footprints import Footprint
 from spaces.cost.features.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.cost.features.thread_code import local_accesses, registers_available, thread_code
-from spaces.cost.features.traffic import Cache, Traffic, resident, touched
-from spaces.cost.features.unfused import unfused
+from spaces.cost.features.traffic import Cache, Traffic, buffers_of, resident_depth
+from spaces.cost.features.unfuse import unfuse
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, where
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -81,7 +81,7 @@ class Roofline:
             moved = sum(
                 self._bytes(traffic, stage, buffer)
                 for stage in _working(traffic.features.func(func.name))
-                for buffer in touched(stage)
+                for buffer in buffers_of(stage)
             )
             local = in_memory.get(func.name, 0)
             found[func.name, 0] = {"seconds": self._seconds(func, moved, local)}
@@ -118,7 +118,7 @@ class Roofline:
             moved = sum(
                 self._least_bytes(traffic, stage, buffer)
                 for stage in _working(traffic.features.func(func.name))
-                for buffer in touched(stage)
+                for buffer in buffers_of(stage)
                 if buffer == func.name or buffer in features.readers
             )
             seconds = seconds + self._seconds(func, moved)
@@ -126,7 +126,7 @@ class Roofline:
 
     def _traffic(self, features: Features) -> Traffic:
         if isinstance(self.device, CpuDevice):
-            return Traffic(unfused(features), self.device.cache_line_bytes)
+            return Traffic(unfuse(features), self.device.cache_line_bytes)
         return Traffic(features, _SECTOR_BYTES)
 
     def _seconds(
@@ -164,7 +164,7 @@ class Roofline:
             return runs * traffic.regions.footprint(stage, buffer, depth).lines * _SECTOR_BYTES
         is_written = buffer == stage.func
         fits = traffic.fitting_depth(stage, _last_cache(self.device))
-        depth = resident(traffic.features, buffer, is_written)
+        depth = resident_depth(traffic.features, buffer, is_written)
         moves = traffic.moves(stage, buffer, fits, depth, _lines)
         lines = sum(where(here, body, 0.0) for _, here, body in moves)
         return lines * traffic.line_bytes
