@@ -20,8 +20,8 @@ from spaces.model.formulas.recorded import DependsOnDataError, Recorded, express
 from spaces.model.formulas.symbolic import SymbolicNumber
 
 MANY = 1 << 19
-"""Machine code costs batches of at least this many choices. To compile it takes 60 to 800 ms; on
-that many choices arrays take 0.2 to 0.8 s.
+"""Batches of at least this many choices are priced by machine code. To compile it takes 60 to
+800 ms; for that many choices, arrays take 0.2 to 0.8 s.
 """
 
 

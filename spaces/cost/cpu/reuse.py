@@ -42,9 +42,9 @@ registers that hold them: two for three lanes of 64 bits, if a register has 128.
 """
 
 _IN_FLIGHT = 32
-"""Updates in one step that a core has begun at a time: threads disturb each other less where there
-are more lines than that. Two threads that update random elements of 4, 16, 64, 256 and 4096 lines
-take 8, 8, 4, 2.1 and 1.4 times as long for each update as one does (Zen 4).
+"""The atomic updates that a core has in flight. Threads disturb each other less where there are
+more lines than that: two threads that update random elements of 4, 16, 64, 256 and 4096 lines take
+8, 8, 4, 2.1 and 1.4 times as long for each update as one thread (Zen 4).
 """
 
 _LARGEST_DIVISOR = 4
@@ -113,15 +113,18 @@ class Reuse:
         return attrs.evolve(self, prices=fit_prices(runs, self.prices, price))
 
     def least(self, features: Features) -> SymbolicNumber:
-        """Cycles of stages, allocations, parallel loops, and of the movement that is certain.
+        """Cycles of stages, allocations and parallel loops, and of transfers that each completion
+        has.
 
-        Each of the first three is a sum over Funcs of what their own loops, reads and operations
-        say, but for parallel loops that stages share: they cost as much as for the stage with the
-        most iterations, so not less than for the stage that gives a loop its name. A Func moves its
-        own lines (:meth:`Traffic.least`), and those of images that no other Func reads: stages that
-        read the same lines in a loop may move them once. Other movement is not negative. Without a
-        limit if a price is negative, or if lanes are so cheap that it may be cheaper to load them
-        one by one: whether they are, the storage of other Funcs decides.
+        Stages and allocations add up over Funcs, and depend on the Func's own loops, reads and
+        operations. A parallel loop that several stages share costs as much as for the stage with
+        the most iterations, so at least as much as for the stage that gives the loop its name. A
+        Func moves its own lines (:meth:`Traffic.least`), and the lines of images that no other Func
+        reads: two Funcs that read the same lines in a loop may move them once. Other transfers are
+        not negative.
+
+        Minus infinity if a price is negative. Also if lanes are so cheap that it may be cheaper to
+        load them one by one, which depends on the storage of other Funcs.
         """
         prices = self.prices
         if min(attrs.astuple(prices)) < 0 or prices.lane < _LEAST_LANE * prices.load:
@@ -138,7 +141,7 @@ class Reuse:
         return cycles
 
     def _certain_moves(self, features: Features, func: FuncFeatures) -> SymbolicNumber:
-        """Cycles to move lines that are not less however other Funcs are scheduled."""
+        """Cycles to move lines, at least, however other Funcs are scheduled."""
         traffic = Traffic(unfuse(features), self.device.cache_line_bytes)
         alone = [name for name, readers in features.readers.items() if readers == {func.name}]
         (nested,) = traffic.features.funcs
@@ -167,8 +170,8 @@ class Reuse:
         return cycles + self.allocation_cycles(func)
 
     def allocation_cycles(self, func: FuncFeatures) -> SymbolicNumber:
-        """Cycles of the allocations of a Func. What fits the second-level cache was there before,
-        for allocators give out the same memory again.
+        """Cycles of the allocations of a Func. Allocators give out the same memory again, so what
+        fits the second-level cache is in it already.
         """
         if func.is_output:
             return 0.0
@@ -183,9 +186,9 @@ class Reuse:
         return self._compute(features, stage) / self.speedup(stage)
 
     def _compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """Cycles of all evaluations and of the loops around them: the arithmetic units or the load
-        and store units count, whichever work longer, or the time for which sums wait for their last
-        term.
+        """Cycles of all evaluations and of the loops around them. The longest of three times
+        counts: that of the arithmetic units, that of the load and store units, and that for which
+        sums wait for their last term.
         """
         if stage.work.is_undefined:
             return 0.0
@@ -225,8 +228,8 @@ class Reuse:
         return busy + vectors * spills + loops + delays
 
     def _in_one_step(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """Cycles more for updates that threads make in one step. The expected number of other
-        threads with an update of the same line grows with the threads and falls with the lines.
+        """Cycles that atomic updates cost more than others. The expected number of other threads
+        that update the same line grows with the threads and falls with the lines.
         """
         loops = contended_loops(features, stage, (LoopKind.PARALLEL,))
         if not loops:
@@ -241,8 +244,8 @@ class Reuse:
     def _operations(
         self, stage: StageFeatures, moved_by: frozenset[str], operations: Operations
     ) -> SymbolicNumber:
-        """Cycles of operations whose results change only with some Vars: compilers move them out of
-        all loops inside the innermost loop over one of these Vars.
+        """Cycles of operations whose results depend on some Vars only (``moved_by``). Compilers
+        move them out of all loops inside the innermost loop over one of these Vars.
         """
         prices = self.prices
         walking = [i for i, loop in enumerate(stage.own) if moved_by & set(loop.dimensions)]
@@ -304,7 +307,7 @@ class Reuse:
         self, features: Features, transfers: list[Transfer]
     ) -> Iterator[dict[TransferPlace, SymbolicNumber]]:
         """Cycles to move lines to the first-level cache and out again: from the second-level cache,
-        from the third, and from memory. Each has one number for all that moves together.
+        from the third, and from memory. All transfers with the same place have one number.
         """
         traffic = Traffic(unfuse(features), self.device.cache_line_bytes)
         speedups = {(one.func, one.index): self.speedup(one) for one in features.stages}

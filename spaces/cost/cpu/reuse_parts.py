@@ -20,8 +20,8 @@ def parts(
 ) -> Mapping[tuple[str, int], Mapping[str, SymbolicNumber]]:
     """The parts of each stage, by Func and number of the stage.
 
-    What several stages move together counts for the first of them, an allocation for the first
-    stage of its Func, and a parallel loop for the stage that gives it its name.
+    Lines that several stages move together count for the first of these stages, an allocation for
+    the first stage of its Func, and a parallel loop for the stage that gives it its name.
     """
     found: dict[tuple[str, int], dict[str, SymbolicNumber]] = {
         (stage.func, stage.index): dict.fromkeys(PARTS, 0.0) for stage in features.stages

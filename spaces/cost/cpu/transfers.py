@@ -1,4 +1,4 @@
-"""What stages move into caches, and what of it they move together."""
+"""The buffers that stages move into caches, and which of them move together."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from spaces.cost.features.traffic import buffers_of, moving_loops, resident_dept
 from spaces.cost.features.unfuse import unfuse
 
 TransferPlace: TypeAlias = tuple[object, ...]
-"""What moves together: a buffer, whether it is written, and a loop whose body moves it for several
-stages, or the only stage that moves it.
+"""What identifies a transfer: a buffer, whether it is written, and the loop whose body moves it for
+several stages, or the only stage that moves it.
 """
 
 
@@ -25,9 +25,10 @@ class Transfer:
 
     Attributes:
         resident: the loop depth at which a cache that holds the body also holds the whole buffer.
-        places: with which others it moves, for each loop whose body may move it.
+        places: for each loop whose body may move it, the place. Transfers with the same place move
+            together.
 
-    A fused loop of ``stage`` is the nest of its loops.
+    In ``stage``, a nest stands for each fused loop.
     """
 
     stage: StageFeatures
@@ -37,7 +38,7 @@ class Transfer:
 
 
 def list_transfers(features: Features) -> list[Transfer]:
-    """What the stages move; a stage without loops moves nothing."""
+    """The transfers of all stages; a stage without loops moves nothing."""
     features = unfuse(features)
     moving = [
         (stage, buffer, moving_loops(stage))
@@ -66,8 +67,8 @@ def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> TransferPlace:
 def _place(
     sharing: Mapping[TransferPlace, int], stage: StageFeatures, buffer: str, loop: LoopKey
 ) -> TransferPlace:
-    """A stage moves a buffer in one of its loops only. So the costs of those that no other stage
-    shares are one number.
+    """The place of a transfer. A stage moves a buffer in one of its loops only. So all loops that
+    no other stage shares have the same place.
     """
     together = _shared(stage, buffer, loop)
     is_shared = sharing[together] > 1

@@ -100,9 +100,9 @@ class Traffic:
         resident: int,
         price: Callable[[Footprint], SymbolicNumber],
     ) -> Iterator[tuple[int, SymbolicCondition, SymbolicNumber]]:
-        """The costs to move ``buffer`` into a cache for ``stage``, each with the place in
-        :func:`moving_loops` of the loop whose body moves each of its lines once, and with the
-        condition of this case. At most one case holds; the others cost nothing.
+        """The cases in which ``stage`` moves ``buffer`` into a cache. A case is a loop whose body
+        moves each of its lines once, by its place in :func:`moving_loops`; the condition under
+        which it is this loop; and the cost. At most one case holds. If none does, nothing moves.
 
         Args:
             stage: the stage that reads ``buffer``, or computes it.
@@ -128,13 +128,13 @@ class Traffic:
         cache: Cache,
         price: Callable[[Footprint], SymbolicNumber],
     ) -> SymbolicNumber:
-        """What :meth:`moves` costs at least in every schedule with the Funcs of ``features``, as
-        those of a lower bound are: 0 for a buffer that is not known to be there.
+        """A lower bound of what :meth:`moves` costs in every schedule with the Funcs of
+        ``features``; 0 for a buffer that is not known to be there.
 
-        The loop that fits is not further out than the loop that would fit if the stage touched
-        nothing but its own Func and images: other stages and buffers only add to a working set. In
-        a loop of a consumer, its own part is at least what one visit of the stage requires. So the
-        cost is that of one of the loops from there inwards, and no row is in pieces.
+        Other stages and buffers only add to a working set. So the outermost loop that fits is not
+        further out than if the stage touched nothing but its own Func and images. In a loop of a
+        consumer, the stage touches at least what one visit requires. So the bound is the least cost
+        of the loops from there inwards, with whole rows.
         """
         features, ends = self.features, len(stage.loops)
         known = [b for b in buffers_of(stage) if b == stage.func or b in features.readers]
@@ -157,9 +157,10 @@ class Traffic:
         return where(fitting > resident_depth(features, buffer, buffer == stage.func), least, 0.0)
 
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
-        """The footprint at a depth. A row to which the loops inside come back again and again
-        counts each time, unless it is one of few rows that the prefetcher remembers. Joined rows
-        count one by one if the loops inside go along several of them at once.
+        """The footprint at a depth, with rows counted as the prefetcher finds them. If the loops
+        inside touch more rows at once than it follows, a row counts each time that they come back
+        to it. Rows that join to a longer one count one by one if the loops inside go along several
+        at once.
         """
         whole = self.regions.footprint(stage, buffer, depth)
         piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))

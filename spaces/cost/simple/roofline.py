@@ -1,10 +1,10 @@
 """The roofline of a processor: peak arithmetic or memory bandwidth, whichever takes longer.
 
-A Func takes at least its operations at the peak rate, and at least its bytes at the bandwidth
-[W09]. The ceilings below the roof count, too: lanes, cores or threads that a stage leaves idle
-lower the peak. What a thread of a GPU keeps in local memory moves, too, and takes operations. The
-Funcs of a schedule run one after the other, those of a GPU kernel between its barriers, so that
-their times add up.
+A Func takes at least the time of its operations at the peak rate, and at least the time of its
+bytes at the bandwidth [W09]. The ceilings below the roof count, too: lanes, cores or threads that a
+stage leaves idle lower the peak. Values that a thread of a GPU keeps in local memory take bytes and
+operations. The Funcs of a schedule run one after another, those of a GPU kernel between its
+barriers, so their times add up.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _BITS = 32
 """The operations of peak rates are of so many bits."""
 
 WORD_BYTES = 4
-"""What a thread moves between a register and local memory."""
+"""The bytes that a thread moves between a register and local memory at once."""
 
 _SECTOR_BYTES = 32
-"""What global memory of a GPU moves at once (CUDA C++ Best Practices Guide, 10.2.1)."""
+"""The bytes that global memory of a GPU moves at once (CUDA C++ Best Practices Guide, 10.2.1)."""
 
 
 @frozen
 class Roofline:
-    """Seconds of a schedule that nothing but peak rates limits.
+    """Seconds of a schedule that only peak rates limit.
 
     Attributes:
         device: the CPU or GPU.
@@ -108,9 +108,9 @@ class Roofline:
     def least(self, features: Features) -> SymbolicNumber:
         """Seconds of each Func, with the bytes of its own values and of images alone.
 
-        The price is a sum over Funcs. Its operations are those of their own loops, and bytes of
-        other buffers are not negative. :meth:`Traffic.least` and the footprint of one visit say
-        what moves at least.
+        The price is a sum over Funcs. The operations of a Func depend on its own loops, and the
+        bytes of other buffers are not negative. :meth:`Traffic.least` and the footprint of one
+        visit bound what moves.
         """
         seconds: SymbolicNumber = 0.0
         for func in features.funcs:
