@@ -25,7 +25,7 @@ from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.writing.text import format_schedule, parse_schedule
-from spaces.tuning.compiled import rank_by_compiler
+from spaces.tuning.compiler_ranking import rank_by_compiler
 
 GPU = "sm_90"
 """The device of all schedules."""

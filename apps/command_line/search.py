@@ -57,7 +57,7 @@ from spaces.model.amounts import amount
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
-from spaces.tuning.compiled import CompiledSchedule, rank_by_compiler
+from spaces.tuning.compiler_ranking import CompiledSchedule, rank_by_compiler
 from spaces.tuning.fitted_models import load_model_here
 from spaces.tuning.schema import StoreError
 

@@ -39,7 +39,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Op, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.writing.text import format_schedule, parse_schedule
-from spaces.tuning.compiled import rank_by_compiler
+from spaces.tuning.compiler_ranking import rank_by_compiler
 
 SEARCHING = 20.0
 """Seconds of a search for a schedule."""

@@ -30,7 +30,7 @@ class PricedRun:
 class TrainableModel(CostModel, Protocol):
     """A cost model that measured times improve."""
 
-    def retrained(self, runs: Sequence[PricedRun]) -> CostModel:
+    def retrain(self, runs: Sequence[PricedRun]) -> CostModel:
         """The model after it has learned from runs, beside all that it has learned before. The
         result depends on nothing else. The model itself does not change.
         """

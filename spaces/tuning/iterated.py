@@ -12,8 +12,8 @@ from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.nest.canonical import canonical_form
-from spaces.tuning.retraining import retrained
-from spaces.tuning.top_ranked import ranked
+from spaces.tuning.retraining import retrain
+from spaces.tuning.top_ranked import rank_by_search
 from spaces.tuning.trial import Proposal, Trial
 
 ROUND = "round"
@@ -54,7 +54,7 @@ class Iterated:
         number = 1 + sum(source.startswith(f"{ROUND} ") for source in sources)
         if number > self.rounds:
             return []
-        learned = retrained(model, space, trials)
+        learned = retrain(model, space, trials)
         tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
         chosen = random.Random(f"{seed} {number}")
         for _ in range(self.attempts):
@@ -63,7 +63,7 @@ class Iterated:
             )
             fresh = [
                 Proposal(one.schedule, f"{ROUND} {number}", one.cost)
-                for one in ranked(space, learned, self.strategy, limits)
+                for one in rank_by_search(space, learned, self.strategy, limits)
                 if canonical_form(space.pipeline, one.schedule) not in tried
             ]
             if fresh:

@@ -16,14 +16,14 @@ LEAST = 8
 """The fewest schedules of a pipeline with times from which a model learns."""
 
 
-def retrained(model: CostModel, space: ScheduleSpace, trials: Sequence[Trial]) -> CostModel:
+def retrain(model: CostModel, space: ScheduleSpace, trials: Sequence[Trial]) -> CostModel:
     """The model after it has learned from all trials with times. The model itself if it cannot
     learn (:class:`TrainableModel`), or if fewer than :data:`LEAST` trials have times.
     """
     if not isinstance(model, TrainableModel):
         return model
     runs = list(_runs(space, trials))
-    return model.retrained(runs) if len(runs) >= LEAST else model
+    return model.retrain(runs) if len(runs) >= LEAST else model
 
 
 def _runs(space: ScheduleSpace, trials: Sequence[Trial]) -> Iterator[PricedRun]:

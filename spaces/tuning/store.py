@@ -195,17 +195,17 @@ class TuningStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def known(self, key: StudyKey) -> int | None:
+    def find_study(self, key: StudyKey) -> int | None:
         """The number of the study with this key. None if the store has no such study."""
         found = self._one("SELECT id FROM studies WHERE key = ?", key.digest)
         return None if found is None else int(found[0])
 
-    def study(self, key: StudyKey, reference: Schedule) -> int:
+    def open_study(self, key: StudyKey, reference: Schedule) -> int:
         """The number of the study with this key. If the store has no such study, it begins, and
         ``reference`` runs beside all its schedules.
         """
         with self._writing():
-            known = self.known(key)
+            known = self.find_study(key)
             if known is not None:
                 return known
             pipeline = self._keep_pipeline(key.pipeline)
@@ -330,7 +330,7 @@ class TuningStore:
             best=ranked[0].ratio if ranked else None,
         )
 
-    def alike(self, pipeline: Pipeline) -> list[int]:
+    def similar_studies(self, pipeline: Pipeline) -> list[int]:
         """The numbers of all studies of what a pipeline computes, at any size and on any machine,
         the newest first.
         """
@@ -400,7 +400,7 @@ class TuningStore:
         row = self._one("SELECT document FROM prices WHERE machine = ?", machine.fingerprint)
         return None if row is None else prices_from_json(row[0])
 
-    def taken(self, study: int) -> Runner | None:
+    def claim_study(self, study: int) -> Runner | None:
         """Makes this process the one that tunes a study. If another one does, returns that."""
         me = Runner.this_process()
         with self._writing():
@@ -411,7 +411,7 @@ class TuningStore:
             self._do("UPDATE studies SET runner = ? WHERE id = ?", me.text, study)
         return None
 
-    def released(self, study: int) -> None:
+    def release_study(self, study: int) -> None:
         """Lets other processes tune a study."""
         self._do("UPDATE studies SET runner = NULL WHERE id = ?", study)
 

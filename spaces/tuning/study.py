@@ -28,11 +28,11 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
 from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import this_machine
-from spaces.tuning.known import known_schedules
+from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import TuningStrategy
-from spaces.tuning.top_ranked import ranked
+from spaces.tuning.top_ranked import rank_by_search
 from spaces.tuning.trial import Proposal, Trial, fastest
 
 Callback: TypeAlias = Callable[["Study", Trial], None]
@@ -161,12 +161,12 @@ class Study:
             reference,
             str(made.prices) if isinstance(made, Reuse) else "",
         )
-        id = store.known(key)
+        id = store.find_study(key)
         if id is None:
             begun = reference or _searched(space, made, searching)
             _check(space, begun)
-            id = store.study(key, begun)
-        other = store.taken(id)
+            id = store.open_study(key, begun)
+        other = store.claim_study(id)
         if other is not None:
             raise BusyStudyError(
                 f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
@@ -188,7 +188,7 @@ class Study:
 
     def _kept_elsewhere(self) -> Iterator[Schedule]:
         """The fastest schedules of other studies of this pipeline that are legal here."""
-        found = known_schedules(self.store, self.space.pipeline, self.space.device)
+        found = list_known_schedules(self.store, self.space.pipeline, self.space.device)
         others = dict.fromkeys(trial.schedule for study, trial in found if study != self.id)
         yield from islice(filter(self.space.verdict, others), WARM)
 
@@ -202,7 +202,7 @@ class Study:
         Raises:
             EmptySpaceError: no simple schedule of the space is legal.
         """
-        return trusted(self.space)
+        return trusted_schedule(self.space)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -317,7 +317,7 @@ class Study:
 
     def close(self) -> None:
         """Lets other processes tune the study."""
-        self.store.released(self.id)
+        self.store.release_study(self.id)
 
     def __enter__(self) -> Self:
         return self
@@ -326,7 +326,7 @@ class Study:
         self.close()
 
 
-def trusted(space: ScheduleSpace) -> Schedule:
+def trusted_schedule(space: ScheduleSpace) -> Schedule:
     """The first legal one of a fixed ladder of simple schedules: its results are those that others
     must have.
 
@@ -345,8 +345,8 @@ def trusted(space: ScheduleSpace) -> Schedule:
 
 def _searched(space: ScheduleSpace, model: CostModel, seconds: float) -> Schedule:
     """The schedule that a search by the model ranks first; the trusted one if it finds none."""
-    found = ranked(space, model, None, Limits(top=1, seconds=seconds))
-    return found[0].schedule if found else trusted(space)
+    found = rank_by_search(space, model, None, Limits(top=1, seconds=seconds))
+    return found[0].schedule if found else trusted_schedule(space)
 
 
 def _check(space: ScheduleSpace, schedule: Schedule) -> None:

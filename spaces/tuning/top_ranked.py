@@ -45,12 +45,12 @@ class TopRanked:
         tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
         return [
             Proposal(one.schedule, SEARCH, one.cost)
-            for one in ranked(space, model, self.strategy, limits)
+            for one in rank_by_search(space, model, self.strategy, limits)
             if canonical_form(space.pipeline, one.schedule) not in tried
         ]
 
 
-def ranked(
+def rank_by_search(
     space: ScheduleSpace, model: CostModel, strategy: Strategy | None, limits: Limits
 ) -> tuple[Found, ...]:
     """The best schedules of a search, cheapest first; none if it finds none.

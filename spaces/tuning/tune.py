@@ -31,7 +31,7 @@ from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.fitted_models import load_model
-from spaces.tuning.known import known_schedules
+from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.store import TuningStore, default_store
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.study import Callback, Study
@@ -140,7 +140,7 @@ def best_known(
     by their times. Results at other sizes come next, then those of other machines. Unless
     ``exact`` is false, schedules that round floats in another order do not count.
     """
-    for study, trial in known_schedules(store, pipeline, target):
+    for study, trial in list_known_schedules(store, pipeline, target):
         is_here = store.device_of(study) == target.name
         if is_here and verify(pipeline, trial.schedule, target, exact=exact):
             return study, trial

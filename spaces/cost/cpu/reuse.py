@@ -102,7 +102,7 @@ class Reuse:
             cycles = self._with_work(cycles, features, func)
         return cycles + self._parallel_overhead(features)
 
-    def retrained(self, runs: Sequence[PricedRun]) -> Reuse:
+    def retrain(self, runs: Sequence[PricedRun]) -> Reuse:
         """The model with the prices that fit the times of some runs (:func:`fit_prices`). It
         begins with the present prices, and prices that the times say little about stay near them.
         """

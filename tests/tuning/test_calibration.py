@@ -17,7 +17,7 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.training import PricedRun
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.calibrating import (
+from spaces.tuning.calibration import (
     calibrate,
     fit_and_judge,
     rank_quality,
@@ -63,7 +63,7 @@ def test_fitted_prices_rank_better(runs: list[PricedRun]) -> None:
 def test_the_default_machine_keeps_the_defaults(runs: list[PricedRun]) -> None:
     model = Reuse(FOUR_CORES)
     own = [evolve(run, seconds=float(model.cost(run.batch))) for run in runs]
-    assert np.allclose(vars_of(model.retrained(own).prices), vars_of(Prices()), rtol=1e-3)
+    assert np.allclose(vars_of(model.retrain(own).prices), vars_of(Prices()), rtol=1e-3)
     found = fit_and_judge(own, FOUR_CORES)
     assert not found.is_better
     assert found.prices == Prices()
@@ -121,7 +121,7 @@ class PricedMeasurer:
 
 
 def test_a_machine_is_calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spaces.tuning.calibrating.KERNELS", KERNELS[:1])
+    monkeypatch.setattr("spaces.tuning.calibration.KERNELS", KERNELS[:1])
     heard: list[tuple[str, int]] = []
     cpu = device("cpu")
     found = calibrate(

@@ -1,6 +1,6 @@
 """Fits the prices of the cost model ``reuse`` to a machine, by measured times.
 
-The fit (``Reuse.retrained``) reads random legal schedules of a few small pipelines.
+The fit (``Reuse.retrain``) reads random legal schedules of a few small pipelines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.kernels import KERNELS
-from spaces.tuning.study import trusted
+from spaces.tuning.study import trusted_schedule
 
 MARGIN = 0.02
 """By how much the rank correlation must rise for the fitted prices to take the place of others."""
@@ -87,7 +87,7 @@ def calibrate(
     runs: list[PricedRun] = []
     for kernel in KERNELS:
         progress(kernel.__name__, len(runs))
-        runs += measured(kernel(), device, schedules, seed, measurer or _local)
+        runs += measure_random_schedules(kernel(), device, schedules, seed, measurer or _local)
     return fit_and_judge(runs, device)
 
 
@@ -96,7 +96,7 @@ def _local(reference: Schedule) -> LocalMeasurer:
     return LocalMeasurer(reference=reference, limits=limits, rungs=Rungs(after=()))
 
 
-def measured(
+def measure_random_schedules(
     pipeline: Pipeline,
     device: CpuDevice,
     count: int,
@@ -111,7 +111,7 @@ def measured(
             schedules |= dict.fromkeys(space.sample(count // 2, seed, seconds=20.0))
         except (EmptySpaceError, TimeoutError):
             continue
-    made = measurer(trusted(ScheduleSpace(pipeline, device)))
+    made = measurer(trusted_schedule(ScheduleSpace(pipeline, device)))
     try:
         results = made.measure(pipeline, list(schedules))
     finally:
@@ -144,7 +144,7 @@ def fit_and_judge(runs: Sequence[PricedRun], device: CpuDevice) -> Calibration:
         own = [run for run in runs if run.kernel == name]
         seen += own[::2]
         unseen += own[1::2]
-    found = Reuse(device).retrained(seen).prices
+    found = Reuse(device).retrain(seen).prices
     before, after = (rank_quality(unseen, device, prices) for prices in (Prices(), found))
     judged = Calibration(found, found, before, after, len(runs))
     return judged if judged.is_better else attrs.evolve(judged, prices=Prices())

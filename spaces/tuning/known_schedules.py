@@ -35,7 +35,7 @@ class Remoteness:
     scale: float
 
 
-def known_schedules(
+def list_known_schedules(
     store: TuningStore, pipeline: Pipeline, target: Device
 ) -> Iterator[tuple[int, Trial]]:
     """The measured schedules of what a pipeline computes, each with the number of its study.
@@ -48,7 +48,7 @@ def known_schedules(
     """
     machine = this_machine(target)
     asked = _sizes(pipeline)
-    wanted = set(store.alike(pipeline))
+    wanted = set(store.similar_studies(pipeline))
     groups: dict[tuple[str, ...], list[StudySummary]] = {}
     for line in store.studies():
         if line.id in wanted:
