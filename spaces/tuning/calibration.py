@@ -31,21 +31,22 @@ from spaces.tuning.kernels import KERNELS
 from spaces.tuning.study import trusted_schedule
 
 MARGIN = 0.02
-"""By how much the rank correlation must rise for the fitted prices to take the place of others."""
+"""The rank correlation must rise by at least this much for fitted prices to replace the defaults.
+"""
 
 LEAST = 8
-"""The fewest schedules with times of a pipeline that count."""
+"""A pipeline counts if at least so many of its schedules have times."""
 
 
 @frozen
 class Calibration:
-    """Prices fitted to a machine, and what they are worth on schedules that the fit did not see.
+    """Prices fitted to a machine, and how well they rank schedules that the fit did not see.
 
     Attributes:
         prices: the prices to use: the fitted ones if they rank better, else the defaults.
         fitted: the prices of the fit.
-        before: the median over pipelines of the rank correlation (Spearman's) of costs and times of
-            the schedules left out, with the default prices.
+        before: Spearman's rank correlation of costs and times, with the default prices, for the
+            schedules that the fit did not see; the median over pipelines.
         after: the same with the fitted prices.
         schedules: the number of schedules with times.
     """
@@ -76,8 +77,7 @@ def calibrate(
         device: the CPU of this machine.
         schedules: how many schedules of each pipeline are measured.
         seed: the seed of the random schedules.
-        measurer: makes what measures, from the trusted schedule; by default a
-            :class:`LocalMeasurer`.
+        measurer: makes a measurer from the trusted schedule; by default a :class:`LocalMeasurer`.
         progress: called with the name of each pipeline and the number of schedules measured before.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Cost models with the prices that fit this machine."""
+"""Cost models with prices that were fitted to this machine."""
 
 from __future__ import annotations
 

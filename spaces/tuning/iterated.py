@@ -17,14 +17,14 @@ from spaces.tuning.top_ranked import rank_by_search
 from spaces.tuning.trial import Proposal, Trial
 
 ROUND = "round"
-"""The source of what a round proposes, with the number of the round."""
+"""The source of the proposals of a round; the number of the round follows it."""
 
 
 @frozen(kw_only=True)
 class Iterated:
     """Each round searches with the current model, measures the best schedules that are not measured
     yet, and retrains the model from all results of the study (:class:`TrainableModel`). A model
-    that cannot learn stays as it is; then further rounds only draw other samples.
+    that cannot learn stays as it is; then each round draws other samples only.
 
     [A21] tunes for 20 rounds of 80 samples each, from random weights. Ours begins with the model of
     the study, and a study may end at any time. The strategy searches the whole patterns of a space
@@ -35,8 +35,8 @@ class Iterated:
         rounds: the number of rounds.
         found: how many schedules a search finds, measured or not; they differ in structure.
         structures: how many structures a search prices at most.
-        attempts: with how many seeds a round searches at most, if all that is found is measured
-            already.
+        attempts: with how many seeds a round searches at most, while all found schedules are
+            measured already.
         strategy: the search. Its text (``repr``) is a part of the key of a study.
     """
 

@@ -43,7 +43,7 @@ WAITING = 30.0
 
 @frozen
 class StudyKey:
-    """What a study is about, and what decides its proposals.
+    """The inputs that decide what a study measures and proposes.
 
     Attributes:
         pipeline: the pipeline, at the sizes that are measured.
@@ -121,8 +121,8 @@ class StudySummary:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Lets others read while one writes. Where two processes make a file at once, one finds it
-    locked, and SQLite does not wait for this one lock.
+    """Lets others read while one writes. If two processes make a file at once, one finds it locked,
+    and SQLite does not wait for this lock; so this function does.
     """
     end = time.monotonic() + WAITING
     while True:
@@ -201,8 +201,8 @@ class TuningStore:
         return None if found is None else int(found[0])
 
     def open_study(self, key: StudyKey, reference: Schedule) -> int:
-        """The number of the study with this key. If the store has no such study, it begins, and
-        ``reference`` runs beside all its schedules.
+        """The number of the study with this key. If the store has no such study, adds one, whose
+        schedules run beside ``reference``.
         """
         with self._writing():
             known = self.find_study(key)
@@ -253,7 +253,7 @@ class TuningStore:
         return added
 
     def tell(self, study: int, number: int, result: Measurement) -> None:
-        """Keeps what became of a trial.
+        """Keeps the result of a trial.
 
         Raises:
             StoreError: the study has no such trial, or its result is known.
@@ -331,8 +331,8 @@ class TuningStore:
         )
 
     def similar_studies(self, pipeline: Pipeline) -> list[int]:
-        """The numbers of all studies of what a pipeline computes, at any size and on any machine,
-        the newest first.
+        """The numbers of all studies of the algorithm of a pipeline, at any size and on any
+        machine, the newest first.
         """
         rows = self._connection.execute(
             "SELECT id FROM studies WHERE pipeline = ? ORDER BY id DESC",
@@ -401,7 +401,7 @@ class TuningStore:
         return None if row is None else prices_from_json(row[0])
 
     def claim_study(self, study: int) -> Runner | None:
-        """Makes this process the one that tunes a study. If another one does, returns that."""
+        """Makes this process tune a study. If another process tunes it, returns that one."""
         me = Runner.this_process()
         with self._writing():
             (text,) = self._some("SELECT runner FROM studies WHERE id = ?", study)

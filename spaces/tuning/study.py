@@ -1,4 +1,4 @@
-"""Studies: ask for schedules to measure, tell what became of them, stop and resume at any time."""
+"""Studies: ask for schedules to measure, tell their results, stop and resume at any time."""
 
 from __future__ import annotations
 
@@ -72,11 +72,10 @@ class Study:
     result, and measures nothing twice.
 
     Attributes:
-        space: the space of schedules.
-        store: the store.
-        id: the number of the study in the store.
-        reference: the schedule that runs beside all others. It should be about as fast as these: a
-            slow one takes most of the time.
+        space: the space of schedules. store: the store. id: the number of the study in the store.
+        reference: the schedule that runs beside all others. It should be about as fast as these,
+        for
+            a slow one takes most of the time.
         model: the cost model.
         strategy: what proposes schedules.
         seed: the seed of random choices.
@@ -197,7 +196,7 @@ class Study:
 
     @property
     def trusted(self) -> Schedule:
-        """A simple schedule, whose results all others must have.
+        """A simple schedule, which gives the results that all others must give.
 
         Raises:
             EmptySpaceError: no simple schedule of the space is legal.
@@ -224,9 +223,9 @@ class Study:
         return next(iter(fastest(self._trials)), None)
 
     def ask(self, count: int = 1) -> list[Trial]:
-        """Trials to measure: first those that have no result yet. A new generation is proposed only
-        after all results of the last one, so fewer than ``count`` may come; none if they
-        are being measured, or if the strategy has no more ideas.
+        """Trials to measure: first those that have no result yet. The strategy proposes a new
+        generation only after all results of the last one, so there may be fewer than ``count``.
+        There are none if the strategy proposes nothing more.
         """
         waiting = self.open_trials
         if not waiting:
@@ -237,7 +236,7 @@ class Study:
         return list(waiting[:count])
 
     def _generation(self) -> list[Proposal]:
-        """What the strategy proposes next.
+        """The next proposals of the strategy.
 
         Raises:
             PluginError: it proposes something else.
@@ -251,7 +250,7 @@ class Study:
         return list(made)
 
     def tell(self, trial: Trial, result: Measurement) -> Trial:
-        """Keeps what became of a trial, and returns it with its result.
+        """Keeps the result of a trial, and returns the trial with it.
 
         Raises:
             StoreError: the study has no such trial, or its result is known.
@@ -327,8 +326,7 @@ class Study:
 
 
 def trusted_schedule(space: ScheduleSpace) -> Schedule:
-    """The first legal one of a fixed ladder of simple schedules: its results are those that others
-    must have.
+    """The first legal one of a fixed list of simple schedules. All others must give its results.
 
     Raises:
         EmptySpaceError: none is legal.

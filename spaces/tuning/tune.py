@@ -136,9 +136,9 @@ def best_known(
     store: TuningStore, pipeline: Pipeline, target: Device, *, exact: bool = True
 ) -> tuple[int, Trial] | None:
     """The fastest schedule that a store has for a pipeline on a device, and the number of its
-    study; None if it has none that is legal. All studies of this machine at the estimates compete
-    by their times. Results at other sizes come next, then those of other machines. Unless
-    ``exact`` is false, schedules that round floats in another order do not count.
+    study; None if it has no legal one. All studies of this machine at the estimates compete by
+    their times. Results at other sizes come next, then those of other machines. Unless ``exact`` is
+    false, schedules that round floats in another order do not count.
     """
     for study, trial in list_known_schedules(store, pipeline, target):
         is_here = store.device_of(study) == target.name
@@ -156,8 +156,8 @@ def compile_best(
     seconds: float | None = None,
     exact: bool = True,
 ) -> CompiledPipeline | GpuPipeline:
-    """Compiles the fastest schedule that the store has for a pipeline; one that a search by the
-    cost model finds if it has none.
+    """Compiles the fastest schedule that the store has for a pipeline. If it has none, compiles one
+    that a search by the cost model finds.
 
     Args:
         pipeline: the pipeline.
