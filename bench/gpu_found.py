@@ -21,7 +21,7 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.writing.text import format_schedule, parse_schedule

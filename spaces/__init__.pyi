@@ -375,14 +375,14 @@ from spaces.enumerate.space.process.decision import (
     DecisionPoint as DecisionPoint,
     DecisionOption as DecisionOption,
 )
-from spaces.enumerate.search.neighbours.encoding import (
-    encoded as encoded,
-    decoded as decoded,
+from spaces.enumerate.space.encoding import (
+    encode_schedule as encode_schedule,
+    decode_schedule as decode_schedule,
 )
-from spaces.enumerate.search.neighbours.moves import (
-    neighbours as neighbours,
-    mutated as mutated,
-    crossed as crossed,
+from spaces.enumerate.space.edits import (
+    enumerate_neighbours as enumerate_neighbours,
+    mutate_schedule as mutate_schedule,
+    cross_schedules as cross_schedules,
 )
 from spaces.enumerate.space.patterns.builder import (
     Pattern as Pattern,
@@ -440,19 +440,14 @@ from spaces.cost.features.named_features import (
 )
 
 # Searching
-from spaces.enumerate.search.search import (
-    search as search,
-    best as best,
-    default_strategy as default_strategy,
-    register_strategy as register_strategy,
-    strategy_names as strategy_names,
-    UnknownStrategyError as UnknownStrategyError,
-)
-from spaces.enumerate.search.board import (
-    Board as Board,
-    Limits as Limits,
-    Strategy as Strategy,
-)
+from spaces.enumerate.search.search import search as search, best as best
+from spaces.enumerate.search.registry import default_strategy as default_strategy
+from spaces.enumerate.search.registry import register_strategy as register_strategy
+from spaces.enumerate.search.registry import strategy_names as strategy_names
+from spaces.enumerate.search.registry import UnknownStrategyError as UnknownStrategyError
+from spaces.enumerate.search.board import Board as Board
+from spaces.enumerate.search.limits import Limits as Limits
+from spaces.enumerate.search.registry import Strategy as Strategy
 from spaces.enumerate.search.neighbours.annealing import Annealing as Annealing
 from spaces.enumerate.search.neighbours.bandit import Bandit as Bandit
 from spaces.enumerate.search.papers.beam import Beam as Beam
@@ -470,6 +465,7 @@ from spaces.enumerate.search.neighbours.optuna_search import (
 )
 from spaces.enumerate.search.neighbours.random_draws import RandomDraws as RandomDraws
 from spaces.enumerate.search.stagewise.stagewise import Stagewise as Stagewise
+from spaces.enumerate.search.quick_search import QuickSearch as QuickSearch
 from spaces.enumerate.search.events import (
     Event as Event,
     Expanded as Expanded,

@@ -35,7 +35,6 @@ from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostFunction, CostModel
 from spaces.cost.registry import cost_model, default_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import (
     Certificate,
     Done,
@@ -46,8 +45,9 @@ from spaces.enumerate.search.events import (
     Improved,
     Scored,
 )
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.optuna_search import OptunaUnavailableError
-from spaces.enumerate.search.search import DEFAULT, UnknownStrategyError
+from spaces.enumerate.search.registry import UnknownStrategyError
 from spaces.enumerate.search.search import search as search_space
 from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.enumerate.space.empty_space import EmptySpaceError
@@ -60,6 +60,7 @@ from spaces.model.writing.text import format_schedule
 from spaces.tuning.compiler_ranking import CompiledSchedule, rank_by_compiler
 from spaces.tuning.fitted_models import load_model_here
 from spaces.tuning.schema import StoreError
+from spaces.tuning.strategies import DEFAULT
 
 Cost = Annotated[
     str,

@@ -32,7 +32,7 @@ from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.agreement import EXACT
 from spaces.backend.measuring.tolerances import tolerance
 from spaces.constraints.devices.device import device
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline

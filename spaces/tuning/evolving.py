@@ -16,7 +16,7 @@ from attrs import frozen
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.feature_memos import feature_memo
-from spaces.enumerate.search.neighbours.changes import PlacedSchedule
+from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.regions import UnboundedError
@@ -90,13 +90,14 @@ class Evolving:
         """Changed schedules, each with the cheapest numbers that are not ``tried``, to which it
         adds them. Ends when hardly any change is legal and new.
         """
-        places = list(_placed(space, parents))
-        for _ in range(20 * self.pool if places else 0):
+        decided = list(_decide(space, parents))
+        for _ in range(20 * self.pool if decided else 0):
             ask_clock()
-            place = places[int(len(places) * chosen.random() ** 2)]  # the fastest most often
-            if len(place.way) < 2:
+            parent = decided[int(len(decided) * chosen.random() ** 2)]  # the fastest most often
+            edit = parent.draw_edit(chosen)
+            if edit is None:
                 continue
-            structure = place.changed(chosen, self.numbers).structure
+            structure = edit.open_numbers(chosen, self.numbers)
             legal = space.legal(structure)
             if not legal.any():
                 continue
@@ -122,11 +123,11 @@ class Evolving:
                     break
 
 
-def _placed(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[PlacedSchedule]:
-    """The schedules that are in the space, each with the decisions that lead to it."""
+def _decide(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[DecidedSchedule]:
+    """The schedules that the space has, with the decisions that lead to them."""
     for schedule in schedules:
         try:
-            yield PlacedSchedule.of(space, schedule)
+            yield DecidedSchedule.of(space, schedule)
         except ValueError:
             continue
 

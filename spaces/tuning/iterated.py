@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits, Strategy
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
+from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.nest.canonical import canonical_form
 from spaces.tuning.retraining import retrain

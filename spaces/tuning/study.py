@@ -15,8 +15,8 @@ from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, Measurer
 from spaces.cost.model import CostModel
 from spaces.cost.registry import default_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.first_schedules import RUNGS, filled
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.amounts import amount

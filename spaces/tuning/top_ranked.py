@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace

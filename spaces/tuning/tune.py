@@ -20,7 +20,7 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.measurer import Measurer
 from spaces.cost.model import CostModel
 from spaces.cost.registry import default_model
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options, default_options
 from spaces.enumerate.space.restrictions.restriction import Restriction

@@ -119,7 +119,7 @@ def three(monkeypatch):
     yield
     for registry in (
         "spaces.cost.registry._factories",
-        "spaces.enumerate.search.search._strategies",
+        "spaces.enumerate.search.registry._strategies",
     ):
         module, _, name = registry.rpartition(".")
         del getattr(sys.modules[module], name)["three"]

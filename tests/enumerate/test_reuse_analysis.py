@@ -17,8 +17,8 @@ from spaces.constraints.devices.device import device
 from spaces.cost.features.accesses import stage_work
 from spaces.cost.features.extraction import extract_features
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     Place,
     TiledLoop,

@@ -17,8 +17,8 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.simple.weighted import Weighted
 from spaces.cost.training import PricedRun, TrainableModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done, Event
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline

@@ -20,10 +20,11 @@ from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.features.features import Features
 from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.feature_memos import feature_memo
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
@@ -170,6 +171,20 @@ class Pricer:
         """
         found = (one for one in self.cheapest_of_parts(structure) if one is not None)
         return min(found, key=lambda one: one.cost, default=None)
+
+    def cheapest_below(self, structure: Structure, most: float) -> Found | None:
+        """The cheapest legal choice of a structure, if it costs at most ``most``. What costs more
+        gets no verdict, which takes longer than a price.
+
+        Raises:
+            OutOfTime: as many structures as the limits allow have a cost.
+        """
+        self.board.considered += 1
+        costs = self.price_structure(structure)
+        costs = self.keep_legal(structure, np.where(costs <= most, costs, np.inf))
+        index = int(np.argmin(costs))
+        cost = float(costs.flat[index])
+        return Found(cost, structure.at(index)) if np.isfinite(cost) else None
 
     def cheapest_of_parts(self, structure: Structure) -> Iterator[Found | None]:
         """The cheapest legal choice of each part of a structure; None for a part without one. The

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 
 from spaces.cost.model import PartedModel
-from spaces.enumerate.search.neighbours.changes import ALL_ALIKE
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.edits import ALL_ALIKE
 from spaces.enumerate.space.structure import Structure
 from spaces.model.formulas.symbolic import as_array
 from spaces.model.schedules.derive import derived

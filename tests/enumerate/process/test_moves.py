@@ -25,7 +25,7 @@ def apart(first: spaces.Schedule, second: spaces.Schedule) -> int:
 
 
 def test_neighbours_differ_from_a_schedule_and_from_each_other() -> None:
-    near = list(spaces.neighbours(EXPERT, TILED))
+    near = list(spaces.enumerate_neighbours(EXPERT, TILED))
     forms = [canonical_form(BLUR, one) for one in near]
     assert canonical_form(BLUR, TILED) not in forms
     assert len(set(forms)) > 100
@@ -38,13 +38,13 @@ def test_every_other_option_of_every_decision_gives_a_neighbour() -> None:
     one = next(iter(space))
     way = space.way_to(one)
     expected = sum(len(partial.options) - 1 for partial in way[:-1])
-    assert len(list(spaces.neighbours(space, one))) == expected > 2
+    assert len(list(spaces.enumerate_neighbours(space, one))) == expected > 2
 
 
 def test_mutations_are_neighbours() -> None:
     chosen = random.Random(5)
-    near = [spaces.mutated(EXPERT, TILED, chosen) for _ in range(30)]
-    all_near = {canonical_form(BLUR, one) for one in spaces.neighbours(EXPERT, TILED)}
+    near = [spaces.mutate_schedule(EXPERT, TILED, chosen) for _ in range(30)]
+    all_near = {canonical_form(BLUR, one) for one in spaces.enumerate_neighbours(EXPERT, TILED)}
     assert all(canonical_form(BLUR, one) in all_near for one in near)
     assert len({canonical_form(BLUR, one) for one in near}) > 10
 
@@ -53,13 +53,13 @@ def test_a_space_of_one_schedule_has_no_mutation() -> None:
     alone = Options(root=("vectors",), lanes=(1,), placements=("inline",))
     space = ScheduleSpace(BLUR, CPU, alone)
     with pytest.raises(ValueError, match="has one schedule only"):
-        spaces.mutated(space, next(iter(space)), random.Random(0))
+        spaces.mutate_schedule(space, next(iter(space)), random.Random(0))
 
 
 def test_a_cross_takes_each_func_from_a_parent() -> None:
     other = spaces.parse_schedule("blur_y.parallel(y)\nblur_x.compute_root().unroll(x, 2)", BLUR)
     chosen = random.Random(2)
-    crossed = [spaces.crossed(EXPERT, TILED, other, chosen) for _ in range(12)]
+    crossed = [spaces.cross_schedules(EXPERT, TILED, other, chosen) for _ in range(12)]
     assert {apart(one, TILED) for one in crossed} >= {0}
     assert {apart(one, other) for one in crossed} >= {0}
     mixed = [one for one in crossed if apart(one, TILED) and apart(one, other)]

@@ -104,7 +104,7 @@ GPU_COSTS = (
     ),
     Mutant(
         "cheap-funcs-come-first",
-        "PlacedSchedule.neighbours",
+        "DecidedSchedule.shuffle_edits",
         "ordered.sort(key=keys.__getitem__, reverse=True)",
         "ordered.sort(key=keys.__getitem__)",
         "A search changes first what costs nothing.",

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.judging import concluded, offer_cheapest, offer_first
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.counting.draws import Draw
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
@@ -73,20 +73,20 @@ class LatinHypercube:
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
         yield from offer_first(pricer)
-        yield from concluded(pricer, self._priced(pricer))
+        yield from concluded(pricer, self._price_rounds(pricer))
 
-    def _priced(self, pricer: Pricer) -> Iterator[Event]:
+    def _price_rounds(self, pricer: Pricer) -> Iterator[Event]:
         space, board = pricer.space, pricer.board
         chosen = random.Random(board.limits.seed)
         draws = space.draws(chosen.randrange(2**32))
         for step in range(1, self.rounds + 1):
             yield Expanded(step, self.rounds, "round")
-            for sample in self.round(space, chosen, draws):
+            for sample in self.draw_round(space, chosen, draws):
                 structure = Structure(sample.schedule, {})
                 yield from offer_cheapest(pricer, structure)
             yield board.scored
 
-    def round(
+    def draw_round(
         self, space: ScheduleSpace, chosen: random.Random, draws: Iterator[Draw]
     ) -> Iterator[PartialSchedule]:
         """The samples of one round: complete schedules, legal or not.
@@ -98,7 +98,7 @@ class LatinHypercube:
         """
         strata, start = Strata(self.size, chosen), space.start()
         for sample in range(self.size):
-            form = self._structure(start, draws) if space.decides_loops else None
+            form = self._draw_form(start, draws) if space.decides_loops else None
             if space.decides_loops and form is None:
                 continue
 
@@ -112,7 +112,7 @@ class LatinHypercube:
             *_, last = start.led(choose)
             yield last
 
-    def _structure(self, start: PartialSchedule, draws: Iterator[Draw]) -> FormParts | None:
+    def _draw_form(self, start: PartialSchedule, draws: Iterator[Draw]) -> FormParts | None:
         """The form of the next legal draw."""
         for _ in range(self.attempts):
             ask_clock()

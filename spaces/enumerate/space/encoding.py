@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain, pairwise, repeat
 
+from spaces.enumerate.space.finding import way_to
 from spaces.enumerate.space.process.decision import DecisionOption, DecisionPoint
-from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.space import Space
 from spaces.model.schedules.schedule import Schedule
 
 
-def encoded(space: ScheduleSpace, schedule: Schedule) -> tuple[float, ...]:
-    """A number between 0 and 1 for each decision on the way to a schedule: the middle of the part
-    of the interval that belongs to the option taken. Equal parts belong to all options.
+def encode_schedule(space: Space, schedule: Schedule) -> tuple[float, ...]:
+    """A number between 0 and 1 for each decision on the way to a schedule. Equal parts of the
+    interval belong to all options; the number is the middle of the part of the option taken.
 
     Raises:
         ValueError: the space has no such schedule.
     """
     numbers = []
-    for partial, after in pairwise(space.way_to(schedule)):
+    for partial, after in pairwise(way_to(space, schedule)):
         labels = [option.label for option in partial.options]
         numbers.append((labels.index(after.taken[-1]) + 0.5) / len(labels))
     return tuple(numbers)
 
 
-def decoded(space: ScheduleSpace, numbers: Iterable[float]) -> Schedule:
+def decode_schedule(space: Space, numbers: Iterable[float]) -> Schedule:
     """The schedule whose decisions these numbers make, legal or not.
 
     Each number from 0 to 1 chooses an option. Numbers that are left over are ignored, and missing
