@@ -57,8 +57,8 @@ from spaces.model.amounts import amount
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
-from spaces.tuning.compiled import CompiledSchedule, ranked_by_compiler
-from spaces.tuning.priced import priced_here
+from spaces.tuning.compiler_ranking import CompiledSchedule, rank_by_compiler
+from spaces.tuning.fitted_models import load_model_here
 from spaces.tuning.schema import StoreError
 from spaces.tuning.strategies import DEFAULT
 
@@ -155,7 +155,9 @@ def search(
     own = _own_model(cost) if is_function_name(cost) else None
     limits = Limits(top=top, apart=apart, seconds=seconds, seed=seed)
     try:
-        chosen = priced_here(cost, space.device) if own is None else cost_model(own, space.device)
+        chosen = (
+            load_model_here(cost, space.device) if own is None else cost_model(own, space.device)
+        )
     except (StoreError, ValueError) as error:
         raise WrongUsage(str(error)) from None
     try:
@@ -204,7 +206,7 @@ def search(
 def _compiled(space: ScheduleSpace, done: Done, model: CostModel) -> tuple[CompiledSchedule, ...]:
     """What the compiler makes of the result of a search, and in which order it puts it."""
     try:
-        return ranked_by_compiler(space, done.best, model)
+        return rank_by_compiler(space, done.best, model)
     except CudaUnavailable as error:
         raise CommandError(f"--compiler: {error}.") from None
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
-from spaces.cost.features.counting import FeatureMemo
+from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.features.features import Features
 from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
