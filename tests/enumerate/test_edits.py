@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -81,7 +82,7 @@ def test_edits_lead_from_schedule_to_schedule_of_the_space(seed: int, steps: int
 @given(st.integers(0, 1 << 32), st.integers(1, 64))
 def test_opened_numbers_are_those_of_the_func_of_an_edit(seed: int, most: int) -> None:
     chosen, decided = random.Random(seed), DecidedSchedule.of(EXPERT, TILED)
-    for edit in list(decided.shuffle_edits(chosen))[:5]:
+    for edit in itertools.islice(decided.shuffle_edits(chosen), 3):
         structure = edit.open_numbers(chosen, most)
         assert 1 <= structure.size <= most
         choices = [structure.at(number) for number in range(structure.size)]
