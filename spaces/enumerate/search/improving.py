@@ -13,9 +13,9 @@ from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import first_incumbent
 from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.quick_search import QuickSearch
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.shares import shares_of_funcs
-from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
@@ -23,8 +23,8 @@ from spaces.model.deadline import OutOfTime
 
 @frozen(kw_only=True)
 class Improving:
-    """A quick search, :class:`Stagewise`. With a time limit it then looks for cheaper schedules in
-    the rest of the time.
+    """A quick search, :class:`QuickSearch`. With a time limit it then looks for cheaper schedules
+    in the rest of the time.
 
     Without ``Limits.seconds`` it ends after the quick search. So a seed gives one result, in about
     a second for a pipeline of ten Funcs.
@@ -44,7 +44,7 @@ class Improving:
         numbers: how many choices of the numbers of a Func are tried with an edit, at most.
     """
 
-    first: Stagewise = field(default=Stagewise())
+    first: QuickSearch = field(default=QuickSearch())
     numbers: int = 64
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:

@@ -171,6 +171,20 @@ class Pricer:
         found = (one for one in self.cheapest_of_parts(structure) if one is not None)
         return min(found, key=lambda one: one.cost, default=None)
 
+    def cheapest_below(self, structure: Structure, most: float) -> Found | None:
+        """The cheapest legal choice of a structure, if it costs at most ``most``. What costs more
+        gets no verdict, which takes longer than a price.
+
+        Raises:
+            OutOfTime: as many structures as the limits allow have a cost.
+        """
+        self.board.considered += 1
+        costs = self.price_structure(structure)
+        costs = self.keep_legal(structure, np.where(costs <= most, costs, np.inf))
+        index = int(np.argmin(costs))
+        cost = float(costs.flat[index])
+        return Found(cost, structure.at(index)) if np.isfinite(cost) else None
+
     def cheapest_of_parts(self, structure: Structure) -> Iterator[Found | None]:
         """The cheapest legal choice of each part of a structure; None for a part without one. The
         cost of a choice does not depend on its part: all have the formulas of the whole structure.

@@ -8,8 +8,9 @@ that it found.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from itertools import islice, zip_longest
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.pricer import Pricer
@@ -18,6 +19,8 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
+
+T = TypeVar("T")
 
 NEIGHBORS = 8
 """How many neighbors a search looks at for each place."""
@@ -50,7 +53,7 @@ def _neighbors(pricer: Pricer, most: int) -> Iterator[Found]:
     decided = _decide(pricer.space, board.best[0].schedule)
     edited = () if decided is None else _edit_in_turns(decided, board.limits.seed)
     for structure in islice(edited, most):
-        found = pricer.cheapest(structure)
+        found = pricer.cheapest_below(structure, board.worst)
         if found is not None:
             yield found
 
@@ -74,6 +77,17 @@ def _edit_in_turns(decided: DecidedSchedule, seed: int) -> Iterator[Structure]:
     chosen = random.Random(seed)
     numbers = [n for n, one in enumerate(decided.way[:-1]) if not one.state.has_structure]
     edits = (decided.edits_of(number) for number in reversed(numbers))
-    for turn in zip_longest(*edits):
-        for edit in filter(None, turn):
-            yield edit.open_numbers(chosen, NUMBERS)
+    for edit in _in_turns(edits):
+        yield edit.open_numbers(chosen, NUMBERS)
+
+
+def _in_turns(sources: Iterable[Iterator[T]]) -> Iterator[T]:
+    """The next item of each source in turn; each is made only when its turn comes."""
+    waiting = list(sources)
+    while waiting:
+        left = []
+        for source in waiting:
+            for item in islice(source, 1):
+                left.append(source)
+                yield item
+        waiting = left

@@ -27,6 +27,7 @@ from spaces.enumerate.search.papers.exhaustive import exhaustive
 from spaces.enumerate.search.papers.grouping import Grouping
 from spaces.enumerate.search.papers.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
+from spaces.enumerate.search.quick_search import QuickSearch
 from spaces.enumerate.search.rare_garbage import with_rare_garbage
 from spaces.enumerate.search.stagewise.freezing import Freezing
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
@@ -40,13 +41,13 @@ log = logging.getLogger("spaces.search")
 
 _OWN: Mapping[str, Strategy] = MappingProxyType(
     {
-        "annealing": Annealing(opening=Stagewise()),
+        "annealing": Annealing(opening=QuickSearch()),
         "bandit": Bandit(),
         "beam": Beam(),
         "best-first": BestFirst(),
         "exhaustive": exhaustive,
         "reuse-analysis": ReuseAnalysis(),
-        "freezing": Freezing(),
+        "freezing": Freezing(second=QuickSearch(walk=Stagewise(width=1))),
         "frozen-sampling": Freezing(
             first=HierarchicalSampling(width=1, passes=1), second=HierarchicalSampling(), opened=1.0
         ),
@@ -57,7 +58,7 @@ _OWN: Mapping[str, Strategy] = MappingProxyType(
         "latin-hypercube": LatinHypercube(),
         "optuna": OptunaSearch(),
         "random": RandomDraws(),
-        "stagewise": Stagewise(),
+        "stagewise": QuickSearch(),
     }
 )
 """The strategies of the library. Their schedules are legal, so nothing judges them again."""

@@ -14,7 +14,7 @@ from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import incumbents, offer_schedule
 from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.stagewise.stagewise import Stagewise
+from spaces.enumerate.search.stagewise.refining import RefiningSearch
 from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
@@ -49,7 +49,7 @@ class Annealing:
     """
 
     start: Schedule | None = None
-    opening: Stagewise | None = None
+    opening: RefiningSearch | None = None
     steps: int = 1000
     numbers: int = 64
     heat: float = 0.3

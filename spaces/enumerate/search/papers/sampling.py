@@ -22,7 +22,6 @@ from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.first_schedules import incumbents
 from spaces.enumerate.search.judging import drawn_if_none
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.rewrites.numbers import polished
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.structural_hash import NestOutline
@@ -30,7 +29,6 @@ from spaces.enumerate.search.stagewise.walk import last_step, walked
 from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -57,8 +55,6 @@ class HierarchicalSampling:
             each time that the search refused representatives with this hash. [A21] gives no number.
         lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
             the loops around a Func are chosen anew with it; beyond it, they keep their values.
-        polished: the number of complete schedules whose numbers are chosen again at the end, one
-            Func at a time.
     """
 
     width: int = 4
@@ -66,7 +62,6 @@ class HierarchicalSampling:
     greedy: int = 0
     penalty: float = 1.0
     lattice: int = 4096
-    polished: int = 1
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
@@ -94,12 +89,6 @@ class HierarchicalSampling:
         if pricer.adds_nests and not found:
             return (yield from self.refined(pricer.of_whole_schedules, share))
         yield last_step(start, len(passes))
-        found.sort(key=lambda state: state.cost)
-        try:
-            for state in found[: self.polished]:
-                yield from polished(task, state, rounds=1)
-        except OutOfTime:
-            return False
         yield board.scored
         return True
 

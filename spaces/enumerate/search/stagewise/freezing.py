@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterator, Mapping
 
 from attrs import evolve, field, frozen
 
@@ -16,6 +15,7 @@ from spaces.enumerate.search.judging import drawn_if_none
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.stagewise.changed_nests import nests_of
+from spaces.enumerate.search.stagewise.refining import RefiningSearch
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.options import PlacementOption
@@ -36,16 +36,6 @@ as many as in [A21].
 """
 
 
-class RefiningSearch(Protocol):
-    """A search that a larger one runs on a part of a space, such as :class:`Stagewise`."""
-
-    def refined(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
-        """Searches in a share of the time limit, and offers to a board what it finds. Returns
-        whether it ended in time.
-        """
-        ...
-
-
 @frozen(kw_only=True)
 class Freezing:
     """Searches the whole patterns of a space twice. The first search computes all Funcs inline or
@@ -62,15 +52,14 @@ class Freezing:
     that :class:`Stagewise` skips, and for a frozen Func all other options.
 
     Attributes:
-        first: the search that decides all Funcs. It does not choose numbers again: on the apps this
-            took up to a third of the time, and changed the cost of the result by less than 0.1 %.
+        first: the search that decides all Funcs.
         second: the search that decides the open ones.
         opened: how many Funcs stay open, as a multiple of ``log2(N)``. With three times as many as
             in [A21], schedules of the apps cost 4 to 12 % less, and the search takes 5 to 30 %
             longer.
     """
 
-    first: RefiningSearch = field(default=Stagewise(width=1, rounds=0))
+    first: RefiningSearch = field(default=Stagewise(width=1))
     second: RefiningSearch = field(default=Stagewise(width=1))
     opened: float = 3.0
 

@@ -29,7 +29,7 @@ _Decision: TypeAlias = tuple[int, FuncSchedule]
 
 
 @define
-class Glances:
+class KnownCosts:
     """Prices the ways to decide a Func one by one.
 
     Attributes:
@@ -49,12 +49,12 @@ class Glances:
         bounds is illegal.
         """
         if not self._tells_others(way):
-            return self.task.glanced(self.part, way)
+            return self.task.price_usual_numbers(self.part, way)
         state, entry = decision = _decision(way)
         if self._is_unbounded_alike(way):
             self._bounded[state, evolve(entry, bounds=())] = way
             return None
-        found = self._of_other_state(way) or self.task.glanced(self.part, way)
+        found = self._of_other_state(way) or self.task.price_usual_numbers(self.part, way)
         if found is not None:
             self._priced[decision] = found
             if entry.compute.is_root:
@@ -82,7 +82,7 @@ class Glances:
         bounds = [one for one in entry.bounds if isinstance(one, Bound)]
         if not bounds or len(bounds) < len(entry.bounds):
             return False
-        found = self._glance(state, evolve(entry, bounds=()))
+        found = self._price_known(state, evolve(entry, bounds=()))
         if found is None or not all(_is_written_out(function, entry, one) for one in bounds):
             return False
         if entry.compute.is_root:  # there all of it is required
@@ -106,18 +106,18 @@ class Glances:
             return None
         if evolve(entry, stages=common.stages, bounds=common.bounds) != common:
             return None  # readers see another storage
-        here = self._glance(own, common)
+        here = self._price_known(own, common)
         for other in self._at_root:
-            there, known = self._glance(other, common), self._glance(other, entry)
+            there, known = self._price_known(other, common), self._price_known(other, entry)
             if here is not None and there is not None and known is not None:
                 return PricedWay(usual, np.asarray(here.cost + (known.cost - there.cost)))
         return None
 
-    def _glance(self, state: int, entry: FuncSchedule) -> PricedWay | None:
+    def _price_known(self, state: int, entry: FuncSchedule) -> PricedWay | None:
         """A way with a price by one choice of numbers, if there is one."""
         found = self._priced.get((state, entry))
-        is_glance = found is not None and found.costs.size == 1 and np.isfinite(found.cost)
-        return found if is_glance else None
+        is_single = found is not None and found.costs.size == 1 and np.isfinite(found.cost)
+        return found if is_single else None
 
 
 def _decision(way: OpenWay) -> _Decision:

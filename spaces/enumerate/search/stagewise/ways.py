@@ -25,7 +25,6 @@ from spaces.enumerate.search.stagewise.dominance import (
 from spaces.enumerate.search.stagewise.long_tiles import (
     OVERREACH,
     fitting_menus,
-    may_reach_far,
     overreach_of_updates,
 )
 from spaces.enumerate.search.stagewise.state import (
@@ -52,9 +51,6 @@ from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 COMPLETING = 0.125
 """The share of the time limit that is left to complete half-decided schedules."""
 
-
-FEW = 12
-"""A small pipeline has at most so many Funcs."""
 
 ALONE = 8
 """How many choices of a structure are judged one by one if none is legal with open numbers."""
@@ -103,10 +99,12 @@ class StageDecisions:
     def repeated(
         self, known: HalfDecided, start: HalfDecided, until: Collection[str]
     ) -> HalfDecided:
-        """The state after ``start`` with the decisions of a complete one that had no derivations,
-        up to the first Func of ``until``. They wait for their price.
+        """The state after ``start`` with the decisions of a complete one, which may have other
+        derivations, up to the first Func of ``until``. They wait for their price.
         """
-        labels = known.partial.taken[len(self.start().partial.taken) :]
+        given = self.space.pipeline.derivations
+        steps = known.partial.state.pipeline.derivations[len(given) :]
+        labels = known.partial.taken[len(self.start(steps).partial.taken) :]
         partial = whole = start.partial
         for label in labels:
             decision = partial.decision
@@ -216,24 +214,6 @@ class StageDecisions:
         schedule = OpenWay(state, tuple(nests.funcs)).structure.schedule
         before = self.pricer.price_schedule(schedule, part=nests.pipeline)
         return nests.reading(name), state.cost - before
-
-    def nests_around(self, state: HalfDecided, name: str) -> Nests | None:
-        """The nests of a complete state whose costs the numbers of a Func change; None if all may.
-
-        They are the nest of the Func and those of all that is read there: tiles that reach beyond
-        the Func make these larger, too. Tiles that may reach far beyond it change all nests before.
-        """
-        process = state.partial.state
-        entry = next(one for one in process.entries if one.name == name)
-        reaches_far = may_reach_far(process.pipeline, entry, self.menus(state, entry))
-        if reaches_far or not self.pricer.adds_nests:
-            return None
-        own = nests_of(process.pipeline, process.entries, [name])
-        if own is None:
-            return None
-        read = {callee for one in own.funcs for callee in process.pipeline.function(one).callees}
-        names = [one.name for one in process.entries if one.name == name or one.name in read]
-        return nests_of(process.pipeline, process.entries, names)
 
     def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
         """Which entries of the last of some Funcs the search tries. In a restricted space it tries
@@ -380,15 +360,15 @@ class StageDecisions:
         """
         return self._priced(way, self.pricer.price_structure(way.priced, _nests(part, way)))
 
-    def with_all_numbers(self, part: Pipeline, glance: PricedWay) -> PricedWay | None:
+    def with_all_numbers(self, part: Pipeline, priced: PricedWay) -> PricedWay | None:
         """A way that was priced with usual numbers, with its costs for all numbers. The funnel of
         the search counts its structure once.
         """
-        whole = glance.way.whole
+        whole = priced.way.whole
         if whole is None:
-            return glance
+            return priced
         found = self._repriced(part, whole)
-        return None if found is None else evolve(found, otherwise=glance.otherwise)
+        return None if found is None else evolve(found, otherwise=priced.otherwise)
 
     def _repriced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
         return self._priced(way, self.pricer.reprice_structure(way.priced, _nests(part, way)))
@@ -402,7 +382,7 @@ class StageDecisions:
         """The features of the nests that a way changes; None if they have no loop nest."""
         return self.pricer.read_features(way.priced, _nests(part, way))
 
-    def glanced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
+    def price_usual_numbers(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
         """A way with its cost for usual numbers, or for all if it has none for these; None if it
         has no cost at all. For GPUs all numbers count: the middle ones of threads and of the values
         of a thread often do not go together.

@@ -7,7 +7,8 @@ schedule took an option can be read from its form, whatever its loops are called
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from types import EllipsisType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -35,14 +36,23 @@ class DecisionOption:
     Attributes:
         label: what the option does, as a directive if it adds one. Labels of a decision differ.
         claims: the parts of canonical forms that it decides.
-        after: the state after it is taken.
+        state: the state after it is taken, but for its ``change``.
         weight: how likely random draws take it, relative to the other options.
+        change: makes the state after it of ``state``, once it is taken: most options never are.
     """
 
     label: str
     claims: Claims = field(eq=False, repr=False)
-    after: ProcessState = field(eq=False, repr=False)
+    state: ProcessState = field(eq=False, repr=False)
     weight: int = field(eq=False, repr=False, default=USUAL)
+    change: Callable[[ProcessState], ProcessState] | None = field(
+        eq=False, repr=False, default=None
+    )
+
+    @cached_property
+    def after(self) -> ProcessState:
+        """The state after it is taken."""
+        return self.state if self.change is None else self.change(self.state)
 
     @property
     def is_plain(self) -> bool:

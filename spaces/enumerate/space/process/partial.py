@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from spaces.enumerate.space.process.decision import (
     DecisionOption,
@@ -57,7 +57,7 @@ class PartialSchedule:
         without a label.
         """
         while state.agenda:
-            options = state.agenda[0].options(_without_topic(state))
+            options = state.agenda[0].options(state.without_topic())
             first, second = next(options), next(options, None)
             if second is not None:
                 break
@@ -75,7 +75,7 @@ class PartialSchedule:
     def _offered(self) -> Iterator[DecisionOption]:
         """The options one by one: each is made only if somebody asks."""
         if self.state.agenda:
-            yield from self.state.agenda[0].options(_without_topic(self.state))
+            yield from self.state.agenda[0].options(self.state.without_topic())
 
     def _after(self, option: DecisionOption) -> PartialSchedule:
         return PartialSchedule.at(option.after, (*self.taken, option.label))
@@ -278,10 +278,6 @@ def replayed(start: PartialSchedule, labels: Iterable[str]) -> PartialSchedule:
     for label in labels:
         start = start.take(label)
     return start
-
-
-def _without_topic(state: ProcessState) -> ProcessState:
-    return evolve(state, agenda=state.agenda[1:])
 
 
 def _entry(state: ProcessState, func: str) -> FuncSchedule | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.enumerate.space.options import Options
@@ -109,15 +109,17 @@ class FactorTopic:
         return f"{self.place} factor {self.split}"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        (entry,) = (entry for entry in state.entries if entry.name == self.func)
+        func = self.func
+        (entry,) = (entry for entry in state.entries if entry.name == func)
         record = self.place.order(entry).splits[self.split]
         origin = state.origins(self.place).taken[self.split]
         assert isinstance(record, Split)
         assert isinstance(record.factor, str)
+        part = f"{self.place} factor {origin}"
         for number in state.menus[record.factor]:
-            numbers = {**state.numbers, record.factor: number}
             yield DecisionOption(
                 f"{record.factor} = {number}",
-                {f"{self.place} factor {origin}": number},
-                evolve(state, numbers=numbers),
+                {part: number},
+                state,
+                change=partial(ProcessState.with_number, parameter=record.factor, number=number),
             )

@@ -61,13 +61,22 @@ class OrderTopic:
 
     def _pattern(self, state: ProcessState, name: str, orders: Orders) -> DecisionOption:
         menu = menu_of(state, self.func)
-        atomic = atomic_stages(menu.function, orders)
-        after = state.with_draft(evolve(state.entry, stages=orders, atomic=atomic))
-        for order in orders:
-            for record in order.splits:
-                if isinstance(record, Split) and isinstance(record.factor, str):
-                    after = after.with_menu(record.factor, menu.factors[record.factor])
-        return DecisionOption(f"{self.func} in {name}", _claims(menu.function, orders), after)
+
+        def ordered(state: ProcessState) -> ProcessState:
+            atomic = atomic_stages(menu.function, orders)
+            factors = (
+                record.factor
+                for order in orders
+                for record in order.splits
+                if isinstance(record, Split) and isinstance(record.factor, str)
+            )
+            return state.changed(
+                draft=evolve(state.entry, stages=orders, atomic=atomic),
+                menus={**state.menus, **{one: menu.factors[one] for one in factors}},
+            )
+
+        label, claims = f"{self.func} in {name}", _claims(menu.function, orders)
+        return DecisionOption(label, claims, state, change=ordered)
 
 
 def _loop_by_loop(stage: StageOf, order: LoopsMaker) -> Iterator[Topic]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 from attrs import evolve, frozen
 
 from spaces.enumerate.space.frontier import ResidualPath, depth_of, open_depths, store_depths
-from spaces.enumerate.space.process.decision import DecisionOption, Topic
+from spaces.enumerate.space.process.decision import Claims, DecisionOption, Topic
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topics.factors import FactorsTopic
 from spaces.enumerate.space.process.topics.fusing import WithTopic
@@ -57,7 +58,7 @@ class PlaceTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         for entry in state.given:
             if entry.name == self.func:
-                yield DecisionOption(f"{self.func} as given", {}, state.with_draft(entry).decided())
+                yield _decided(f"{self.func} as given", {}, state, entry)
                 return
         plain = FuncSchedule.default(state.function(self.func), stored=False)
         is_output = self.func in state.pipeline.outputs
@@ -67,11 +68,8 @@ class PlaceTopic:
         if is_read and ("root" in placements or is_output):
             yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
         if not is_read or may_be_inlined(state, self.func):
-            yield DecisionOption(
-                f"{self.func}.compute_inline()",
-                {self.name: str(INLINE)},
-                state.with_draft(plain).decided(),
-            )
+            label, claims = f"{self.func}.compute_inline()", {self.name: str(INLINE)}
+            yield _decided(label, claims, state, plain)
         if not is_read:
             return  # its clones replace it: nothing says which values to compute
         if "at" in placements and not is_output:
@@ -90,10 +88,18 @@ class PlaceTopic:
         part: str,
         depth: int,
     ) -> DecisionOption:
-        entry = evolve(plain, compute=compute, store=store)
         label = (
             "compute_root()" if compute.is_root else f"compute_at({compute.func}, {compute.loop})"
         )
+
+        def placed(state: ProcessState) -> ProcessState:
+            entry = evolve(plain, compute=compute, store=store)
+            return state.changed(draft=entry, agenda=(*self._topics(state, depth), *state.agenda))
+
+        return DecisionOption(f"{self.func}.{label}", {self.name: part}, state, change=placed)
+
+    def _topics(self, state: ProcessState, depth: int) -> list[Topic]:
+        """What is decided next about the Func, computed at a depth of its path."""
         directives = state.choices.directives
         topics: list[Topic] = [OrderTopic(self.func)]
         if "compute_with" in directives:
@@ -104,11 +110,16 @@ class PlaceTopic:
         topics += storage_topics(state, self.func)
         bounds = (BoundTopic(self.func, dimension) for dimension in state.function(self.func).args)
         topics += (topic for topic in bounds if topic.records(state))
-        return DecisionOption(
-            f"{self.func}.{label}",
-            {self.name: part},
-            state.with_draft(entry).then(*topics, CloseTopic(self.func)),
-        )
+        return [*topics, CloseTopic(self.func)]
+
+
+def _decided(
+    label: str, claims: Claims, state: ProcessState, entry: FuncSchedule
+) -> DecisionOption:
+    """The option that gives a Func an entry of which nothing else is to decide."""
+    return DecisionOption(
+        label, claims, state, change=lambda state: state.with_draft(entry).decided()
+    )
 
 
 def may_be_inlined(state: ProcessState, func: str) -> bool:
@@ -186,8 +197,14 @@ class StoreTopic:
             level = path[depth - 1].level if depth else ROOT
             part = state.level_part(path[depth - 1]) if depth else str(ROOT)
             label = "store_root()" if level.is_root else f"store_at({level.func}, {level.loop})"
-            after = state.with_draft(evolve(state.entry, store=level))
-            yield DecisionOption(f"{self.func}.{label}", {self.name: part}, after)
+            stored = partial(_stored_at, level)
+            yield DecisionOption(f"{self.func}.{label}", {self.name: part}, state, change=stored)
+
+
+def _stored_at(level: LoopLevel, state: ProcessState) -> ProcessState:
+    """The state in which the Func is stored at a level."""
+    is_same = state.entry.store == level
+    return state if is_same else state.with_draft(evolve(state.entry, store=level))
 
 
 @frozen
@@ -266,4 +283,5 @@ class CloseTopic:
         return f"{self.func} done"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        yield DecisionOption(f"{self.func} is decided", {}, state.decided())
+        decided = ProcessState.decided
+        yield DecisionOption(f"{self.func} is decided", {}, state, change=decided)

@@ -15,14 +15,12 @@ from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.model import CostModel, FunctionModel
 from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.stagewise.known_costs import Glances
-from spaces.enumerate.search.stagewise.stagewise import Stagewise, _Kept
+from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.enumerate.space.estimated_boxes import sizes_of
-from spaces.enumerate.space.restrictions.text import parse_restriction
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur, interleaved_colors, long_chain, two_outputs
+from tests.enumerate.pipelines import blur, long_chain
 
 REUSE = Reuse.of(FOUR_CORES)
 
@@ -73,14 +71,14 @@ def test_numbers_chosen_before_give_way_to_the_middle() -> None:
     assert again.usual.state.numbers["other"] == 7
 
 
-def test_a_glance_is_one_of_the_prices() -> None:
+def test_the_price_of_usual_numbers_is_one_of_all() -> None:
     task, ways = decisions(blur())
     for way in ways:
         part = task.part([way.state], way.decided)
-        glance, whole = task.glanced(part, way), task.scored(part, way)
-        assert glance is not None
+        usual, whole = task.price_usual_numbers(part, way), task.scored(part, way)
+        assert usual is not None
         assert whole is not None
-        assert glance.cost == pytest.approx(_price_at(whole, glance.way.state.numbers))
+        assert usual.cost == pytest.approx(_price_at(whole, usual.way.state.numbers))
 
 
 def _price_at(priced: PricedWay, numbers: dict[str, int]) -> float:
@@ -104,11 +102,11 @@ def test_all_numbers_count_where_the_usual_ones_have_no_cost() -> None:
     assert tiled
     for way in tiled:
         part = task.part([way.state], way.decided)
-        glance = task.glanced(part, way)
+        usual = task.price_usual_numbers(part, way)
         assert task.scored(part, way.usual) is None
-        assert glance is not None
-        assert glance.way is way
-        assert np.isfinite(glance.cost)
+        assert usual is not None
+        assert usual.way is way
+        assert np.isfinite(usual.cost)
 
 
 def test_for_gpus_all_numbers_count() -> None:
@@ -116,9 +114,9 @@ def test_for_gpus_all_numbers_count() -> None:
     task, ways = decisions(blur(), spaces.cost_model("occupancy", gpu), gpu)
     assert any(way.free for way in ways)
     for way in ways:
-        glance = task.glanced(task.part([way.state], way.decided), way)
-        assert glance is not None
-        assert glance.way is way
+        usual = task.price_usual_numbers(task.part([way.state], way.decided), way)
+        assert usual is not None
+        assert usual.way is way
 
 
 def scaled_sums(beyond: int = 64) -> spaces.Pipeline:
@@ -216,9 +214,9 @@ def test_a_structure_counts_once() -> None:
     task, ways = decisions(blur())
     for number, way in enumerate(ways, start=1):
         part = task.part([way.state], way.decided)
-        glance = task.glanced(part, way)
-        assert glance is not None
-        again = task.with_all_numbers(part, glance)
+        usual = task.price_usual_numbers(part, way)
+        assert usual is not None
+        again = task.with_all_numbers(part, usual)
         assert again is not None
         assert again.way is way
         assert task.pricer.board.structures == number
@@ -232,7 +230,7 @@ def test_chains_cost_no_more_than_with_all_numbers(
     medium = spaces.Options.medium(FOUR_CORES)
     space = spaces.ScheduleSpace(long_chain(stages), FOUR_CORES, medium)
     found = spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].cost
-    monkeypatch.setattr(StageDecisions, "glanced", StageDecisions.scored)
+    monkeypatch.setattr(StageDecisions, "price_usual_numbers", StageDecisions.scored)
     assert found <= 1.01 * spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].cost
 
 
@@ -263,178 +261,3 @@ def test_where_nearly_all_is_illegal_a_random_schedule_is_better_than_none(strat
     space = spaces.ScheduleSpace(pipeline, FOUR_CORES, spaces.Options.medium(FOUR_CORES))
     found = spaces.best(spaces.search(space, "reuse", strategy)).best[0].schedule
     assert spaces.verify(pipeline, found, FOUR_CORES)
-
-
-def colored_sums() -> spaces.Pipeline:
-    """Sums of an image with three channels, read by lines and by the lines below."""
-    x, y, c, r = spaces.Var("x"), spaces.Var("y"), spaces.Var("c"), spaces.RDom([(0, 5)], "r")
-    image = spaces.ImageParam("float32", 3, "image")
-    sums, out = spaces.Func("sums"), spaces.Func("out")
-    sums[x, y, c] = 0.0
-    sums[x, y, c] += image[x + r.x, y, c]
-    out[x, y, c] = sums[x, y, c] + sums[x, y + 1, c]
-    return spaces.pipeline(out, estimates={out: [2048, 1536, 3], image: [2056, 1540, 3]})
-
-
-def after_output(
-    model: CostModel = REUSE, device: spaces.Device = FOUR_CORES
-) -> tuple[StageDecisions, list[OpenWay]]:
-    """The ways to decide the sums after each way to decide the output."""
-    task, ways = decisions(colored_sums(), model, device)
-    part = task.part([ways[0].state], ["out"])
-    states = [one.chosen for way in ways if (one := task.scored(part, way)) is not None]
-    return task, [way for state in states for way in task.ways(state, ["out", "sums"])]
-
-
-def priced_by(
-    task: StageDecisions, ways: list[OpenWay], monkeypatch: pytest.MonkeyPatch
-) -> tuple[list[PricedWay | None], int]:
-    """The prices of some ways one after the other, and how many of them were calculated."""
-    asked: list[OpenWay] = []
-    glanced = StageDecisions.glanced
-
-    def counted(self, part, way):
-        asked.append(way)
-        return glanced(self, part, way)
-
-    monkeypatch.setattr(StageDecisions, "glanced", counted)
-    glances = Glances(task, task.part([ways[0].state], ways[0].decided))
-    found = [glances(way) for way in ways]
-    monkeypatch.setattr(StageDecisions, "glanced", glanced)
-    return found, len(asked)
-
-
-def test_loops_at_root_are_compared_after_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    task, ways = after_output()
-    at_root = [way for way in ways if way.entry.compute.is_root and not way.entry.bounds]
-    states = {id(way.state.before) for way in at_root}
-    entries = {way.entry for way in at_root if way.free}
-    found, calculated = priced_by(task, at_root, monkeypatch)
-    assert len(states) > 3
-    assert len(entries) > 3
-    assert calculated <= len(states) + len(entries) + sum(not way.free for way in at_root)
-    part = task.part([ways[0].state], ways[0].decided)
-    for way, price in zip(at_root, found, strict=True):
-        glance = task.glanced(part, way)
-        assert price is not None
-        assert glance is not None
-        assert price.cost == pytest.approx(glance.cost, rel=1e-9)
-        assert price.way.state.numbers == glance.way.state.numbers
-
-
-def test_a_bound_that_is_required_anyway_waits_until_it_is_needed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    task, ways = after_output()
-    found, _ = priced_by(task, ways, monkeypatch)
-    part = task.part([ways[0].state], ways[0].decided)
-    bounded = [(way, one) for way, one in zip(ways, found, strict=True) if way.entry.bounds]
-    waiting = [way for way, one in bounded if one is None]
-    dearer = [way for way, one in bounded if one is not None]
-    assert waiting
-    assert dearer, "In a loop over channels a bound makes each iteration compute all of them."
-    prices = {(id(way.state.before), way.entry): task.glanced(part, way) for way in ways}
-
-    def cost(way: OpenWay, *, bounds: bool) -> float:
-        entry = way.entry if bounds else evolve(way.entry, bounds=())
-        price = prices[id(way.state.before), entry]
-        assert price is not None
-        return price.cost
-
-    for way in waiting:
-        assert cost(way, bounds=True) == pytest.approx(cost(way, bounds=False), rel=1e-9)
-    for way in dearer:
-        assert cost(way, bounds=True) > 1.01 * cost(way, bounds=False)
-
-
-def test_a_bound_is_taken_where_the_way_without_it_is_illegal() -> None:
-    """The unrolled loop over the channels of the output has no constant extent."""
-    task, ways = decisions(colored_sums())
-    part = task.part([ways[0].state], ["out"])
-    glances = Glances(task, part)
-    found = glances.with_bounds([one for way in ways if (one := glances(way)) is not None])
-    (way, *_) = [one for one in found if one.otherwise is not None]
-    assert way.otherwise is not None
-    assert way.otherwise.entry.bounds
-    assert not way.way.entry.bounds
-    kept = _Kept(1, 1, lambda one: one.levels, 1)
-    (state,) = kept.of(task, part, [way])
-    assert state.partial.taken == way.otherwise.state.partial.taken
-    assert kept.of(task, part, [evolve(way, otherwise=None)]) == []
-
-
-def test_the_same_loops_at_root_get_all_numbers_after_the_cheapest_state_only(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    task, ways = after_output()
-    part = task.part([ways[0].state], ways[0].decided)
-    at_root = [way for way in ways if way.entry.compute.is_root and way.usual.whole is not None]
-    entry = at_root[0].entry
-    alike = [one for way in at_root if way.entry == entry and (one := task.glanced(part, way))]
-    asked: list[PricedWay] = []
-    numbered = StageDecisions.with_all_numbers
-
-    def recorded(self, part, glance):
-        asked.append(glance)
-        return numbered(self, part, glance)
-
-    monkeypatch.setattr(StageDecisions, "with_all_numbers", recorded)
-    (state,) = _Kept(1, 1, lambda one: one.levels, 4).of(task, part, alike)
-    assert len(alike) > 3
-    assert asked == [min(alike, key=lambda one: one.cost)]
-    assert state.partial.taken == asked[0].way.state.partial.taken
-    asked.clear()
-    several = _Kept(4, 1, lambda one: id(one.way.state.before), 1).of(task, part, alike)
-    assert len(asked) >= len(several) > 1, "Others may be kept, too."
-
-
-def test_other_models_price_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They do not say that they add up the costs of nests."""
-    task, ways = after_output(FunctionModel(REUSE.cost))
-    _, calculated = priced_by(task, ways[:40], monkeypatch)
-    assert calculated == 40
-
-
-def test_on_gpus_nothing_is_told_by_other_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their ways have all numbers at once."""
-    gpu = spaces.device("sm_80")
-    task, ways = after_output(spaces.cost_model("occupancy", gpu), gpu)
-    found, calculated = priced_by(task, ways[:80], monkeypatch)
-    assert calculated == sum(one is not None for one in found) > 0
-    assert all(one.way is way for way, one in zip(ways, found, strict=False) if one is not None)
-
-
-def test_bounds_of_serial_loops_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loops of constant extent may cost less; restricted spaces keep such bounds."""
-    where = [parse_restriction("total_bytes >= 0")]
-    medium = spaces.Options.medium(FOUR_CORES)
-    space = spaces.ScheduleSpace(interleaved_colors(), FOUR_CORES, medium, where=where)
-    pricer = Pricer.of(space.of_patterns, REUSE, Limits())
-    task = StageDecisions(pricer, 4096, pricer.board.deadline)
-    ways = list(task.ways(task.start(), ["out"]))
-    found, _ = priced_by(task, ways, monkeypatch)
-    serial = [one for way, one in zip(ways, found, strict=True) if bounds_a_serial_loop(way)]
-    assert serial
-    assert None not in serial
-
-
-def bounds_a_serial_loop(way: OpenWay) -> bool:
-    """Whether a serial loop runs along a bound of the Func decided last."""
-    bounded = {bound.dimension for bound in way.entry.bounds}
-    loops = (loop for order in way.entry.stages for loop in order.loops)
-    return any(one.name in bounded and one.kind is spaces.LoopKind.SERIAL for one in loops)
-
-
-def test_funcs_that_share_loops_are_priced_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Func at root has no nest of its own then."""
-    options = evolve(spaces.Options.small(FOUR_CORES), directives=("compute_with",))
-    space = spaces.ScheduleSpace(two_outputs(), FOUR_CORES, options)
-    pricer = Pricer.of(space.of_patterns, REUSE, Limits())
-    task = StageDecisions(pricer, 4096, pricer.board.deadline)
-    part = task.part([task.start()], ["second"])
-    first = [one for way in task.ways(task.start(), ["second"]) if (one := task.scored(part, way))]
-    ways = [way for one in first for way in task.ways(one.chosen, ["second", "first"])]
-    fused = [way for way in ways if any(e.companions for e in way.state.partial.state.entries)]
-    assert fused
-    _, calculated = priced_by(task, fused, monkeypatch)
-    assert calculated == len(fused)

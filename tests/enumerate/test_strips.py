@@ -1,4 +1,4 @@
-"""Nests that a search runs in slabs in the schedule that it has found."""
+"""Nests that a search runs in strips in the schedule that it has found."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import pytest
 from attrs import evolve
 
 import spaces
-from spaces import Limits, Options, ScheduleSpace
+from spaces import Options, ScheduleSpace
 from spaces.apps.catalog import APPS
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.search.board import Board
-from spaces.enumerate.search.events import Found
-from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.rewrites.slab import in_slabs_after_all
+from spaces.enumerate.search.rewrites.strips import find_strips
 from tests.cpus import FOUR_CORES
+from tests.enumerate.rewritten import rewritten
 
 MODEL = Reuse(FOUR_CORES)
 FOUND = """
@@ -45,15 +43,10 @@ def far_reads(
     return spaces.pipeline(readers, estimates=dict.fromkeys((*readers, image), size))
 
 
-def after_all(space: ScheduleSpace, text: str = FOUND) -> spaces.Schedule:
-    """The best schedule of a board that has one alone, and then tries slabs."""
-    pipe = space.pipeline
-    schedule = spaces.parse_schedule(text, pipe)
-    board = Board(Limits())
-    list(board.offer(Found(float(MODEL.cost(Batch.of(pipe, schedule)).flat[0]), schedule)))
-    list(in_slabs_after_all(Pricer(space, MODEL, board)))
-    (best,) = board.best
-    assert best.cost == float(MODEL.cost(Batch.of(pipe, best.schedule)))
+def in_strips(space: ScheduleSpace, text: str = FOUND) -> spaces.Schedule:
+    """The best schedule after a search tried strips."""
+    best = rewritten(space, text, MODEL, find_strips)
+    assert best.cost == float(MODEL.cost(Batch.of(space.pipeline, best.schedule)))
     return best.schedule
 
 
@@ -61,8 +54,8 @@ def as_found(pipe: spaces.Pipeline) -> spaces.Schedule:
     return spaces.parse_schedule(FOUND, pipe)
 
 
-def test_a_large_producer_is_computed_slab_after_slab() -> None:
-    """The channels, which the nest reads apart, have slabs of their own."""
+def test_a_large_producer_is_computed_strip_after_strip() -> None:
+    """The channels, which the nest reads apart, have strips of their own."""
     pipe = far_reads()
     space = ScheduleSpace(pipe, FOUR_CORES)
     text = """
@@ -70,7 +63,7 @@ def test_a_large_producer_is_computed_slab_after_slab() -> None:
     out.fuse(c, xs, xs).unroll(xb).vectorize(xr).parallel(xs)
     spread.compute_at(out, xs).split(x, x, xv, 16).vectorize(xv)
     """
-    found = after_all(space)
+    found = in_strips(space)
     assert found == spaces.parse_schedule(text, pipe)
     assert found in space
     assert spaces.verify(pipe, found, FOUR_CORES)
@@ -78,22 +71,22 @@ def test_a_large_producer_is_computed_slab_after_slab() -> None:
 
 def test_what_a_cache_holds_stays_at_root() -> None:
     pipe = far_reads(width=256)
-    assert after_all(ScheduleSpace(pipe, FOUR_CORES)) == as_found(pipe)
+    assert in_strips(ScheduleSpace(pipe, FOUR_CORES)) == as_found(pipe)
 
 
 def test_what_two_nests_read_stays_at_root() -> None:
     """Slabs of one nest would not help the other."""
     pipe = far_reads(outputs=("out", "other"))
-    assert after_all(ScheduleSpace(pipe, FOUR_CORES)) == as_found(pipe)
+    assert in_strips(ScheduleSpace(pipe, FOUR_CORES)) == as_found(pipe)
 
 
-def test_the_loop_over_slabs_has_a_name_of_its_own() -> None:
+def test_the_loop_over_strips_has_a_name_of_its_own() -> None:
     space = ScheduleSpace(far_reads(channel="xs"), FOUR_CORES)
-    found = after_all(space, FOUND.replace("c,", "xs,"))
+    found = in_strips(space, FOUND.replace("c,", "xs,"))
     assert str(found.of("spread").compute) == "out.xss"
 
 
-def test_nests_without_dimensions_have_no_slabs() -> None:
+def test_nests_without_dimensions_have_no_strips() -> None:
     x, y = spaces.Var("x"), spaces.Var("y")
     image = spaces.ImageParam(spaces.Float32, 2, "image")
     spread, out = spaces.Func("spread"), spaces.Func("out")
@@ -104,7 +97,7 @@ def test_nests_without_dimensions_have_no_slabs() -> None:
     pipe = spaces.pipeline(out, estimates={image: [4096, 4096], out: []})
     text = "spread.compute_root()"
     space = ScheduleSpace(pipe, FOUR_CORES)
-    assert after_all(space, text) == spaces.parse_schedule(text, pipe)
+    assert in_strips(space, text) == spaces.parse_schedule(text, pipe)
 
 
 def test_the_nests_of_a_chain_are_cut_one_after_the_other() -> None:
@@ -123,7 +116,7 @@ def test_the_nests_of_a_chain_are_cut_one_after_the_other() -> None:
     second.compute_root().parallel(y).vectorize(x, 16)
     first.compute_root().parallel(y).vectorize(x, 16)
     """
-    found = after_all(ScheduleSpace(pipe, FOUR_CORES), text)
+    found = in_strips(ScheduleSpace(pipe, FOUR_CORES), text)
     assert str(found.of("first").compute) == "second.xs"
     assert found.of("out") == spaces.parse_schedule(text, pipe).of("out")
     assert spaces.verify(pipe, found, FOUR_CORES)
@@ -134,23 +127,23 @@ def test_given_funcs_stay(name: str) -> None:
     pipe = far_reads()
     given = as_found(pipe)
     fixed = given.with_funcs((given.of(name),))
-    assert after_all(ScheduleSpace(pipe, FOUR_CORES, fixed=fixed)) == given
+    assert in_strips(ScheduleSpace(pipe, FOUR_CORES, fixed=fixed)) == given
 
 
-def test_spaces_of_patterns_have_no_slabs() -> None:
+def test_spaces_of_patterns_have_no_strips() -> None:
     pipe = far_reads()
     space = ScheduleSpace(pipe, FOUR_CORES, Options.medium(FOUR_CORES))
-    assert after_all(space) == as_found(pipe)
+    assert in_strips(space) == as_found(pipe)
 
 
-def test_spaces_that_lack_the_schedule_have_no_slabs() -> None:
+def test_spaces_that_lack_the_schedule_have_no_strips() -> None:
     """Rows are split three times."""
     pipe = far_reads()
     options = evolve(Options.expert(FOUR_CORES), splits=1)
-    assert after_all(ScheduleSpace(pipe, FOUR_CORES, options)) == as_found(pipe)
+    assert in_strips(ScheduleSpace(pipe, FOUR_CORES, options)) == as_found(pipe)
 
 
-def test_max_filter_doubles_its_columns_in_slabs() -> None:
+def test_max_filter_doubles_its_columns_in_strips() -> None:
     cpu = evolve(FOUR_CORES, l3_bytes=64 << 20)
     space = ScheduleSpace(APPS["max_filter"].pipeline(), cpu)
     found = spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].schedule

@@ -1,76 +1,78 @@
-"""Nests of a found schedule that run in slabs after all.
+"""Runs nests of a found schedule in strips of rows.
 
 A search decides the loops of a Func before its producers. So it can't see that one of them, at root
-in the end, is larger than all caches. A slab is a strip across the rows of the reader with all of
-its lines: if the reader runs slab after slab, and each computes its part of the producer, that part
-may still be in a cache when it is read.
+in the end, is larger than all caches. A strip is a few columns of the reader with all of its rows:
+if the reader runs strip after strip, and each computes its part of the producer, that part may
+still be in a cache when it is read.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
+from typing import ClassVar
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.enumerate.search.events import Event
-from spaces.enumerate.search.judging import is_clearly_cheaper
-from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers, Rewrite
 from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs, nests_of_readers
 from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS
 from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
-from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
 from spaces.model.schedules.schedule import LoopLevel, Schedule
 
 _BLOCKS = (2, 4, 8)
-"""How many iterations of the loop along rows a slab may have."""
+"""How many iterations of the loop along rows a strip may have."""
 
 
-def in_slabs_after_all(pricer: Pricer, most: float = math.inf) -> Iterator[Event]:
-    """Puts one nest after the other of the best schedule of a board into slabs, and offers the
-    result where it is cheaper and in the space. It tries each nest that is the only reader of a
-    Func at root which no cache holds.
+@frozen
+class RunInStrips:
+    """Runs one nest in strips, and in each of them a part of what it reads.
 
-    Args:
-        pricer: the pricer of a space that decides the loops of Funcs one by one.
-        most: the work of the board (:attr:`Board.work`) at which it ends.
-
-    Raises:
-        OutOfTime: the search is at its end.
+    Attributes:
+        reader: the Func whose nest this is.
     """
-    space, board, device = pricer.space, pricer.board, pricer.space.device
-    if not (board.best and space.decides_loops and isinstance(device, CpuDevice)):
-        return
-    schedule = board.best[0].schedule
-    if any(entry.companions for entry in schedule.funcs):  # loops of others need its loops
-        return
-    pipeline, cached = derived(space.pipeline, schedule), _cached_bytes(device)
-    least, tried = math.inf, set(space.kept_names)
-    while True:
-        large = _read_by_one_nest(pipeline, schedule, cached, space.kept_names)
-        reader = next((one for one in large if one not in tried), None)
-        if reader is None or board.work >= most:
-            return
-        tried.add(reader)
-        if least == math.inf:
-            with board.deadline.kept():  # the cost of a choice of a structure may be another one
-                least = pricer.price_schedule(schedule)
-        for structure in _in_slabs(space, pipeline, schedule, reader, large[reader]):
-            with board.deadline.kept():
-                found = pricer.cheapest(structure)
-                if found is None:
-                    continue
-                if not is_clearly_cheaper(found.cost, least) or found.schedule not in space:
-                    continue
-            schedule, least = found.schedule, found.cost
-            yield from board.offer(found)
+
+    keeps_structure: ClassVar[bool] = False
+
+    reader: str
+
+    def open(self, found: FoundSchedule) -> Iterator[OpenNumbers]:
+        """The schedule with the nest in strips: of each iteration of the other serial loops, such
+        as those over channels, or of all iterations together. Leaves out what the space lacks.
+        """
+        large = _large_producers(found)
+        if self.reader in large:
+            for opening in _in_strips(found, self.reader, large[self.reader]):
+                if opening.structure(found).at(0) in found.space:
+                    yield opening
+
+
+def find_strips(found: FoundSchedule) -> Iterator[Rewrite]:
+    """The nests that are the only readers of Funcs at root which no cache holds. None if Funcs
+    share loops, for GPUs, or if the space does not decide the loops of Funcs one by one.
+    """
+    space, schedule = found.space, found.schedule
+    shares_loops = any(entry.companions for entry in schedule.funcs)
+    if not shares_loops and space.decides_loops:
+        for reader in _large_producers(found):
+            if reader not in space.kept_names:
+                yield RunInStrips(reader)
+
+
+def _large_producers(found: FoundSchedule) -> dict[str, list[str]]:
+    """The Funcs at root that no cache holds and that a single other nest reads, by the Func whose
+    nest this is.
+    """
+    space = found.space
+    if not isinstance(space.device, CpuDevice):
+        return {}
+    cached = _cached_bytes(space.device)
+    return _read_by_one_nest(found.pipeline, found.schedule, cached, space.kept_names)
 
 
 def _cached_bytes(cpu: CpuDevice) -> int:
@@ -106,12 +108,9 @@ def _bytes(pipeline: Pipeline, name: str) -> float:
     return math.prod(extents) * sum(one.bytes for one in function.types)
 
 
-def _in_slabs(
-    space: ScheduleSpace, pipeline: Pipeline, schedule: Schedule, reader: str, names: list[str]
-) -> Iterator[Structure]:
-    """The schedule with a nest in slabs that compute their parts of some Funcs: of each iteration
-    of the other serial loops, such as those over channels, or of all iterations together.
-    """
+def _in_strips(found: FoundSchedule, reader: str, names: list[str]) -> Iterator[OpenNumbers]:
+    """The schedule with a nest in strips that compute their parts of some Funcs."""
+    space, pipeline, schedule = found.space, found.pipeline, found.schedule
     entry, args = schedule.of(reader), pipeline.function(reader).args
     if not args or len(entry.stages) > 1:
         return
@@ -123,43 +122,43 @@ def _in_slabs(
         return
     shapes = stage_shapes(pipeline, space.device, Options.medium(space.device))
     taken = {*others, *loops, *(name for one in entry.stages[0].splits for name in one.made)}
-    slab = f"{row}s"
-    while slab in taken:
-        slab += "s"
+    strip = f"{row}s"
+    while strip in taken:
+        strip += "s"
     for fused in dict.fromkeys((apart, ())):
         levels = [LoopLevel(reader, name) for name in fused]
         if any(one.compute in levels or one.store in levels for one in schedule.funcs):
             continue
-        width = f"{reader}_{slab}"
-        order = _slabs(entry.stages[0], Split(row, slab, row, width), fused)
+        width = f"{reader}_{strip}"
+        order = _cut_into_strips(entry.stages[0], Split(row, strip, row, width), fused)
         menus: dict[str, tuple[int, ...]] = {width: _BLOCKS}
         changed = [evolve(entry, stages=(order,))]
         for name in names:
             made, _ = stage_patterns("vectors", INNER_PATTERNS["vectors"], shapes[name])
             menus |= {key: menu for pattern in made for key, menu in pattern.menus}
-            level = LoopLevel(reader, slab)
+            level = LoopLevel(reader, strip)
             stages = tuple(pattern.order for pattern in made)
             whole = schedule.of(name)  # bounds may hold for it at root alone
             changed.append(evolve(whole, stages=stages, compute=level, store=level, bounds=()))
         by_name = {one.name: one for one in changed}
         funcs = tuple(by_name.get(one.name, one) for one in schedule.funcs)
-        yield Structure(schedule.with_funcs(funcs), menus)
+        yield OpenNumbers(schedule.with_funcs(funcs), menus)
 
 
-def _slabs(order: DomainOrder, cut: Split, fused: tuple[str, ...]) -> DomainOrder:
-    """A domain order in slabs that run in parallel.
+def _cut_into_strips(order: DomainOrder, cut: Split, fused: tuple[str, ...]) -> DomainOrder:
+    """A domain order in strips that run in parallel.
 
     Args:
         order: the domain order without them.
-        cut: the split into slabs.
-        fused: the loops that run together with the one over slabs.
+        cut: the split into strips.
+        fused: the loops that run together with the one over strips.
     """
-    slab = cut.outer
+    strip = cut.outer
     inner = (
         OrderedLoop(loop.name, LoopKind.SERIAL if loop.kind is LoopKind.PARALLEL else loop.kind)
         for loop in order.loops
         if loop.name not in fused
     )
-    splits = (*order.splits, cut, *(Fuse(name, slab, slab) for name in fused))
-    loops = (OrderedLoop(slab, LoopKind.PARALLEL), *inner)
+    splits = (*order.splits, cut, *(Fuse(name, strip, strip) for name in fused))
+    loops = (OrderedLoop(strip, LoopKind.PARALLEL), *inner)
     return evolve(order, splits=splits, loops=loops)
