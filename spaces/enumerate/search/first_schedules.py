@@ -113,8 +113,8 @@ def offer_incumbents(pricer: Pricer) -> Iterator[Event]:
 
 
 def offer_first_incumbent(pricer: Pricer) -> Iterator[Event]:
-    """Offers the first legal schedule of the ladder, for searches that soon find better ones. Prices
-    its numbers alone, which takes less time.
+    """Offers the first legal schedule of the ladder, for searches that soon find better ones. It
+    prices its numbers alone, which takes less time.
     """
     for structure, numbers in islice(_climbed(pricer.space, pricer.board), 1):
         yield from offer_schedule(pricer, bind(structure, numbers))
