@@ -29,10 +29,10 @@ from spaces.backend.cuda.launch import GpuExecutor, gpu_available
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import CpuDevice, Device, device
 from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import search
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
@@ -85,11 +85,7 @@ def _search(space: ScheduleSpace, cost: str) -> list[Found]:
     pipeline, target = space.pipeline, space.device
     kind = "CPU" if isinstance(target, CpuDevice) else "GPU"
     heading(f"\n{2 if kind == 'CPU' else 5}. The space of its schedules for {target.name}")
-    digits = len(str(space.candidates))
-    line(
-        f"Fewer than 10^{digits} candidates: where to compute, in which order, in which tiles, "
-        "legal or not."
-    )
+    line("Where each Func is computed and stored, in which order of loops, in which tiles.")
     start = time.perf_counter()
     done = follow(search(space, cost, limits=LIMITS))
     elapsed = time.perf_counter() - start

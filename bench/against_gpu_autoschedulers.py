@@ -27,7 +27,7 @@ from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.model import CostModel
 from spaces.cost.simple.roofline import Roofline
 from spaces.enumerate.search.search import best, search
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule

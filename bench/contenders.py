@@ -20,9 +20,10 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.registry import default_model
-from spaces.enumerate.search.board import Limits
-from spaces.enumerate.search.search import best, default_strategy, search
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.registry import default_strategy
+from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
@@ -117,7 +118,6 @@ def searched(
     report = {
         "cost": cost or default_model(space.device),
         "strategy": strategy or default_strategy(),
-        "candidates": float(space.candidates),
         "structures_scored": done.structures,
         "choices_scored": done.choices,
         "ending": done.ending,

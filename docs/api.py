@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import sys
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
@@ -13,6 +14,8 @@ from itertools import groupby
 from pathlib import Path
 from types import ModuleType, NoneType
 from typing import Any, ForwardRef
+
+from attrs import has
 
 import spaces
 from spaces.public_names import read_names
@@ -59,7 +62,7 @@ def _entry(name: str) -> str:
         members = [_member(n, getattr(value, n)) for n in functions]
         return _joined(name, "", _prose(inspect.getdoc(value) or ""), members)
     if inspect.isclass(value):
-        members = [_member(n, v) for n, v in vars(value).items() if _is_shown(v, n)]
+        members = [_member(n, v) for n, v in _attributes(value).items() if _is_shown(v, n)]
         if issubclass(value, Enum):
             members = [_choice(name, choice.name, source.module) for choice in value]
         is_made = not (
@@ -77,6 +80,15 @@ def _joined(name: str, called: str, prose: str, members: list[str]) -> str:
     code = f"```python\n{called}\n```\n" if called else ""
     listed = "".join(members)
     return "\n".join(part for part in (f"### `{name}`\n", code, prose, listed) if part)
+
+
+def _attributes(value: type) -> dict[str, object]:
+    """The attributes of a class, with those of the record that it extends."""
+    found: dict[str, object] = {}
+    for one in reversed(value.__mro__):
+        if one is value or has(one):
+            found |= vars(one)
+    return found
 
 
 def _is_own_function(module: ModuleType, name: str, value: object) -> bool:
@@ -110,7 +122,9 @@ def _signature(name: str, function: Callable[..., object], *, method: bool = Fal
     if parameters and parameters[0].name in ("self", "cls"):
         parameters = parameters[1:]
     # A field with a converter shows the type that the class writes.
-    written = getattr(function, "__annotations__", {})
+    written: Mapping[str, object] = getattr(function, "__annotations__", {})
+    if inspect.isclass(function):
+        written = ChainMap(*(vars(one).get("__annotations__", {}) for one in function.__mro__))
     shown = [_parameter(p, written) for p in parameters if not p.name.startswith("_")]
     kinds = [p.kind for p in parameters]
     if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
@@ -145,7 +159,13 @@ def _default(value: object) -> str:
         return f"{type(value).__name__}.{value.name}"
     if inspect.isfunction(value):
         return value.__name__
-    return repr(value) if type(value) in _PLAIN else "..."
+    return repr(value) if _is_plain(value) else "..."
+
+
+def _is_plain(value: object) -> bool:
+    """Whether the form of a value is short and the same in each process."""
+    items = value if isinstance(value, tuple) else ()
+    return type(value) in _PLAIN and all(map(_is_plain, items))
 
 
 def _choice(name: str, choice: str, module: str) -> str:

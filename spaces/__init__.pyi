@@ -226,20 +226,9 @@ from spaces.model.nest.tree import (
 )
 from spaces.model.nest.well_formed import well_formed as well_formed
 
-# Moves from schedule to schedule
-from spaces.model.directives.transformers import (
-    moves as moves,
-    apply_moves as apply_moves,
-    Move as Move,
-    MoveError as MoveError,
-    SplitLoop as SplitLoop,
-    ChangeLoopType as ChangeLoopType,
-    ReorderLoops as ReorderLoops,
-    MoveCompute as MoveCompute,
-    MoveStorage as MoveStorage,
-    Inline as Inline,
-    Deinline as Deinline,
-)
+# Edits of schedules
+from spaces.model.directives.edit import Edit as Edit
+from spaces.model.directives.transformers import enumerate_edits as enumerate_edits
 
 # Verifying and repairing
 from spaces.constraints.legality.verify import (
@@ -250,7 +239,7 @@ from spaces.constraints.repairs.repair import (
     repair as repair,
     Repair as Repair,
 )
-from spaces.constraints.repairs.edit import Edit as Edit
+from spaces.constraints.repairs.ranked_edit import RankedEdit as RankedEdit
 from spaces.constraints.legality.preconditions import (
     size_preconditions as size_preconditions,
     Precondition as Precondition,
@@ -362,7 +351,11 @@ from spaces.cost.registry import (
 from spaces.model.registry import PluginError as PluginError
 
 # Spaces of schedules
-from spaces.enumerate.space.space import ScheduleSpace as ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace as ScheduleSpace
+from spaces.enumerate.search.bounds import (
+    lower_bound as lower_bound,
+    decided_features as decided_features,
+)
 from spaces.enumerate.space.empty_space import EmptySpaceError as EmptySpaceError
 from spaces.enumerate.space.structure import Structure as Structure
 from spaces.enumerate.space.counting.estimate import (
@@ -371,10 +364,8 @@ from spaces.enumerate.space.counting.estimate import (
     WeightedEstimate as WeightedEstimate,
 )
 from spaces.enumerate.space.counting.draws import Draw as Draw, Sampled as Sampled
-from spaces.enumerate.search.events import (
-    Counted as Counted,
-    Ranked as Ranked,
-)
+from spaces.enumerate.space.counting.count import Counted as Counted
+from spaces.enumerate.space.counting.ranks import Ranked as Ranked
 from spaces.enumerate.space.options import (
     Options as Options,
     default_options as default_options,
@@ -384,14 +375,14 @@ from spaces.enumerate.space.process.decision import (
     DecisionPoint as DecisionPoint,
     DecisionOption as DecisionOption,
 )
-from spaces.enumerate.search.neighbours.encoding import (
-    encoded as encoded,
-    decoded as decoded,
+from spaces.enumerate.space.encoding import (
+    encode_schedule as encode_schedule,
+    decode_schedule as decode_schedule,
 )
-from spaces.enumerate.search.neighbours.moves import (
-    neighbours as neighbours,
-    mutated as mutated,
-    crossed as crossed,
+from spaces.enumerate.space.edits import (
+    enumerate_neighbours as enumerate_neighbours,
+    mutate_schedule as mutate_schedule,
+    cross_schedules as cross_schedules,
 )
 from spaces.enumerate.space.patterns.builder import (
     Pattern as Pattern,
@@ -449,19 +440,14 @@ from spaces.cost.features.named_features import (
 )
 
 # Searching
-from spaces.enumerate.search.search import (
-    search as search,
-    best as best,
-    default_strategy as default_strategy,
-    register_strategy as register_strategy,
-    strategy_names as strategy_names,
-    UnknownStrategyError as UnknownStrategyError,
-)
-from spaces.enumerate.search.board import (
-    Board as Board,
-    Limits as Limits,
-    Strategy as Strategy,
-)
+from spaces.enumerate.search.search import search as search, best as best
+from spaces.enumerate.search.registry import default_strategy as default_strategy
+from spaces.enumerate.search.registry import register_strategy as register_strategy
+from spaces.enumerate.search.registry import strategy_names as strategy_names
+from spaces.enumerate.search.registry import UnknownStrategyError as UnknownStrategyError
+from spaces.enumerate.search.board import Board as Board
+from spaces.enumerate.search.limits import Limits as Limits
+from spaces.enumerate.search.registry import Strategy as Strategy
 from spaces.enumerate.search.neighbours.annealing import Annealing as Annealing
 from spaces.enumerate.search.neighbours.bandit import Bandit as Bandit
 from spaces.enumerate.search.papers.beam import Beam as Beam
@@ -479,6 +465,7 @@ from spaces.enumerate.search.neighbours.optuna_search import (
 )
 from spaces.enumerate.search.neighbours.random_draws import RandomDraws as RandomDraws
 from spaces.enumerate.search.stagewise.stagewise import Stagewise as Stagewise
+from spaces.enumerate.search.quick_search import QuickSearch as QuickSearch
 from spaces.enumerate.search.events import (
     Event as Event,
     Expanded as Expanded,
@@ -531,8 +518,8 @@ from spaces.tuning.evolving import Evolving as Evolving
 from spaces.tuning.iterated import Iterated as Iterated
 from spaces.tuning.top_ranked import TopRanked as TopRanked
 from spaces.tuning.random_trials import RandomTrials as RandomTrials
-from spaces.tuning.compiled import (
-    ranked_by_compiler as ranked_by_compiler,
+from spaces.tuning.compiler_ranking import (
+    rank_by_compiler as rank_by_compiler,
     CompiledSchedule as CompiledSchedule,
 )
 from spaces.tuning.store import (
@@ -542,7 +529,7 @@ from spaces.tuning.store import (
 )
 from spaces.tuning.schema import StoreError as StoreError
 from spaces.tuning.identity import TuningMachine as TuningMachine
-from spaces.tuning.calibrating import (
+from spaces.tuning.calibration import (
     calibrate as calibrate,
     Calibration as Calibration,
 )
@@ -551,7 +538,7 @@ from spaces.cost.training import (
     TrainableModel as TrainableModel,
     PricedRun as PricedRun,
 )
-from spaces.tuning.exporting import (
+from spaces.tuning.export import (
     t4_text as t4_text,
     trials_from_t4 as trials_from_t4,
     csv_text as csv_text,

@@ -6,7 +6,7 @@ from typing import Any
 
 from spaces.constraints.devices.device import Device
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 
 

@@ -61,15 +61,12 @@ def objects():
     yield "trial", spaces.Trial(3, proposal, measured)
 
 
-OBJECTS = dict(objects())
-
-
-@pytest.mark.parametrize("name", OBJECTS)
-def test_what_prints_is_short(name):
-    shown, outline = str(OBJECTS[name]), repr(OBJECTS[name])
-    assert len(shown.splitlines()) <= MOST_LINES, shown
-    assert "\n" not in outline
-    assert len(outline) <= MOST_CHARACTERS, outline
+def test_what_prints_is_short():
+    for name, one in objects():
+        shown, outline = str(one), repr(one)
+        assert len(shown.splitlines()) <= MOST_LINES, (name, shown)
+        assert "\n" not in outline, (name, outline)
+        assert len(outline) <= MOST_CHARACTERS, (name, outline)
 
 
 def test_a_schedule_prints_its_directives_and_loops():

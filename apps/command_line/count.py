@@ -24,15 +24,15 @@ from spaces.apps.command_line.space import (
     Where,
     space_of,
 )
-from spaces.enumerate.search.events import Counted
 from spaces.enumerate.space.completing.emptiness import explain_empty
+from spaces.enumerate.space.counting.count import Counted
 from spaces.enumerate.space.counting.estimate import (
     CountBounds,
     CountEstimate,
     WeightedEstimate,
     about,
 )
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 
@@ -46,9 +46,7 @@ SAMPLES = 50
 """Number of candidates that `count` samples to estimate a larger space."""
 
 BOUNDING = 0.1
-"""The share of the time limit of `count` in which to find bounds of the number, if the space is too
-large for an exact count.
-"""
+"""The share of the time limit of `count` in which to count a space that has more than patterns."""
 
 COUNTING = 0.8
 """The share in which to count exactly; if it is too short, the rest is for an estimate."""
@@ -73,13 +71,17 @@ def count(
     seconds: Most = 60.0,
     as_json: AsJson = False,
 ) -> None:
-    """Count the legal schedules. For a large space, estimate their number, and give bounds, too, if
-    loops are decided one by one.
+    """Count the legal schedules. For a large space, estimate their number; where loops are decided
+    one by one, say also how many were counted in a tenth of the time.
     """
     space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
     deadline = Deadline.after(seconds)
-    candidates = _candidates(space, Deadline.after((1 - BOUNDING) * seconds))
-    counts = _counts(space, candidates, seed, deadline)
+    candidates: int | None = None
+    if space.only_patterns:
+        candidates = _candidates(space, Deadline.after((1 - BOUNDING) * seconds))
+        counts = _counts(space, candidates, seed, deadline)
+    else:
+        counts = _counts_beyond_patterns(space, seed, deadline)
     first = counts[0]
     exact = isinstance(first, CountBounds) and first.is_exact
     if as_json:
@@ -92,10 +94,10 @@ def count(
         with any_digits():
             line(json.dumps(report, indent=2))
         return
-    if candidates is None:
-        line("The time was too short to count the candidates.")
-    else:
+    if candidates is not None:
         line(f"{about(candidates)} candidates")
+    elif space.only_patterns:
+        line("The time was too short to count the candidates.")
     if exact:
         line(f"{amount(int(first.low), 'legal schedule')}")
         if not first.low:
@@ -103,30 +105,29 @@ def count(
         return
     for found in counts:
         line(f"legal schedules: {found}")
-    if candidates is not None and all(isinstance(found, CountBounds) for found in counts):
+    is_judged = candidates is not None or not space.only_patterns
+    if is_judged and all(isinstance(found, CountBounds) for found in counts):
         line("The time was too short to draw a schedule, so there is no estimate.")
 
 
 def _counts(
     space: ScheduleSpace, candidates: int | None, seed: int, deadline: Deadline
 ) -> list[Count]:
-    """What is known of the number of schedules: exact, or certain bounds and an estimate, unless
-    no schedule was drawn in time.
+    """What is known of the number of schedules of a space of patterns alone: exact, or an estimate,
+    with certain bounds if the space is small. Only bounds if no schedule was drawn in time.
     """
     if candidates is None:
         return [space.bounds(seconds=deadline.left)]
-    is_small = candidates <= EXACT_UP_TO
-    bounds = CountBounds(0, candidates)
-    if is_small or not space.only_patterns:
-        share = COUNTING if is_small else BOUNDING
-        bounds = _bounds(space, candidates, share * deadline.left)
-        if bounds.is_exact:
-            return [bounds]
-    try:
-        estimate = _estimated(space, seed, deadline.left)
-    except TimeoutError:
-        return [bounds]
-    return [bounds, estimate] if is_small or not space.only_patterns else [estimate]
+    if candidates <= EXACT_UP_TO:
+        bounds = _bounds(space, candidates, COUNTING * deadline.left)
+        return [bounds] if bounds.is_exact else [bounds, *_estimates(space, seed, deadline)]
+    return _estimates(space, seed, deadline) or [CountBounds(0, candidates)]
+
+
+def _counts_beyond_patterns(space: ScheduleSpace, seed: int, deadline: Deadline) -> list[Count]:
+    """What is known of the number of schedules of a space that has more than patterns."""
+    bounds = _bounds(space, math.inf, BOUNDING * deadline.left)
+    return [bounds] if bounds.is_exact else [bounds, *_estimates(space, seed, deadline)]
 
 
 @contextmanager
@@ -144,21 +145,26 @@ def any_digits() -> Iterator[None]:
 
 def _numbers(found: Count) -> dict[str, Any]:
     """The numbers of a count; ``legal`` only if it is known or estimated."""
-    high = None if found.high == math.inf else math.ceil(found.high)
-    numbers = {"low": math.floor(found.low), "high": high}
+    high = math.inf if isinstance(found, WeightedEstimate) else found.high
+    numbers = {"low": math.floor(found.low), "high": None if high == math.inf else math.ceil(high)}
     if not isinstance(found, CountBounds):
         return {"legal": round(found.mean), **numbers}
     return {"legal": found.low, **numbers} if found.is_exact else numbers
 
 
-def _estimated(space: ScheduleSpace, seed: int, seconds: float) -> Count:
-    """An estimate, with progress."""
-    found: CountEstimate | WeightedEstimate
-    with Reporter(seconds) as reporter:
-        for found in space.estimating(SAMPLES, seed, seconds=seconds):
-            funnel = {"schedules drawn": found.samples, "legal": found.legal}
-            reporter.show("estimating", funnel, step=(found.samples, SAMPLES))
-    return found
+def _estimates(space: ScheduleSpace, seed: int, deadline: Deadline) -> list[Count]:
+    """An estimate, with progress; none if no schedule was drawn in time."""
+    last: list[Count] = []
+    seconds = deadline.left
+    try:
+        with Reporter(seconds) as reporter:
+            for found in space.estimating(SAMPLES, seed, seconds=seconds):
+                last = [found]
+                funnel = {"schedules drawn": found.samples, "legal": found.legal}
+                reporter.show("estimating", funnel, step=(found.samples, SAMPLES))
+    except TimeoutError:
+        return []
+    return last
 
 
 def _candidates(space: ScheduleSpace, deadline: Deadline) -> int | None:
@@ -170,7 +176,7 @@ def _candidates(space: ScheduleSpace, deadline: Deadline) -> int | None:
         return None
 
 
-def _bounds(space: ScheduleSpace, candidates: int, seconds: float) -> CountBounds:
+def _bounds(space: ScheduleSpace, candidates: float, seconds: float) -> CountBounds:
     """The exact count, or bounds of it if the time is too short, with progress."""
     last = Counted()
     try:

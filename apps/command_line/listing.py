@@ -38,7 +38,7 @@ from spaces.apps.command_line.space import (
 from spaces.apps.errors import CommandError
 from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.enumerate.space.empty_space import EmptySpaceError
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.schedule import Schedule

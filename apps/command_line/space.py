@@ -16,7 +16,8 @@ from spaces.apps.errors import CommandError, WrongUsage
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.restrictions.text import parse_restriction
-from spaces.enumerate.space.space import NOTHING_FIXED, ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.space import NOTHING_FIXED
 from spaces.model.schedules.schedule import Schedule
 
 Limit = Annotated[

@@ -16,9 +16,6 @@ from spaces.model.expressions.types import Int32
 
 ONE = constant(1, Int32)
 
-SMALL_BYTES = 16 << 10
-"""Scratch of up to this many bytes lies on the stack even if no directive says so, as in Halide."""
-
 
 def times(a: Expr, b: Expr) -> Expr:
     """The product of two sizes."""

@@ -12,7 +12,7 @@ from attrs import define, field
 from llvmlite import ir
 
 from spaces.backend.ir.program import BufferParameter, LoopProgram
-from spaces.backend.ir.sizes import SMALL_BYTES, known_elements
+from spaces.backend.ir.sizes import known_elements
 from spaces.backend.ir.statements import (
     Allocate,
     Assert,
@@ -35,7 +35,7 @@ from spaces.backend.llvm.runtime.blocks import I32, I64, POINTER, VOID, Value, i
 from spaces.backend.llvm.words import load_words, local_bytes, reporting, store_words
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Float64, Int32
-from spaces.model.schedules.schedule import MemoryType
+from spaces.model.schedules.schedule import AUTO_STACK_BYTES, MemoryType
 
 _SHORT = 16
 """LLVM may unroll a loop of up to this many iterations if its body is small, although no schedule
@@ -273,7 +273,9 @@ class Statements:
         """Whether scratch of ``size`` bytes goes on the stack: the schedule says so, or it is
         small.
         """
-        most = {MemoryType.AUTO: SMALL_BYTES, MemoryType.HEAP: -1}.get(node.memory, _STACK_BYTES)
+        most = {MemoryType.AUTO: AUTO_STACK_BYTES, MemoryType.HEAP: -1}.get(
+            node.memory, _STACK_BYTES
+        )
         return size <= most and self._stack_bytes + size <= _STACK_BYTES
 
     def _bytes(self, node: Allocate) -> Value:

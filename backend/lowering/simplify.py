@@ -9,7 +9,6 @@ from attrs import evolve
 from spaces.backend.ir.identities import evaluated, folded
 from spaces.backend.ir.node import map_children
 from spaces.backend.ir.program import LoopProgram
-from spaces.backend.ir.sizes import SMALL_BYTES
 from spaces.backend.ir.statements import EMPTY, Allocate, For, If, Provide, Statement
 from spaces.backend.ir.walk import bind, map_own
 from spaces.backend.lowering.analyses.conditions import conjuncts, is_comparison_of_coordinates
@@ -19,7 +18,7 @@ from spaces.model.expressions.expr import Call, Const, Expr, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.schedules.schedule import MemoryType
+from spaces.model.schedules.schedule import AUTO_STACK_BYTES, MemoryType
 
 _ONE = constant(1, Int32)
 
@@ -64,7 +63,7 @@ class _Simplification:
             if least is None or least >= 0:
                 return node.extents
             total *= -least
-        fits = total * node.type.bytes <= SMALL_BYTES
+        fits = total * node.type.bytes <= AUTO_STACK_BYTES
         return (constant(total, Int32),) if fits else node.extents
 
     def _loop(self, loop: For) -> Statement:

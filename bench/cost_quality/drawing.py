@@ -17,8 +17,8 @@ from enum import StrEnum
 import numpy as np
 from attrs import frozen
 
-from spaces.enumerate.search.neighbours.changes import PlacedSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.edits import DecidedSchedule
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 LONGEST_WALK = 6
@@ -72,16 +72,17 @@ class Drawing:
 
     def _walked(self, chosen: random.Random) -> Schedule:
         schedule = chosen.choice(self.good)
-        place = PlacedSchedule.of(self.space, schedule)
+        decided = DecidedSchedule.of(self.space, schedule)
         wanted = chosen.randint(1, LONGEST_WALK)
         done = 0
         for _ in range(TRIES):
-            if done == wanted or len(place.way) == 1:
+            edit = decided.draw_edit(chosen)
+            if done == wanted or edit is None:
                 break
-            change = place.changed(chosen, CHOICES)
-            legal = np.flatnonzero(self.space.legal(change.structure))
+            structure = edit.open_numbers(chosen, CHOICES)
+            legal = np.flatnonzero(self.space.legal(structure))
             if legal.size:
-                schedule = change.structure.at(int(chosen.choice(legal)))
-                place = PlacedSchedule.after(change, schedule)
+                schedule = structure.at(int(chosen.choice(legal)))
+                decided = edit.with_numbers_of(schedule)
                 done += 1
         return schedule

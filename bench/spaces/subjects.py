@@ -9,7 +9,7 @@ from attrs import frozen
 from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 

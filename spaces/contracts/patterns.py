@@ -9,7 +9,7 @@ from spaces.contracts.examples import blur, row_sums
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Maker, Shape
 from spaces.enumerate.space.patterns.by_name import made_by
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 _MENUS = {
     "row": (32, 64),

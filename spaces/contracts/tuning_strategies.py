@@ -7,7 +7,7 @@ from spaces.contracts.examples import blur
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.registry import cost_model
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.nest.canonical import canonical_form
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.trial import Proposal, Trial

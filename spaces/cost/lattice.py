@@ -8,20 +8,20 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostModel
-from spaces.cost.recorded import DependsOnDataError, Recorded, expression_of
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Float64, Int64
 from spaces.model.formulas.algebra import INTEGERS, read_all
 from spaces.model.formulas.instructions import NotNativeError
 from spaces.model.formulas.native import read_native
+from spaces.model.formulas.recorded import DependsOnDataError, Recorded, expression_of
+from spaces.model.formulas.symbolic import SymbolicNumber
 
 MANY = 1 << 19
-"""Machine code costs batches of at least this many choices. To compile it takes 60 to 800 ms; on
-that many choices arrays take 0.2 to 0.8 s.
+"""Batches of at least this many choices are priced by machine code. To compile it takes 60 to
+800 ms; for that many choices, arrays take 0.2 to 0.8 s.
 """
 
 
@@ -50,7 +50,7 @@ def cost_formula(model: FormulaModel, batch: Batch) -> Expr:
         known = dict(zip(fixed, read_all(tuple(fixed), batch.sizes, INTEGERS), strict=True))
         return [known.get(leaf, Recorded(cast(Int64, leaf))) for leaf in leaves]
 
-    return cast(Float64, expression_of(model.price(batch.formulas.mapped(numbers))))
+    return cast(Float64, expression_of(model.price(batch.formulas.map_numbers(numbers))))
 
 
 def lattice_costs(model: CostModel, batch: Batch) -> NDArray[np.float64]:

@@ -1,14 +1,12 @@
-"""The price of one schedule: what a cost model says of it, and which Funcs cost how much."""
+"""The price of one schedule by a cost model, and the part of each Func."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 
-import numpy as np
 from attrs import frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
@@ -17,6 +15,7 @@ from spaces.cost.features.features import Features
 from spaces.cost.model import CostFunction, CostModel, PartedModel
 from spaces.cost.registry import cost_model, default_model
 from spaces.model.articles import shown_kind
+from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.showing import few_lines, outline
 
 
@@ -27,7 +26,7 @@ class PricePart:
     Attributes:
         func: the Func that costs it.
         stage: 0 for its pure stage, n for its update n - 1.
-        what: what costs it, such as ``compute`` or ``from_memory``.
+        what: the kind of cost, such as ``compute`` or ``from_memory``.
         cost: how much, in the unit of the model.
     """
 
@@ -39,12 +38,12 @@ class PricePart:
 
 @frozen(repr=False)
 class SchedulePrice:
-    """What a cost model says of one schedule at the estimates.
+    """The price of one schedule by a cost model, at the estimates.
 
     Attributes:
         model: the name of the model.
         cost: the whole price; lower is better.
-        parts: what costs it, the dearest first; empty for a model that tells no parts.
+        parts: the parts of the price, the dearest first; empty for a model without parts.
     """
 
     model: str
@@ -84,7 +83,7 @@ def price(
 ) -> SchedulePrice:
     """The price of a legal schedule at the estimates of its pipeline, with its parts.
 
-    The models of the library tell parts; one of your own does so with a method ``parts(features)``
+    The models of the library have parts. One of your own has them with a method ``parts(features)``
     (:class:`~spaces.cost.model.PartedModel`).
 
     Args:
@@ -122,4 +121,4 @@ def _parts(model: CostModel, features: Features) -> Iterator[PricePart]:
         found = model.parts(features)
     for (func, stage), costs in found.items():
         for what, cost in costs.items():
-            yield PricePart(func, stage, what, float(np.asarray(cost)))
+            yield PricePart(func, stage, what, float(as_array(cost)))

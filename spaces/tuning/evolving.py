@@ -1,4 +1,4 @@
-"""Tuning by changes: what the model likes best, and then changes of what was fastest.
+"""Tuning by changes: first the schedules that the model ranks best, then changes of the fastest.
 
 As in the iterated mode of [A21] section 6, a model chooses among many candidates, few of them are
 measured, and the results decide where to look next.
@@ -15,8 +15,9 @@ from attrs import frozen
 
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.neighbours.changes import PlacedSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.feature_memos import feature_memo
+from spaces.enumerate.space.edits import DecidedSchedule
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.canonical import CanonicalForm, canonical_form
@@ -36,13 +37,14 @@ class Evolving:
     Attributes:
         found: how many schedules of the search are measured.
         structures: how many structures the search scores at most.
-        parents: how many of the fastest schedules are changed; more if all their changes are
-            measured.
+        parents: how many of the fastest schedules are changed; more if all changes of these are
+            measured already.
         size: how many schedules a generation has.
         pool: how many changed schedules the model chooses them from.
-        surprises: how many of a generation are taken whatever the model says.
+        surprises: how many of a generation are taken at random, whatever the model says.
         numbers: how many choices of factors are tried with a change, at most.
-        likely: how many of them, cheapest first, are looked through for one that is not measured.
+        likely: how many of these choices, cheapest first, are searched for one that is not
+            measured.
     """
 
     found: int = 6
@@ -85,22 +87,26 @@ class Evolving:
         chosen: random.Random,
         tried: set[CanonicalForm],
     ) -> Iterator[Proposal]:
-        """Changed schedules, each with the numbers that the model likes best of those that are not
-        ``tried``, to which it adds them; ends when hardly any change is legal and new.
+        """Changed schedules, each with the cheapest numbers that are not ``tried``, to which it
+        adds them. Ends when hardly any change is legal and new.
         """
-        places = list(_placed(space, parents))
-        for _ in range(20 * self.pool if places else 0):
+        decided = list(_decide(space, parents))
+        for _ in range(20 * self.pool if decided else 0):
             ask_clock()
-            place = places[int(len(places) * chosen.random() ** 2)]  # the fastest most often
-            if len(place.way) < 2:
+            parent = decided[int(len(decided) * chosen.random() ** 2)]  # the fastest most often
+            edit = parent.draw_edit(chosen)
+            if edit is None:
                 continue
-            structure = place.changed(chosen, self.numbers).structure
+            structure = edit.open_numbers(chosen, self.numbers)
             legal = space.legal(structure)
             if not legal.any():
                 continue
             try:
                 batch = Batch.of(
-                    space.pipeline, structure.schedule, structure.columns, memo=space.memo
+                    space.pipeline,
+                    structure.schedule,
+                    structure.columns,
+                    memo=feature_memo(space.nests),
                 )
             except UnboundedError:
                 continue
@@ -117,11 +123,11 @@ class Evolving:
                     break
 
 
-def _placed(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[PlacedSchedule]:
-    """The schedules that the space has, with the decisions on their ways."""
+def _decide(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[DecidedSchedule]:
+    """The schedules that the space has, with the decisions that lead to them."""
     for schedule in schedules:
         try:
-            yield PlacedSchedule.of(space, schedule)
+            yield DecidedSchedule.of(space, schedule)
         except ValueError:
             continue
 

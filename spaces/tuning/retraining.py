@@ -8,31 +8,32 @@ from collections.abc import Iterator, Sequence
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.cost.training import PricedRun, TrainableModel
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.feature_memos import feature_memo
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.tuning.trial import Trial
 
 LEAST = 8
 """The fewest schedules of a pipeline with times from which a model learns."""
 
 
-def retrained(model: CostModel, space: ScheduleSpace, trials: Sequence[Trial]) -> CostModel:
-    """The model after it has learned from all trials with times. The model itself if it cannot
-    learn (:class:`TrainableModel`), or if fewer than :data:`LEAST` trials have times.
+def retrain(model: CostModel, space: ScheduleSpace, trials: Sequence[Trial]) -> CostModel:
+    """The model after it has learned from all trials with times. If it cannot learn
+    (:class:`TrainableModel`), or if fewer than :data:`LEAST` trials have times, the same model.
     """
     if not isinstance(model, TrainableModel):
         return model
     runs = list(_runs(space, trials))
-    return model.retrained(runs) if len(runs) >= LEAST else model
+    return model.retrain(runs) if len(runs) >= LEAST else model
 
 
 def _runs(space: ScheduleSpace, trials: Sequence[Trial]) -> Iterator[PricedRun]:
-    """The trials with times. A time is relative to the reference in the same round, so that a slow
-    moment of the machine teaches nothing.
+    """The trials with times. Each time is relative to the reference in the same round, so a slow
+    moment of the machine changes nothing.
     """
     pipeline = space.pipeline
     for trial in trials:
         result = trial.result
         if result is not None and result.is_correct and result.seconds:
             seconds = result.ratio * statistics.median(result.reference_seconds)
-            batch = Batch.of(pipeline, trial.schedule, memo=space.memo)
+            batch = Batch.of(pipeline, trial.schedule, memo=feature_memo(space.nests))
             yield PricedRun(pipeline.name, batch, seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.reuse import Reuse
@@ -18,8 +19,10 @@ def free(**prices: float) -> Prices:
     return Prices(**{a.name: prices.get(a.name, 0.0) for a in attrs.fields(Prices)})
 
 
-def cost_of(pipe: Pipeline, chosen: Directives | Schedule, **prices: float) -> float:
+def cost_of(
+    pipe: Pipeline, chosen: Directives | Schedule, cpu: CpuDevice = ONE_CORE, **prices: float
+) -> float:
     """The cost of a schedule by the reuse model with these prices; all others are 0."""
     found = chosen.schedule if isinstance(chosen, Directives) else chosen
-    model = Reuse(ONE_CORE, free(**prices))
+    model = Reuse(cpu, free(**prices))
     return float(model.cost(Batch.of(pipe, found)))

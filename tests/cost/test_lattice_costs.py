@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
-from spaces.constraints.repairs.factors import opened, slots
+from spaces.constraints.repairs.factors import slots, with_factor
 from spaces.cost import lattice
 from spaces.cost.batch import Batch
 from spaces.cost.lattice import FormulaModel, cost_formula, lattice_costs
 from spaces.cost.model import FunctionModel
-from spaces.cost.recorded import DependsOnDataError, Recorded, expression_of, is_nowhere
 from spaces.cost.registry import cost_model
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Int64
 from spaces.model.formulas.native import read_native
+from spaces.model.formulas.recorded import DependsOnDataError, Recorded, expression_of, is_nowhere
 from spaces.model.writing.text import parse_schedule
 
 SMALL = ("blur", "unsharp", "harris", "hist", "conv_layer", "iir_blur", "toy_trig", "sgemm")
@@ -31,7 +31,7 @@ def batch_of(app: str, target: str) -> Batch:
     names = []
     for slot in slots(family)[:3]:
         names.append(f"factor_{len(names)}")
-        family = opened(family, slot, names[-1])
+        family = with_factor(family, slot, names[-1])
     mesh = np.ix_(*[[1, 3, 8, 24][: 2 + i] for i in range(len(names))])
     return Batch.of(pipeline, family, dict(zip(names, mesh, strict=True)))
 

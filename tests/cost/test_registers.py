@@ -62,10 +62,16 @@ def test_sums_in_registers_are_stored_once(text: str, stores: float, pointers: f
     assert cost_of(pipe, chosen, load=1.0) == pytest.approx(VALUES * (10 + stores + pointers))
 
 
-@pytest.mark.parametrize(("width", "spilled"), [(2, 0.0), (8, 0.0), (16, 1 / 2), (32, 3 / 4)])
-def test_operands_of_a_block_need_registers_too(width: int, spilled: float) -> None:
+@pytest.mark.parametrize(
+    ("vector_bits", "width", "spilled"),
+    [(256, 2, 0), (256, 8, 0), (256, 16, 1 / 2), (256, 32, 3 / 4), (512, 16, 0), (512, 32, 1 / 2)],
+)
+def test_operands_of_a_block_need_registers_too(
+    vector_bits: int, width: int, spilled: float
+) -> None:
     """Products of ``width`` pairs: one factor of each pair waits in a register, but they take at
-    most half of the 16 registers; the others are left for sums.
+    most half of the 16 registers, or of the 32 with vectors of 512 bits; the others are left for
+    sums.
     """
     left, right = ImageParam(Float32, 2, "left"), ImageParam(Float32, 2, "right")
     f, r = Func("f"), RDom([(0, 10)], name="r")
@@ -73,7 +79,8 @@ def test_operands_of_a_block_need_registers_too(width: int, spilled: float) -> N
     f[X, Y] += left[r.x, X] * right[r.x, X]
     pipe = pipeline(f, estimates={f: [64, 24]})
     text = f"f.update().split(x, xo, xi, {width}).reorder(xi, r.x, xo, y).unroll(xi)"
-    stored = cost_of(pipe, parse_schedule(text, pipe), store=1.0) / (64 * 24)
+    cpu = evolve(ONE_CORE, vector_bits=vector_bits)
+    stored = cost_of(pipe, parse_schedule(text, pipe), cpu, store=1.0) / (64 * 24)
     assert stored == pytest.approx(1 + 1 + 9 * spilled)  # the first stage stores once
 
 

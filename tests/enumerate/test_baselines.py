@@ -42,7 +42,7 @@ def test_options_come_equally_often() -> None:
     """
     space = ScheduleSpace(BLUR, FOUR_CORES, TILES)
     for seed in range(3):
-        samples = LatinHypercube(size=8).round(space, random.Random(seed), space.draws(0))
+        samples = LatinHypercube(size=8).draw_round(space, random.Random(seed), space.draws(0))
         schedules = [one.schedule for one in samples]
         splits = [one.of("blur_y").stages[0].splits for one in schedules]
         assert Counter(one[0].factor for one in splits) == dict.fromkeys((32, 64, 128, 256), 2)
@@ -53,7 +53,7 @@ def test_options_come_equally_often() -> None:
 
 def test_loops_one_by_one_come_from_draws() -> None:
     """The structures are those of the draws; only numbers differ."""
-    found = list(LatinHypercube(size=3).round(EXPERT, random.Random(0), EXPERT.draws(5)))
+    found = list(LatinHypercube(size=3).draw_round(EXPERT, random.Random(0), EXPERT.draws(5)))
     legal = (draw.schedule for draw in EXPERT.draws(5) if draw.schedule is not None)
     assert len(found) == 3
     for sample, schedule in zip(found, legal, strict=False):

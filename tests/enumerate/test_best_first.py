@@ -15,10 +15,12 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.simple.weighted import Weighted
+from spaces.enumerate.search import pricer
 from spaces.enumerate.search.apart import bare
-from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Certificate, Done, Expanded
 from spaces.enumerate.search.papers.best_first import BestFirst, _promising
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.structure import Structure
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, row_sums, two_outputs
@@ -123,8 +125,8 @@ def test_a_model_with_bounds_scores_fewer_structures() -> None:
 def test_bounds_that_are_too_high_lose_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison above would see it."""
     model = Reuse(FOUR_CORES)
-    honest = PartialSchedule.bound
-    monkeypatch.setattr(PartialSchedule, "bound", lambda self, model: 3 * honest(self, model))
+    tripled = lambda partial, model: 3 * lower_bound(partial, model)  # noqa: E731
+    monkeypatch.setattr(pricer, "lower_bound", tripled)
     done = found(of("blur"), model, Limits(top=4))
     assert [one.cost for one in done.best] != pytest.approx(listed("blur", model)[:4])
 
@@ -155,10 +157,10 @@ def _expanded(space: ScheduleSpace, model: spaces.CostModel) -> int:
 
 def test_a_schedule_keeps_the_bound_of_the_one_before() -> None:
     *_, last = of("blur").way_to(spaces.Schedule.default(blur()))
-    board = Board(Limits())
-    with board.deadline.kept():
-        (node,) = _promising((last,), 1e9, Weighted(), board)
-    assert last.bound(Weighted()) < node.bound == 1e9
+    judge = Pricer.of(of("blur"), Weighted(), Limits())
+    with judge.board.deadline.kept():
+        (node,) = _promising(judge, (last,), 1e9)
+    assert lower_bound(last, Weighted()) < node.bound == 1e9
 
 
 def test_what_cannot_be_legal_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.verify import verify
+from spaces.enumerate.space.counting.path_form import PathForm, levels_of, totals
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.path_form import PathForm, levels_of, totals
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -5,12 +5,17 @@ from __future__ import annotations
 from attrs import evolve
 
 from spaces.constraints.devices.device import device
-from spaces.enumerate.search.board import Limits
-from spaces.enumerate.search.rewrites.clone import clones_for_nests
+from spaces.cost.registry import cost_model
+from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.rewrites.clone import find_clones
+from spaces.enumerate.search.rewrites.derive import Derive
+from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, Rewrite
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -37,19 +42,27 @@ def _equalized() -> Pipeline:
     return pipeline(out, estimates={out: [4096, 4096], image: [4098, 4096]})
 
 
+def _clones(pipe: Pipeline, text: str) -> list[Rewrite]:
+    """The clones that a search tries, each for a single reader."""
+    cpu = device("cpu")
+    options = Options.medium(cpu)
+    options = evolve(options, directives=(*options.directives, "clone_in"), clone_consumers=1)
+    pricer = Pricer.of(ScheduleSpace(pipe, cpu, options), cost_model("reuse", cpu), Limits())
+    return list(find_clones(FoundSchedule.of_found(pricer, Found(0.0, parse_schedule(text, pipe)))))
+
+
 def test_each_nest_but_the_last_gets_a_clone() -> None:
     pipe = _equalized()
     text = "value.compute_root()\nlines.compute_root()"
-    entries = parse_schedule(text, pipe).funcs
-    assert list(clones_for_nests(pipe, entries, 1)) == [(Clone("value", ("lines",)),)]
+    assert _clones(pipe, text) == [Derive("clone_in", (Clone("value", ("lines",)),))]
 
 
 def test_one_nest_needs_no_clone() -> None:
     pipe = _equalized()
     text = "value.compute_root()\nlines.compute_at(out, y)"
-    assert not list(clones_for_nests(pipe, parse_schedule(text, pipe).funcs, 1))
+    assert not _clones(pipe, text)
     text = "value.compute_at(out, y)\nlines.compute_at(out, y)"
-    assert not list(clones_for_nests(pipe, parse_schedule(text, pipe).funcs, 1))
+    assert not _clones(pipe, text)
 
 
 def test_an_inlined_func_runs_in_all_nests_that_read_it() -> None:
@@ -58,7 +71,7 @@ def test_an_inlined_func_runs_in_all_nests_that_read_it() -> None:
     entries = parse_schedule("lines.compute_root()", pipe).funcs
     nests = nests_of_funcs(pipe, {entry.name: entry for entry in entries})
     assert nests["value"] == {"lines", "out"}
-    assert not list(clones_for_nests(pipe, entries, 1))
+    assert not _clones(pipe, "lines.compute_root()")
 
 
 def test_a_search_clones_where_this_is_cheaper() -> None:

@@ -9,7 +9,7 @@ import spaces
 from spaces import Freezing, Func, Improved, Limits, Stagewise, Var, search
 from spaces.cost.batch import Batch
 from spaces.cost.model import FunctionModel
-from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.freezing import added_costs
 from tests.clocks import Clock
 from tests.cpus import FOUR_CORES
@@ -36,11 +36,11 @@ def test_what_funcs_add_makes_the_whole_cost(text: str) -> None:
     space = small_space(stencils(4), CPU)
     schedule = spaces.parse_schedule(text, space.pipeline)
     model = spaces.cost_model("reuse", CPU)
-    added = added_costs(space, model, Board(Limits()), schedule)
+    added = added_costs(Pricer.of(space, model, Limits()), schedule)
     assert list(added) == ["stage3", "stage2", "stage1", "stage0"]
     whole = float(model.cost(Batch.of(space.pipeline, schedule)))
     assert sum(added.values()) == pytest.approx(whole)
-    of_wholes = added_costs(space, FunctionModel(model.cost), Board(Limits()), schedule)
+    of_wholes = added_costs(Pricer.of(space, FunctionModel(model.cost), Limits()), schedule)
     assert added == pytest.approx(of_wholes)
 
 
@@ -56,7 +56,7 @@ def test_an_output_that_another_one_reads_adds_all_of_its_cost() -> None:
     space = small_space(pipeline, CPU)
     schedule = spaces.Schedule.default(pipeline)
     model = spaces.cost_model("reuse", CPU)
-    added = added_costs(space, model, Board(Limits()), schedule)
+    added = added_costs(Pricer.of(space, model, Limits()), schedule)
     assert sum(added.values()) == pytest.approx(float(model.cost(Batch.of(pipeline, schedule))))
 
 
@@ -67,9 +67,9 @@ def test_only_the_dearest_funcs_are_decided_twice(dear: str, monkeypatch) -> Non
     second = []
     refined = Stagewise.refined
 
-    def recorded(self, given, model, board, share=1.0):
-        second.append(given)
-        return refined(self, given, model, board, share)
+    def recorded(self, pricer, share=1.0):
+        second.append(pricer.space)
+        return refined(self, pricer, share)
 
     monkeypatch.setattr(Stagewise, "refined", recorded)
     done = spaces.best(spaces.search(space, of_one_func(dear), Freezing(opened=1)))

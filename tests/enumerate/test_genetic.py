@@ -8,19 +8,18 @@ import pytest
 
 import spaces
 from spaces import Genetic, Limits, Options, ScheduleSpace
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Found
-from spaces.enumerate.search.neighbours.changes import PlacedSchedule
 from spaces.enumerate.search.neighbours.genetic import mutations
 from spaces.enumerate.search.neighbours.genetic.population import (
     Individual,
     Offspring,
     OffspringJudge,
-    crossed_between,
-    tournament,
-    two_points,
+    draw_cut,
+    win_tournament,
 )
-from spaces.enumerate.search.neighbours.genetic.starting import has_footprint_one, reasonable
+from spaces.enumerate.search.neighbours.genetic.starting import draw_reasonable, has_footprint_one
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.edits import DecidedSchedule, cross_forms
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
@@ -35,13 +34,15 @@ WRITTEN = spaces.parse_schedule(
     "c.split(y, yo, yi, 32).parallel(yo)",
     CHAIN,
 )
-PLACE = PlacedSchedule.of(EXPERT, WRITTEN)
+PARENT = DecidedSchedule.of(EXPERT, WRITTEN)
 SPACES = pytest.mark.parametrize("space", [SMALL, EXPERT], ids=["small", "expert"])
 
 
-def made(rule: mutations.Mutation, func: str, seed: int, place: PlacedSchedule = PLACE) -> Schedule:
+def made(
+    rule: mutations.Mutation, func: str, seed: int, parent: DecidedSchedule = PARENT
+) -> Schedule:
     """The schedule that a rule makes."""
-    way = rule(place, func, random.Random(seed))
+    way = rule(parent, func, random.Random(seed))
     assert way is not None
     labels = way[-1].taken
     assert [one.taken for one in way] == [labels[:count] for count in range(len(labels) + 1)]
@@ -68,14 +69,14 @@ def shape(schedule: Schedule, func: str) -> list[tuple[str, LoopKind]]:
 
 
 def test_constants_change_numbers_alone() -> None:
-    found = [made(mutations.random_constants, "a", seed) for seed in range(6)]
+    found = [made(mutations.randomize_constants, "a", seed) for seed in range(6)]
     assert all(shape(one, "a") == shape(WRITTEN, "a") and others_stay(one, "a") for one in found)
     assert len({form(one).parts["a factor x"] for one in found}) > 2
-    assert mutations.random_constants(PLACE, "b", random.Random(0)) is None  # b has none
+    assert mutations.randomize_constants(PARENT, "b", random.Random(0)) is None  # b has none
 
 
 def test_a_random_schedule_replaces_that_of_one_func() -> None:
-    found = [made(mutations.random_schedule, "a", seed) for seed in range(6)]
+    found = [made(mutations.randomize_schedule, "a", seed) for seed in range(6)]
     assert all(others_stay(one, "a") for one in found)
     assert len({form(one) for one in found}) > 2
     assert all(EXPERT.verdict(one) for one in found)
@@ -83,7 +84,7 @@ def test_a_random_schedule_replaces_that_of_one_func() -> None:
 
 def test_a_copy_has_the_loops_of_another_func() -> None:
     for seed in range(4):
-        found = made(mutations.copied_schedule, "b", seed)
+        found = made(mutations.copy_schedule, "b", seed)
         assert others_stay(found, "b")
         assert shape(found, "b") in [shape(WRITTEN, "a"), shape(WRITTEN, "c")]
         assert found.of("b").compute.is_root
@@ -94,7 +95,7 @@ def test_copies_go_dimension_by_dimension() -> None:
     sums = row_sums()
     space = ScheduleSpace(sums, FOUR_CORES, Options.expert(FOUR_CORES))
     written = spaces.parse_schedule("sums.compute_root().parallel(y)\nout.parallel(y)", sums)
-    way = mutations.copied_schedule(PlacedSchedule.of(space, written), "out", random.Random(0))
+    way = mutations.copy_schedule(DecidedSchedule.of(space, written), "out", random.Random(0))
     assert way is not None
     (order,) = way[-1].schedule.of("out").stages
     assert [(one.name, one.kind) for one in order.loops] == [
@@ -108,23 +109,23 @@ def test_transformations_are_added_removed_and_replaced(seed: int) -> None:
     """The count is that of splits, fuses and loops that are not serial."""
 
     for rule, func in (
-        (mutations.added_transformation, "a"),
-        (mutations.removed_transformation, "c"),
-        (mutations.replaced_transformation, "c"),
+        (mutations.add_transformation, "a"),
+        (mutations.remove_transformation, "c"),
+        (mutations.replace_transformation, "c"),
     ):
         found = made(rule, func, seed)
         assert shape(found, func) != shape(WRITTEN, func) or form(found) != form(WRITTEN)
-        before, after = (mutations.transformations(one.of(func)) for one in (WRITTEN, found))
-        if rule is mutations.added_transformation:
+        before, after = (mutations.count_transformations(one.of(func)) for one in (WRITTEN, found))
+        if rule is mutations.add_transformation:
             assert after > before == 1
-        elif rule is mutations.removed_transformation:
+        elif rule is mutations.remove_transformation:
             assert after < before == 2
         else:
             assert after == before == 2
 
 
 def test_fusion_tiles_a_func_and_computes_callees_in_its_tiles() -> None:
-    fused = [made(mutations.loop_fusion, "c", seed) for seed in range(6)]
+    fused = [made(mutations.fuse_loops, "c", seed) for seed in range(6)]
     for found in fused:
         assert [kind for _, kind in shape(found, "c")] == [
             LoopKind.PARALLEL,
@@ -142,7 +143,7 @@ def test_fusion_tiles_a_func_and_computes_callees_in_its_tiles() -> None:
 def test_templates_are_the_three_patterns() -> None:
     kinds = set()
     for seed in range(12):
-        way = mutations.template(PLACE, "b", random.Random(seed))
+        way = mutations.apply_template(PARENT, "b", random.Random(seed))
         assert way is not None
         found = way[-1].schedule
         names = tuple(name for name, _ in shape(found, "b"))
@@ -157,7 +158,7 @@ def test_templates_are_the_three_patterns() -> None:
 def test_a_gpu_has_tiles_of_threads() -> None:
     gpu = spaces.device("sm_80")
     space = ScheduleSpace(CHAIN, gpu, Options.small(gpu))
-    found = reasonable(space.start().state, random.Random(0))
+    found = draw_reasonable(space.start().state, random.Random(0))
     kinds = {loop.kind for entry in found.funcs for loop in entry.stages[0].loops}
     assert kinds == {LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD}
     assert spaces.verify(CHAIN, found, gpu)
@@ -165,9 +166,9 @@ def test_a_gpu_has_tiles_of_threads() -> None:
 
 def test_crosses_keep_the_funcs_outside_the_cut() -> None:
     plain = spaces.parse_schedule("a.compute_root()\nb.compute_root().unroll(x, 4)", CHAIN)
-    other = PlacedSchedule.of(EXPERT, plain)
+    other = DecidedSchedule.of(EXPERT, plain)
     for cut in ({"a"}, {"b"}, {"a", "b"}, {"b", "c"}):
-        child = crossed_between(PLACE, other, frozenset(cut))[-1].schedule
+        child = cross_forms(PARENT.way[0], PARENT.form, other.form, cut).after
         for func in ("a", "b", "c"):
             parent = plain if func in cut else WRITTEN
             assert shape(child, func) == shape(parent, func)
@@ -176,17 +177,17 @@ def test_crosses_keep_the_funcs_outside_the_cut() -> None:
             assert own == {name: part for name, part in parts.items() if name[0] == func}
 
 
-def test_cuts_are_between_two_points() -> None:
+def test_cuts_are_between_draw_cut() -> None:
     chosen = random.Random(0)
-    cuts = {two_points(CHAIN, chosen) for _ in range(60)}
+    cuts = {draw_cut(CHAIN, chosen) for _ in range(60)}
     assert cuts == {frozenset(one) for one in ("a", "b", "c", "ab", "bc")}
 
 
 def test_tournaments_take_the_cheapest_of_a_few() -> None:
-    rivals = [Individual(spaces.Found(float(cost), WRITTEN), PLACE) for cost in range(8)]
+    rivals = [Individual(spaces.Found(float(cost), WRITTEN), PARENT) for cost in range(8)]
     chosen = random.Random(0)
-    assert tournament(rivals, 8, chosen).cost == 0
-    costs = [tournament(rivals, 2, chosen).cost for _ in range(400)]
+    assert win_tournament(rivals, 8, chosen).cost == 0
+    costs = [win_tournament(rivals, 2, chosen).cost for _ in range(400)]
     assert max(costs) == 6  # the dearest one never wins
     assert sum(cost == 0 for cost in costs) == pytest.approx(400 * 2 / 8, abs=30)
 
@@ -194,13 +195,16 @@ def test_tournaments_take_the_cheapest_of_a_few() -> None:
 @SPACES
 def test_elitism_keeps_the_best(space: ScheduleSpace) -> None:
     settings = Genetic(population=10, elites=0.2)
-    board = Board(Limits())
-    judge = OffspringJudge(space, spaces.cost_model("reuse", FOUR_CORES), board)
-    offspring = Offspring(space, random.Random(1), 1, settings.tournament)
+    chosen = random.Random(1)
+    pricer = Pricer.of(space, spaces.cost_model("reuse", FOUR_CORES), Limits())
+    judge, offspring = (
+        OffspringJudge(pricer, chosen, 1),
+        Offspring(space, chosen, settings.tournament),
+    )
     last: list[Individual] = []
     for _ in range(3):
         best = last[:2]
-        last = _run(settings.generation(last, offspring, judge))
+        last = _run(settings.breed_generation(last, offspring, judge))
         assert len(last) == 10
         assert all(one in last for one in best)
         assert [one.cost for one in last] == sorted(one.cost for one in last)
@@ -212,12 +216,12 @@ def test_a_cross_has_parts_of_two_schedules() -> None:
     at_root = spaces.parse_schedule("a.compute_root()\nb.compute_root()", CHAIN)
     inlined = Schedule.default(CHAIN)
     parents = [
-        Individual(Found(1.0, one), PlacedSchedule.of(EXPERT, one)) for one in (at_root, inlined)
+        Individual(Found(1.0, one), DecidedSchedule.of(EXPERT, one)) for one in (at_root, inlined)
     ]
-    offspring = Offspring(EXPERT, random.Random(1), 1, 1)
+    offspring = Offspring(EXPERT, random.Random(1), 1)
     levels = {
-        tuple(crossed.way[-1].schedule.of(name).compute.is_root for name in ("a", "b"))
-        for crossed in (offspring.crossed(parents) for _ in range(20))
+        tuple(crossed.after.of(name).compute.is_root for name in ("a", "b"))
+        for crossed in (offspring.cross_parents(parents) for _ in range(20))
     }
     assert levels & {(True, False), (False, True)}
 
@@ -235,7 +239,7 @@ def test_what_reads_one_value_is_inlined_at_the_start() -> None:
     assert has_footprint_one(flat, "point")
     space = ScheduleSpace(flat, FOUR_CORES, Options.expert(FOUR_CORES))
     for seed in range(4):
-        found = reasonable(space.start().state, random.Random(seed))
+        found = draw_reasonable(space.start().state, random.Random(seed))
         assert [entry.name for entry in found.funcs if entry.compute.is_inline] == ["point"]
         assert all(loop.kind is LoopKind.PARALLEL for loop in found.of("out").stages[0].loops[:1])
 

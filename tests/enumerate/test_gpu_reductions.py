@@ -18,14 +18,17 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.gpu.occupancy import OccupancyModel
-from spaces.enumerate.search.board import Limits
+from spaces.cost.registry import cost_model
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.rewrites.factor import find_factors
+from spaces.enumerate.search.rewrites.rewrite import FoundSchedule
 from spaces.enumerate.search.search import best, search
-from spaces.enumerate.search.stagewise.factoring import factors_for_threads
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Pattern
 from spaces.enumerate.space.patterns.gpu import atomic_blocks, blocks
 from spaces.enumerate.space.patterns.menus import func_menus, stage_shapes
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -197,12 +200,19 @@ def test_floats_stay_in_order_unless_the_space_is_inexact(options: str) -> None:
     assert concurrent(exact) == []
     assert concurrent(evolve(exact, exact=False)) == ["atomic_blocks"]
     space = ScheduleSpace(algorithm, SM_80)
-    assert not list(factors_for_threads(space))
+    assert not factors(space)
     inexact = ScheduleSpace(algorithm, SM_80, evolve(space.options, exact=False))
-    assert [str(step) for step in factors_for_threads(inexact)] == [
+    assert factors(inexact) == [
         "s.update(0).rfactor(w.x, w_x)",
         "s.update(0).rfactor(w.y, w_y)",
     ]
+
+
+def factors(space: ScheduleSpace) -> list[str]:
+    """The ways to factor that a search tries."""
+    pricer = Pricer.of(space, cost_model("occupancy", SM_80), Limits())
+    plain = FoundSchedule(pricer, space, Schedule.default(space.pipeline), {}, {}, 0.0)
+    return [str(step) for one in find_factors(plain) for step in one.steps]
 
 
 def shown(pattern: Pattern | None) -> str:

@@ -8,13 +8,15 @@ import pytest
 import spaces
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Done
+from spaces.enumerate.search.first_schedules import offer_incumbents
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.grouping import Grouping
 from spaces.enumerate.search.papers.groups import GroupPrices, StageGroup, tile_limits
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -90,8 +92,7 @@ def test_a_member_is_computed_at_the_tile_loop_of_its_output() -> None:
 def test_the_price_of_a_group_is_that_of_its_funcs_alone() -> None:
     """All groups together cost what the whole schedule costs, for a model that adds up stages."""
     space = small_space(chain(), FOUR_CORES)
-    board = Board(Limits())
-    prices = GroupPrices(space, _Operations(), board)
+    prices = GroupPrices(Pricer.of(space, _Operations(), Limits()))
     groups = [StageGroup("c"), StageGroup("b", frozenset({"a"}))]
     entries = {e.name: e for group in groups for e in prices.of(group).entries}
     whole = Schedule(tuple(entries[name] for name in ("a", "b", "c")))
@@ -100,9 +101,22 @@ def test_the_price_of_a_group_is_that_of_its_funcs_alone() -> None:
     assert sum(map(prices.cost, groups)) == pytest.approx(cost)
 
 
+@pytest.mark.parametrize("lanes", [16, 32])
+def test_groups_satisfy_the_restrictions(lanes: int) -> None:
+    """So they make something cheaper than the simple schedules that every search begins with."""
+    space = small_space(blur(), FOUR_CORES, where=[spaces.lanes("blur_y") == lanes])
+    pricer = Pricer.of(space, spaces.cost_model("reuse", FOUR_CORES), Limits())
+    for _ in offer_incumbents(pricer):
+        pass
+    assert found(space).best[0].cost < pricer.board.best[0].cost
+    group = GroupPrices(pricer).of(StageGroup("blur_y", inlined=frozenset({"blur_x"})))
+    inlined = space.menus["blur_x"].inlined
+    assert space.verdict(Schedule((inlined, *group.entries)))
+
+
 def test_a_group_is_priced_once() -> None:
-    board = Board(Limits())
-    prices = GroupPrices(small_space(chain(), FOUR_CORES), _Operations(), board)
+    prices = GroupPrices(Pricer.of(small_space(chain(), FOUR_CORES), _Operations(), Limits()))
+    board = prices.pricer.board
     first = prices.of(StageGroup("c", frozenset({"b"})))
     scored = board.structures
     assert scored > 0
@@ -185,7 +199,7 @@ def test_funcs_whose_sizes_depend_on_params_have_no_group() -> None:
     second[X, Y] = first[X, 2 - Y * step] + 1
     pipe = pipeline(second, estimates={second: [64, 64]})
     space = ScheduleSpace(pipe, FOUR_CORES, Options.small(FOUR_CORES))
-    prices = GroupPrices(space, _Operations(), Board(Limits()))
+    prices = GroupPrices(Pricer.of(space, _Operations(), Limits()))
     assert prices.of(StageGroup("first")).cost == np.inf
 
 
@@ -197,5 +211,5 @@ def test_an_output_has_a_group_though_nothing_is_known_of_what_it_reads() -> Non
     second[X, Y] = first[image[X, Y], Y] + 1
     pipe = pipeline(second, estimates={second: [64, 64], image: [64, 64]})
     space = ScheduleSpace(pipe, FOUR_CORES, Options.small(FOUR_CORES))
-    prices = GroupPrices(space, _Operations(), Board(Limits()))
+    prices = GroupPrices(Pricer.of(space, _Operations(), Limits()))
     assert np.isfinite(prices.of(StageGroup("second", inlined=frozenset({"first"}))).cost)

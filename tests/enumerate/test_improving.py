@@ -7,12 +7,12 @@ import random
 import pytest
 
 import spaces
-from spaces import Done, Improving, Limits, Options, ScheduleSpace, Stagewise
+from spaces import Done, Improving, Limits, Options, ScheduleSpace
 from spaces.cost.batch import Batch
-from spaces.enumerate.search.board import Board
-from spaces.enumerate.search.neighbours.changes import PlacedSchedule
-from spaces.enumerate.search.papers.exhaustive import cheapest
-from spaces.enumerate.search.shares import shares_of_funcs
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.quick_search import QuickSearch
+from spaces.enumerate.search.shares import share_cost
+from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -95,44 +95,44 @@ def test_no_change_of_one_decision_makes_its_result_cheaper() -> None:
     space = ScheduleSpace(row_sums(), FOUR_CORES, FEW)
     model = spaces.cost_model("reuse", FOUR_CORES)
     (best,) = found(space, AMPLE).best
-    place = PlacedSchedule.of(space, best.schedule)
-    for number, partial in enumerate(place.way[:-1]):
+    decided = DecidedSchedule.of(space, best.schedule)
+    for number, partial in enumerate(decided.way[:-1]):
         for option in partial.options:
-            schedule = place.with_option(number, option)[-1].schedule
+            schedule = decided.edit(number, option).after
             if space.verdict(schedule):
                 cost = float(model.cost(Batch.of(space.pipeline, schedule)))
                 assert cost >= best.cost * (1 - 1e-9), option.label
 
 
-def test_neighbours_change_each_decision_to_each_option() -> None:
+def test_edits_change_each_decision_to_each_option() -> None:
     space = ScheduleSpace(blur(), FOUR_CORES, FEW)
     schedule = found(space).best[0].schedule
-    place = PlacedSchedule.of(space, schedule)
-    structural = [one for one in place.way[:-1] if not one.state.has_structure]
+    decided = DecidedSchedule.of(space, schedule)
+    structural = [one for one in decided.way[:-1] if not one.state.has_structure]
     with_numbers = [
         name
         for name in ("blur_x", "blur_y")
-        if any(one.startswith(f"{name}_") for one in place.way[-1].state.numbers)
+        if any(one.startswith(f"{name}_") for one in decided.way[-1].state.numbers)
     ]
-    changes = list(place.neighbours(random.Random(0), 8))
-    assert len(changes) == sum(len(one.options) - 1 for one in structural) + len(with_numbers)
-    model, board = spaces.cost_model("reuse", FOUR_CORES), Board(Limits())
-    best = [cheapest(space, model, board, change.structure) for change in changes]
+    edits = list(decided.shuffle_edits(random.Random(0)))
+    assert len(edits) == sum(len(one.options) - 1 for one in structural) + len(with_numbers)
+    pricer = Pricer.of(space, spaces.cost_model("reuse", FOUR_CORES), Limits())
+    best = [pricer.cheapest(edit.open_numbers(random.Random(0), 8)) for edit in edits]
     assert all(one is None or one.schedule in space for one in best)
 
 
-def test_changes_about_a_func_with_a_large_share_come_first() -> None:
+def test_edits_of_a_func_with_a_large_share_come_first() -> None:
     space = ScheduleSpace(blur(), FOUR_CORES, FEW)
-    place = PlacedSchedule.of(space, found(space).best[0].schedule)
+    decided = DecidedSchedule.of(space, found(space).best[0].schedule)
     shares = {"blur_x": 1e-9, "blur_y": 1.0}
     for seed in range(5):
-        changes = list(place.neighbours(random.Random(seed), 8, shares))
-        alike = list(place.neighbours(random.Random(seed), 8))
-        assert len(changes) == len(alike)
+        edits = list(decided.shuffle_edits(random.Random(seed), shares))
+        alike = list(decided.shuffle_edits(random.Random(seed)))
+        assert len(edits) == len(alike)
         others = [one.way for one in alike]
-        assert all(any(change.way == way for way in others) for change in changes)
-        named = [one.way[-1].state.entries for one in changes]
-        own = place.way[-1].state.entries
+        assert all(any(edit.way == way for way in others) for edit in edits)
+        named = [one.way[-1].state.entries for one in edits]
+        own = decided.way[-1].state.entries
         differs = [[a.name for a, b in zip(n, own, strict=True) if a != b] for n in named]
         about_y = [number for number, one in enumerate(differs) if one == ["blur_y"]]
         about_x = [number for number, one in enumerate(differs) if one == ["blur_x"]]
@@ -147,14 +147,19 @@ def test_shares_are_those_of_the_costs_on_a_gpu() -> None:
         "blur_y.gpu_tile(x, y, xi, yi, 32, 8)\nblur_x.compute_root().gpu_tile(x, y, xi, yi, 32, 8)",
         space.pipeline,
     )
-    shares = shares_of_funcs(space, model, apart)
+    shares = share_cost(Pricer.of(space, model, Limits()), apart)
     assert shares.keys() == {"blur_x", "blur_y"}
     assert sum(shares.values()) == pytest.approx(1.0)
     inlined = spaces.parse_schedule("blur_y.gpu_tile(x, y, xi, yi, 32, 8)", space.pipeline)
-    assert shares_of_funcs(space, model, inlined) == {"blur_x": 1.0, "blur_y": 1.0}
+    assert share_cost(Pricer.of(space, model, Limits()), inlined) == {
+        "blur_x": 1.0,
+        "blur_y": 1.0,
+    }
     cpu = ScheduleSpace(blur(), FOUR_CORES)
     default = spaces.schedule(cpu.pipeline).schedule
-    assert shares_of_funcs(cpu, spaces.cost_model("reuse", FOUR_CORES), default) == {}
+    assert (
+        share_cost(Pricer.of(cpu, spaces.cost_model("reuse", FOUR_CORES), Limits()), default) == {}
+    )
 
 
 def test_it_stops_soon_after_its_limit_and_says_so(clock: Clock) -> None:
@@ -190,11 +195,11 @@ def test_a_schedule_outside_the_space_is_handed_over_as_it_is(
     plain = spaces.Schedule.default(space.pipeline)
     assert plain not in space
 
-    def refined(self, space, model, board, share=1.0):
-        yield from board.offer(spaces.Found(0.5, plain))
+    def refined(self, pricer, share=1.0):
+        yield from pricer.board.offer(spaces.Found(0.5, plain))
         return True
 
-    monkeypatch.setattr(Stagewise, "refined", refined)
+    monkeypatch.setattr(QuickSearch, "refined", refined)
     done = spaces.best(spaces.search(space, lambda batch: batch.full(1.0), Improving(), AMPLE))
     assert done.best == (spaces.Found(0.5, plain),)
     assert done.seconds > 0

@@ -7,15 +7,15 @@ import pytest
 from attrs import evolve
 
 import spaces
-from spaces import Limits, Options, ScheduleSpace
+from spaces import Options, ScheduleSpace
 from spaces.apps.catalog import APPS
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Found
-from spaces.enumerate.search.rewrites.inline import inlined_after_all
+from spaces.enumerate.search.rewrites.inline import find_funcs_to_inline
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
+from tests.enumerate.rewritten import rewritten
 
 MODEL = Reuse(FOUR_CORES)
 MEDIUM = Options.medium(FOUR_CORES)
@@ -32,20 +32,15 @@ def chain() -> spaces.Pipeline:
     return spaces.pipeline(out, estimates={out: [1024, 1024], image: [1024, 1024]})
 
 
-def after_all(space: ScheduleSpace, text: str, model: spaces.CostModel = MODEL) -> Found:
-    """The best schedule of a board that has one alone, and then tries to inline."""
-    pipe = space.pipeline
-    schedule = spaces.parse_schedule(text, pipe)
-    board = Board(Limits())
-    list(board.offer(Found(float(model.cost(Batch.of(pipe, schedule)).flat[0]), schedule)))
-    list(inlined_after_all(space, model, board))
-    return board.best[0]
+def after_inlining(space: ScheduleSpace, text: str, model: spaces.CostModel = MODEL) -> Found:
+    """The best schedule after a search tried to inline its Funcs."""
+    return rewritten(space, text, model, find_funcs_to_inline)
 
 
 def test_stored_funcs_are_inlined_where_this_is_cheaper() -> None:
     space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
     text = "out.vectorize(x, 16)\nsecond.compute_root()\nfirst.compute_root()"
-    found = after_all(space, text)
+    found = after_inlining(space, text)
     assert found.schedule == spaces.parse_schedule("out.vectorize(x, 16)", space.pipeline)
     assert found.cost == float(MODEL.cost(Batch.of(space.pipeline, found.schedule)))
 
@@ -54,23 +49,23 @@ def test_funcs_whose_loops_others_need_are_inlined_after_these() -> None:
     """``second`` has the loop in which ``first`` is."""
     space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
     text = "second.compute_root()\nfirst.compute_at(second, y)"
-    assert after_all(space, text).schedule == spaces.parse_schedule("", space.pipeline)
+    assert after_inlining(space, text).schedule == spaces.parse_schedule("", space.pipeline)
 
 
 def test_what_is_read_again_stays_stored() -> None:
     space = ScheduleSpace(blur(), FOUR_CORES, MEDIUM)
     text = "blur_y.vectorize(x, 16).parallel(y, 32)\nblur_x.compute_at(blur_y, y).vectorize(x, 16)"
-    assert after_all(space, text).schedule == spaces.parse_schedule(text, space.pipeline)
+    assert after_inlining(space, text).schedule == spaces.parse_schedule(text, space.pipeline)
 
 
 def test_spaces_without_inlining_and_given_funcs_stay_as_they_are() -> None:
     pipe, text = chain(), "second.compute_root()\nfirst.compute_root()"
     schedule = spaces.parse_schedule(text, pipe)
     without = evolve(MEDIUM, placements=("root", "at"))
-    assert after_all(ScheduleSpace(pipe, FOUR_CORES, without), text).schedule == schedule
+    assert after_inlining(ScheduleSpace(pipe, FOUR_CORES, without), text).schedule == schedule
     given = schedule.with_funcs((schedule.of("second"),))
     fixed = ScheduleSpace(pipe, FOUR_CORES, MEDIUM, fixed=given)
-    assert not after_all(fixed, text).schedule.of("second").compute.is_inline
+    assert not after_inlining(fixed, text).schedule.of("second").compute.is_inline
 
 
 def test_hist_computes_gray_again_for_its_colors() -> None:
@@ -92,24 +87,20 @@ def test_what_counts_is_the_gain(stored: float, inlined: float, is_inlined: bool
 
     space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
     model = spaces.cost_model(cost, FOUR_CORES)
-    found = after_all(space, "second.compute_root()", model).schedule
+    found = after_inlining(space, "second.compute_root()", model).schedule
     assert found.of("second").compute.is_inline == is_inlined
 
 
-def test_what_is_inlined_after_all_is_limited_by_its_work() -> None:
+def test_what_is_inlined_is_limited_by_its_work() -> None:
     """Each price of a schedule is as much work as it has Funcs."""
     space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
-    schedule = spaces.parse_schedule("second.compute_root()\nfirst.compute_root()", space.pipeline)
-    cost = float(MODEL.cost(Batch.of(space.pipeline, schedule)))
-    inlined = []
+    text = "second.compute_root()\nfirst.compute_root()"
+    counts = []
     for most in range(12):
-        board = Board(Limits())
-        list(board.offer(Found(cost, schedule)))
-        list(inlined_after_all(space, MODEL, board, most))
-        assert board.work <= most + len(space.pipeline.functions)
-        inlined.append(sum(e.compute.is_inline for e in board.best[0].schedule.funcs))
-    assert inlined == sorted(inlined)
-    assert (inlined[0], inlined[-1]) == (0, 2)
+        found = rewritten(space, text, MODEL, find_funcs_to_inline, most=most)
+        counts.append(sum(e.compute.is_inline for e in found.schedule.funcs))
+    assert counts == sorted(counts)
+    assert (counts[0], counts[-1]) == (0, 2)
 
 
 def test_small_gains_add_up() -> None:
@@ -121,12 +112,12 @@ def test_small_gains_add_up() -> None:
     space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
     model = spaces.cost_model(cost, FOUR_CORES)
 
-    def inlined(text: str) -> list[str]:
-        funcs = after_all(space, text, model).schedule.funcs
+    def names(text: str) -> list[str]:
+        funcs = after_inlining(space, text, model).schedule.funcs
         return [func.name for func in funcs if func.compute.is_inline]
 
-    assert inlined("first.compute_root()\nsecond.compute_root()") == ["first", "second"]
-    assert inlined("second.compute_root()") == ["first"]
+    assert names("first.compute_root()\nsecond.compute_root()") == ["first", "second"]
+    assert names("second.compute_root()") == ["first"]
 
 
 def test_small_gains_cost_no_large_one() -> None:
@@ -139,6 +130,6 @@ def test_small_gains_cost_no_large_one() -> None:
 
     space = ScheduleSpace(chain(), FOUR_CORES, MEDIUM)
     model = spaces.cost_model(cost, FOUR_CORES)
-    found = after_all(space, "first.compute_root()\nsecond.compute_root()", model)
+    found = after_inlining(space, "first.compute_root()\nsecond.compute_root()", model)
     assert found.cost == 95.0
     assert found.schedule.of("first").compute.is_inline

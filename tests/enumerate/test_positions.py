@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spaces.enumerate.search.events import Counted
+from spaces.enumerate.space.counting import count as counted
+from spaces.enumerate.space.counting.candidates import Candidates
 from spaces.enumerate.space.counting.estimate import CountBounds, about
 from spaces.enumerate.space.counting.ranks import Positions
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import ask_clock
 from spaces.model.writing.text import parse_schedule
@@ -132,11 +133,11 @@ def test_bounds_without_the_time_for_candidates(
 ) -> None:
     """Each look at the clock takes 10 ms."""
 
-    def never(space: ScheduleSpace) -> int:
+    def never(candidates: Candidates) -> int:
         while True:
             ask_clock()
 
-    monkeypatch.setattr(ScheduleSpace, "candidates", property(never))
+    monkeypatch.setattr(Candidates, "total", property(never))
     legal = len(list(space))
     clock.step = 0.01
     assert space.bounds(seconds=1000.0) == CountBounds(legal, legal)
@@ -146,11 +147,11 @@ def test_bounds_without_the_time_for_candidates(
 
 
 def test_bounds_leave_out_what_is_illegal(monkeypatch: pytest.MonkeyPatch) -> None:
-    def counting(space: ScheduleSpace, *, seconds: float) -> Iterator[Counted]:
-        yield Counted(structures=2, considered=10, legal=4)
+    def counting(space: ScheduleSpace, *, seconds: float) -> Iterator[counted.Counted]:
+        yield counted.Counted(structures=2, considered=10, legal=4)
         raise TimeoutError
 
-    monkeypatch.setattr(ScheduleSpace, "counting", counting)
+    monkeypatch.setattr(counted, "counting", counting)
     space = ScheduleSpace(blur(), FOUR_CORES, TILES)
     assert space.bounds() == CountBounds(4, space.candidates - 6)
 

@@ -15,10 +15,10 @@ import pytest
 import spaces
 from spaces.constraints.devices.device import device
 from spaces.cost.features.accesses import stage_work
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     Place,
     TiledLoop,
@@ -44,9 +44,10 @@ from spaces.enumerate.search.papers.reuse_analysis.tiling import (
     segment_cost,
     unfolded_bytes,
 )
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -220,7 +221,7 @@ def _blur_in_tiles(store: str, compute: str):
     pipe = blur(1024, 512)
     tiled = schedule(pipe).tile("x", "y", "xo", "yo", "xi", "yi", "TX", "TY")
     made = tiled.func("blur_x").store_at("blur_y", store).compute_at("blur_y", compute).schedule
-    return features(pipe, made).read_ints({**pipe.sizes(), "TX": 256, "TY": 32})
+    return extract_features(pipe, made).read_ints({**pipe.sizes(), "TX": 256, "TY": 32})
 
 
 @pytest.mark.parametrize(("store", "compute"), [("xo", "xo"), ("xo", "yi")])
@@ -244,7 +245,7 @@ def test_the_footprint_of_the_blur():
 def test_the_schedule_of_the_blur():
     """Fig. 2 (c), with the largest tile that leaves each of 4 threads one."""
     space = ScheduleSpace(blur(2048, 512), FOUR_CORES, TILES)
-    analysis = Segmentation(space, 40.0, 1)
+    analysis = Segmentation(Pricer.of(space, cost_model("reuse", FOUR_CORES), Limits()), 40.0, 1)
     (found,) = analysis.schedules(analysis.best())
     assert spaces.format_schedule(found, space.pipeline) == (
         "blur_y.tile(x, y, xi, yi, 512, 128).split(xi, xi, xv, 16).vectorize(xv).parallel(y)\n"
@@ -279,7 +280,8 @@ def test_a_table_is_a_segment_of_its_own():
 def _squeezed(l3_bytes: int) -> Segmentation:
     pipe = long_chain(5, 2048)
     cpu = attrs.evolve(FOUR_CORES, l3_bytes=l3_bytes)
-    return Segmentation(ScheduleSpace(pipe, cpu, Options(root=("strips",))), 40.0, 1)
+    space = ScheduleSpace(pipe, cpu, Options(root=("strips",)))
+    return Segmentation(Pricer.of(space, cost_model("reuse", cpu), Limits()), 40.0, 1)
 
 
 def test_a_pipeline_that_fits_is_one_segment():
@@ -319,7 +321,7 @@ def test_segments_fit_the_cache_and_cost_least():
 @pytest.mark.parametrize("make", [blur, row_sums, two_outputs, equalized, lambda: long_chain(6)])
 def test_what_it_finds_is_legal_and_in_the_space(make) -> None:
     space = ScheduleSpace(make(), FOUR_CORES, Options.medium(FOUR_CORES))
-    analysis = Segmentation(space, 40.0, 1)
+    analysis = Segmentation(Pricer.of(space, cost_model("reuse", FOUR_CORES), Limits()), 40.0, 1)
     found = list(analysis.schedules(analysis.best()))
     assert found
     assert all(one in space for one in found)

@@ -15,12 +15,12 @@ from spaces import HierarchicalSampling, Limits, Options
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Improved
 from spaces.enumerate.search.papers.sampling import _KnownHashes, _Option, _Pass, _PricedOption
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.structural_hash import NestOutline
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
@@ -54,7 +54,7 @@ def buckets(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[str], list[
 
 def test_the_logarithm_of_a_bucket_gets_a_cost(buckets) -> None:
     done = spaces.best(
-        spaces.search(small_space(chain(), FOUR_CORES), "reuse", HierarchicalSampling(polished=1))
+        spaces.search(small_space(chain(), FOUR_CORES), "reuse", HierarchicalSampling())
     )
     assert done.complete
     assert max(size for size, *_ in buckets) >= 4
@@ -111,8 +111,8 @@ def test_a_place_that_only_other_loops_make_legal_is_kept() -> None:
     space = ScheduleSpace(blur(32, 16), FOUR_CORES, options)
     (found,) = spaces.best(spaces.search(space, likes_root, HierarchicalSampling(width=1))).best
     assert found.cost == 8.0
-    board = Board(Limits())
-    events = HierarchicalSampling(width=1).refined(space, cost_model(likes_root, GPU), board)
+    pricer = Pricer.of(space, cost_model(likes_root, GPU), Limits())
+    events = HierarchicalSampling(width=1).refined(pricer)
     assert [event.best.cost for event in events if isinstance(event, Improved)] == [8.0]
 
 
@@ -213,9 +213,10 @@ def test_no_pass_prices_a_structure_again() -> None:
         seen.append(batch.schedule)
         return Reuse(FOUR_CORES).cost(batch)
 
-    sampled = HierarchicalSampling(polished=0)
-    board = Board(Limits())
-    list(sampled.refined(small_space(chain(), FOUR_CORES), cost_model(recorded, GPU), board))
+    sampled = HierarchicalSampling()
+    pricer = Pricer.of(small_space(chain(), FOUR_CORES), cost_model(recorded, GPU), Limits())
+    list(sampled.refined(pricer))
+    board = pricer.board
     assert len(seen) == board.structures > 20
     again = len(seen) - len(set(seen))
     assert again <= 3 * board.limits.top, "Only the numbers of the best are chosen again."

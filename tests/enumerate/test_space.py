@@ -14,9 +14,10 @@ from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.space.counting.census import Census
+from spaces.enumerate.space.counting.counted_menus import counted_menus
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import Schedule
@@ -131,7 +132,7 @@ def test_kinds_of_loops_tell_states_apart() -> None:
         consumer, may_root=True, may_move=False, root={"a": (rows,), "b": (threads,)}
     )
     producer = attrs.evolve(producer, inner={"serial": (rows,)})
-    census = Census({"blur_y": consumer, "blur_x": producer})
+    census = Census(counted_menus({"blur_y": consumer, "blur_x": producer}))
     assert census.total == (2 + 3) + (1 + 2)
 
 
@@ -236,6 +237,13 @@ def test_estimates_agree_with_counts() -> None:
     for estimate in estimates:
         assert 0 < estimate.low < estimate.mean < estimate.high < space.candidates
     assert sum(e.low < space.count() < e.high for e in estimates) >= 16
+
+
+def test_a_space_of_single_loops_has_no_number_of_candidates() -> None:
+    space = ScheduleSpace(blur(), FOUR_CORES)
+    with pytest.raises(ValueError, match="candidates of this space of blur_y are not counted"):
+        _ = space.candidates
+    assert space.bounds(seconds=0.1).high == math.inf
 
 
 def test_astronomic_spaces_are_counted_at_once() -> None:

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done, Found
 from spaces.enumerate.search.handover import with_tidy_results
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.tidying import NestSizes, tidied
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

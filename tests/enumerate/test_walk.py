@@ -8,13 +8,19 @@ from math import inf
 import pytest
 from attrs import evolve
 
+import spaces
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.papers.sampling import HierarchicalSampling
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.registry import Strategy
+from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.search.stagewise.walk import Complete, walked
 from spaces.enumerate.search.stagewise.ways import StageDecisions
 from tests.cpus import FOUR_CORES
+from tests.enumerate.pipelines import blur
 from tests.enumerate.test_wrapping import product
 from tests.small_space import small_space
 
@@ -28,9 +34,9 @@ def _walk(wanted: int | None, *, priced_as: float | None = None) -> Complete:
         wanted: how many complete schedules are wanted.
         priced_as: the cost of all states after the last Func, if not what they cost.
     """
-    board = Board(Limits())
     space = small_space(product(64), FOUR_CORES).of_patterns
-    task = StageDecisions(space, Reuse.of(FOUR_CORES), board, 4096, board.deadline)
+    pricer = Pricer.of(space, Reuse.of(FOUR_CORES), Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
 
     def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
         part = task.part(states, decided)
@@ -85,9 +91,9 @@ def test_states_without_a_price_are_all_judged() -> None:
 
 
 def test_what_the_start_decides_is_not_decided_again() -> None:
-    board = Board(Limits())
     space = small_space(product(64), FOUR_CORES).of_patterns
-    task = StageDecisions(space, Reuse.of(FOUR_CORES), board, 4096, board.deadline)
+    pricer = Pricer.of(space, Reuse.of(FOUR_CORES), Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
     names = [one.name for one in reversed(space.pipeline.functions)]
     asked: list[Sequence[str]] = []
 
@@ -102,3 +108,26 @@ def test_what_the_start_decides_is_not_decided_again() -> None:
     asked.clear()
     assert list(walked(task, start, deciding, 1.0, known=names[:1]))
     assert asked == [names[:step] for step in range(2, len(names) + 1)]
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [Stagewise(width=1), HierarchicalSampling(width=1, passes=1)],
+    ids=["beam", "samples"],
+)
+def test_schedules_that_are_illegal_as_a_whole_are_searched_for_again(
+    strategy: Strategy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nests are priced one by one first; if the whole is illegal, whole schedules are judged."""
+    judged: list[bool] = []
+
+    def refused(task: StageDecisions, state: HalfDecided) -> HalfDecided:
+        judged.append(task.pricer.adds_nests)
+        cost = float("inf") if judged[-1] else state.cost
+        return HalfDecided(state.partial, state.numbers, cost)
+
+    monkeypatch.setattr(StageDecisions, "exact", refused)
+    space = small_space(blur(), FOUR_CORES)
+    (found,) = spaces.best(spaces.search(space, "reuse", strategy)).best
+    assert judged == [True, False]
+    assert spaces.verify(space.pipeline, found.schedule, space.device)

@@ -9,15 +9,20 @@ import pytest
 from attrs import evolve
 
 from bench.contenders import pipeline_of
-from spaces.enumerate.search.board import Limits
-from spaces.enumerate.search.rewrites.wrap import wrappers_for_sums
+from spaces.cost.cpu.reuse import Reuse
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.rewrites import while_cheaper
+from spaces.enumerate.search.rewrites.derive import Derive
+from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, Rewrite
+from spaces.enumerate.search.rewrites.wrap import find_wrappers
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -47,12 +52,21 @@ def product(size: int) -> Pipeline:
     return pipeline(output, estimates={left: square, right: square, beside: square, output: square})
 
 
+def wrappers(pipe: Pipeline) -> list[Rewrite]:
+    """The wrappers that a search tries."""
+    sized = ScheduleSpace(product(8), FOUR_CORES, WITH_WRAPPERS)
+    pricer = Pricer.of(sized, Reuse.of(FOUR_CORES), Limits())
+    space = SimpleNamespace(pipeline=pipe, device=FOUR_CORES, options=WITH_WRAPPERS)
+    found = FoundSchedule(pricer, cast("ScheduleSpace", space), Schedule.default(pipe), {}, {}, 0.0)
+    return list(find_wrappers(found))
+
+
 def test_large_images_that_sums_read_line_by_line_are_wrapped() -> None:
     fits = int((FOUR_CORES.l2_bytes / 4) ** 0.5)
-    assert not list(wrappers_for_sums(product(fits), FOUR_CORES))
-    assert list(wrappers_for_sums(product(fits + 1), FOUR_CORES)) == [Wrap("right")]
+    assert not wrappers(product(fits))
+    assert wrappers(product(fits + 1)) == [Derive("in_", (Wrap("right"),))]
     unknown = evolve(product(fits + 1), estimates=())
-    assert not list(wrappers_for_sums(unknown, FOUR_CORES))
+    assert not wrappers(unknown)
 
 
 @pytest.mark.parametrize("options", [WITH_WRAPPERS, Options.medium(FOUR_CORES)])
@@ -112,5 +126,5 @@ def test_nothing_is_known_where_a_changed_func_is_decided() -> None:
     plain = [entry for entry in Schedule.default(product(64)).funcs if entry.name != "output"]
     partial = SimpleNamespace(state=SimpleNamespace(entries=plain))
     start = HalfDecided(cast("PartialSchedule", partial), {}, 0.0)
-    assert stagewise._known(start, {"right", "right_in"}) == ["total"]
-    assert stagewise._known(start, {"total"}) == []
+    assert while_cheaper._known(start, {"right", "right_in"}) == ["total"]
+    assert while_cheaper._known(start, {"total"}) == []

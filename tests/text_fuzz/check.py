@@ -17,8 +17,6 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify, verify_rest
 from spaces.constraints.proofs.certificates import recheck
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.directives.transformers import MoveError, apply_moves
-from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.text_limits import LONGEST_SCHEDULE
 from spaces.model.writing.serialize import DocumentError, from_json, to_json
@@ -158,15 +156,7 @@ def _check_document(case: Case) -> str:
             verify(algorithm, record, device("cpu"))
             return "of no such Funcs"
         return _judged(algorithm, record, case)
-    if isinstance(record, Pipeline):
-        return _judged(record, Schedule.default(record), case)
-    algorithm = pipeline_of(case.subject)
-    try:
-        given = apply_moves(algorithm, Schedule.default(algorithm), record)
-    except (MoveError, LevelError) as error:
-        _told(str(error))
-        return "refused"
-    return _judged(algorithm, given, case)
+    return _judged(record, Schedule.default(record), case)
 
 
 def _check_commands(case: Case) -> str:

@@ -1,4 +1,4 @@
-"""What is mutated: every committed schedule, and the JSON of schedules, pipelines and moves."""
+"""What is mutated: every committed schedule, and the JSON of schedules and pipelines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from attrs import frozen
 
@@ -18,17 +17,7 @@ from spaces.constraints.proofs.certificates import write_certificates
 from spaces.constraints.proofs.prove import prove
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.directives.directives import schedule
-from spaces.model.directives.transformers import (
-    ChangeLoopType,
-    Deinline,
-    Inline,
-    Move,
-    MoveCompute,
-    ReorderLoops,
-    SplitLoop,
-)
-from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import LoopLevel, Schedule
+from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
 from spaces.model.writing.text import parse_schedule
 from tests.halide_corpus.corpus import cases as corpus_cases
@@ -102,15 +91,6 @@ def documents() -> tuple[Seed, ...]:
         found.append(Seed(seed.name, to_json(record), seed.subject, "Schedule"))
     for subject in sorted({seed.subject for seed in schedules()} - LARGE):
         found.append(Seed(subject, to_json(pipeline_of(subject)), subject, "Pipeline"))
-    moves: tuple[Move, ...] = (
-        Deinline("blur_x"),
-        SplitLoop("blur_y", 0, "x", "xi", 8),
-        ChangeLoopType("blur_y", 0, "xi", LoopKind.VECTORIZED),
-        ReorderLoops("blur_y", 0, "x", "y"),
-        MoveCompute("blur_x", LoopLevel("blur_y", "y")),
-        Inline("blur_x"),
-    )
-    found.append(Seed("moves", to_json(moves), "blur", "Moves"))
     special = schedule(pipeline_of("halide/blur")).func(pipeline_of("halide/blur").outputs[0])
     image = pipeline_of("halide/blur").images[0].name
     made = special.specialize(size_variable(image, "extent", 0) >= 64).schedule
@@ -118,9 +98,8 @@ def documents() -> tuple[Seed, ...]:
     return tuple(found)
 
 
-RECORDS: Mapping[str, Any] = {
+RECORDS: Mapping[str, type[Schedule] | type[Pipeline]] = {
     "Schedule": Schedule,
     "Pipeline": Pipeline,
-    "Moves": tuple[Move, ...],
 }
 """The classes of documents."""

@@ -9,7 +9,7 @@ from attrs import define, field
 
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.evolving import Evolving

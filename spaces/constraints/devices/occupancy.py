@@ -8,31 +8,14 @@ thousands of tile sizes) and on symbolic integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
-import numpy as np
 from attrs import astuple, frozen
 
 from spaces.constraints.devices.device import GpuDevice
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 
 Limiter = Literal["warps", "registers", "shared memory", "blocks"]
-
-#: An integer to calculate with: int, array of integers, or a symbolic integer that overloads
-#: ``+ - * //`` (floor division). Python's types cannot express the three more narrowly.
-SymbolicNumber: TypeAlias = Any
-
-
-@frozen
-class Extremes:
-    """The two operations of the calculation that Python spells differently for each reading."""
-
-    minimum: Callable[[SymbolicNumber, SymbolicNumber], SymbolicNumber]
-    maximum: Callable[[SymbolicNumber, SymbolicNumber], SymbolicNumber]
-
-
-INTS = Extremes(min, max)
-ARRAYS = Extremes(np.minimum, np.maximum)
 
 
 @frozen
@@ -73,7 +56,6 @@ def block_limits(
     threads_per_block: SymbolicNumber,
     registers_per_thread: SymbolicNumber,
     shared_bytes_per_block: SymbolicNumber,
-    extremes: Extremes,
 ) -> BlockLimits:
     """Blocks per multiprocessor that each resource admits.
 
@@ -83,15 +65,14 @@ def block_limits(
         registers_per_thread: 32-bit registers, at least 0.
         shared_bytes_per_block: static and dynamic bytes together, without the device's reserve,
             at least 0. A kernel that asks for more than the static limit is taken to opt in.
-        extremes: minimum and maximum for the kind of number that the three are.
     """
 
     def positive(value: SymbolicNumber) -> SymbolicNumber:
-        return extremes.maximum(value, 1)
+        return maximum(value, 1)
 
     def fits(value: SymbolicNumber, limit: int) -> SymbolicNumber:
         """1 where ``value <= limit``, else 0."""
-        return extremes.minimum(limit // positive(value), 1)
+        return minimum(limit // positive(value), 1)
 
     warps = warps_per_block(device, threads_per_block)
     admitted_by_warps = device.max_warps_per_sm // positive(warps)
@@ -125,15 +106,12 @@ def blocks_per_sm(
     threads_per_block: SymbolicNumber,
     registers_per_thread: SymbolicNumber,
     shared_bytes_per_block: SymbolicNumber,
-    extremes: Extremes,
 ) -> SymbolicNumber:
     """Blocks that one multiprocessor holds at a time; arguments as in `block_limits`."""
-    limits = block_limits(
-        device, threads_per_block, registers_per_thread, shared_bytes_per_block, extremes
-    )
-    by_work = extremes.minimum(limits.warps, limits.registers)
-    by_space = extremes.minimum(limits.shared_memory, limits.blocks)
-    return extremes.minimum(by_work, by_space)
+    limits = block_limits(device, threads_per_block, registers_per_thread, shared_bytes_per_block)
+    by_work = minimum(limits.warps, limits.registers)
+    by_space = minimum(limits.shared_memory, limits.blocks)
+    return minimum(by_work, by_space)
 
 
 def warps_per_block(device: GpuDevice, threads_per_block: SymbolicNumber) -> SymbolicNumber:
@@ -161,7 +139,7 @@ def occupancy(
             f"{shared_bytes_per_block} bytes per block were given."
         )
     limits = astuple(
-        block_limits(device, threads_per_block, registers_per_thread, shared_bytes_per_block, INTS)
+        block_limits(device, threads_per_block, registers_per_thread, shared_bytes_per_block)
     )
     blocks = min(limits)
     active_warps = blocks * warps_per_block(device, threads_per_block)
@@ -183,9 +161,7 @@ def occupancy_fractions(
 
     The values must be in the domain that `block_limits` states; they are not checked.
     """
-    blocks = blocks_per_sm(
-        device, threads_per_block, registers_per_thread, shared_bytes_per_block, ARRAYS
-    )
+    blocks = blocks_per_sm(device, threads_per_block, registers_per_thread, shared_bytes_per_block)
     return blocks * warps_per_block(device, threads_per_block) / device.max_warps_per_sm
 
 

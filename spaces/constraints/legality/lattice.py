@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import evolve
@@ -38,6 +38,9 @@ from spaces.model.schedules.cases import Case, cases, is_specialized
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
+
+Columns: TypeAlias = Mapping[str, NDArray[np.int64]]
+"""The values of each parameter, one for each choice; the arrays broadcast together."""
 
 MANY = 1 << 17
 """Machine code judges lattices of at least this many choices. To compile it takes 40 to 60 ms; on

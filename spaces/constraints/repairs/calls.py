@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from attrs import evolve, frozen
 
-from spaces.constraints.repairs.edit import Edit, Rank
-from spaces.constraints.repairs.left_out import left_out
+from spaces.constraints.repairs.left_out import leave_out_directives
+from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import (
     INLINE,
@@ -33,14 +33,14 @@ class CallEdits:
     def _entry(self) -> FuncSchedule:
         return self.schedule.of(self.func)
 
-    def all(self) -> Iterator[Edit]:
+    def all(self) -> Iterator[RankedEdit]:
         """Every edit, in no order."""
-        yield from self._computes()
-        yield from self._stores()
-        yield from self._memories()
-        yield from self._folds()
-        yield from self._atomics()
-        yield from left_out(self.schedule, self.func)
+        yield from self._move_compute()
+        yield from self._move_storage()
+        yield from self._change_memory()
+        yield from self._change_folds()
+        yield from self._make_atomic()
+        yield from leave_out_directives(self.schedule, self.func)
 
     @property
     def _is_on_gpu(self) -> bool:
@@ -48,10 +48,10 @@ class CallEdits:
         stages = self._entry.stages
         return any(loop.kind.is_gpu for order in stages for loop in order.loops)
 
-    def _edit(self, rank: Rank, unlike: float, entry: FuncSchedule) -> Edit:
-        return Edit(self.func, rank, unlike, self.schedule.replace(entry))
+    def _edit(self, rank: Rank, unlike: float, entry: FuncSchedule) -> RankedEdit:
+        return RankedEdit(self.func, self.schedule.replace(entry), rank, unlike)
 
-    def moves(self, to: Iterable[LoopLevel]) -> Iterator[Edit]:
+    def place_at(self, to: Iterable[LoopLevel]) -> Iterator[RankedEdit]:
         """The edits that compute and store a Func, which is not inlined, at one of these levels."""
         entry = self._entry
         levels = self._levels()
@@ -60,7 +60,7 @@ class CallEdits:
                 moved = evolve(entry, compute=level, store=level, hoist=INLINE)
                 yield self._edit(Rank.COMPUTE, _unlike(entry.compute, level, levels), moved)
 
-    def _computes(self) -> Iterator[Edit]:
+    def _move_compute(self) -> Iterator[RankedEdit]:
         """Other compute levels; the store level follows unless it was set separately."""
         entry = self._entry
         levels = self._levels()
@@ -71,7 +71,7 @@ class CallEdits:
                 rank = Rank.LEAVE_GPU if level.is_inline and self._is_on_gpu else Rank.COMPUTE
                 yield self._edit(rank, _unlike(entry.compute, level, levels), moved)
 
-    def _stores(self) -> Iterator[Edit]:
+    def _move_storage(self) -> Iterator[RankedEdit]:
         entry = self._entry
         levels = self._levels()
         if entry.store != entry.compute:
@@ -100,14 +100,14 @@ class CallEdits:
                         found |= {LoopLevel(name, loop): None for loop in order.names}
         return tuple(found)
 
-    def _memories(self) -> Iterator[Edit]:
+    def _change_memory(self) -> Iterator[RankedEdit]:
         entry = self._entry
         for memory in MemoryType:
             if memory is not entry.memory:
                 unlike = 0.25 if memory is MemoryType.AUTO else 0.5
                 yield self._edit(Rank.MEMORY, unlike, evolve(entry, memory=memory))
 
-    def _atomics(self) -> Iterator[Edit]:
+    def _make_atomic(self) -> Iterator[RankedEdit]:
         """Edits that make updates atomic."""
         entry = self._entry
         for stage in range(1, len(entry.stages)):
@@ -115,7 +115,7 @@ class CallEdits:
                 atomic = tuple(sorted((*entry.atomic, stage)))
                 yield self._edit(Rank.MEMORY, 0.75, evolve(entry, atomic=atomic))
 
-    def _folds(self) -> Iterator[Edit]:
+    def _change_folds(self) -> Iterator[RankedEdit]:
         """Edits that leave a fold out, move it to another dimension, or reverse it."""
         entry = self._entry
         for fold in entry.folds:
@@ -124,13 +124,13 @@ class CallEdits:
             for name in self.pipeline.function(self.func).args:
                 if all(name != f.dimension for f in entry.folds):
                     folds = (*others, Fold(name, fold.factor))
-                    unlike = misspelt(fold.dimension, name)
+                    unlike = name_distance(fold.dimension, name)
                     yield self._edit(Rank.FOLD, unlike, evolve(entry, folds=folds))
             turned = evolve(fold, forward=not fold.forward)
             yield self._edit(Rank.FOLD, 0.1, evolve(entry, folds=(*others, turned)))
 
 
-def misspelt(written: str, meant: str) -> float:
+def name_distance(written: str, meant: str) -> float:
     """The distance of two names, from 0 for the same name to 1."""
     return 1 - difflib.SequenceMatcher(None, written, meant).ratio()
 
@@ -143,4 +143,4 @@ def _unlike(old: LoopLevel, new: LoopLevel, levels: tuple[LoopLevel, ...]) -> fl
         return 0.7 * abs(levels.index(old) - levels.index(new)) / len(levels)
     if old.is_inline or old.is_root:
         return 0.5
-    return 0.7 * (misspelt(old.func, new.func) + misspelt(old.loop, new.loop)) / 2
+    return 0.7 * (name_distance(old.func, new.func) + name_distance(old.loop, new.loop)) / 2

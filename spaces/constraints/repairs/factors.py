@@ -13,7 +13,7 @@ from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
-from spaces.constraints.repairs.edit import Edit, Rank
+from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Factor, Fuse, Split
 from spaces.model.schedules.parameters import bind, parameters
@@ -56,7 +56,7 @@ class Slot:
 
 
 @frozen
-class NearestFactors:
+class NearestSchedule:
     """The nearest legal schedule among those that differ in some factors.
 
     Attributes:
@@ -65,7 +65,7 @@ class NearestFactors:
 
     distance: float
     after: Schedule = field(repr=False)
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[RankedEdit, ...] = ()
 
 
 def slots(schedule: Schedule) -> tuple[Slot, ...]:
@@ -92,12 +92,12 @@ def nearest_factors(
     count: int,
     below: float,
     tick: Callable[[], None],
-) -> NearestFactors | None:
+) -> NearestSchedule | None:
     """The nearest legal schedule in which ``count`` factors differ, if it is nearer than ``below``.
 
     Calls ``tick`` between steps; it stops the search by raising.
     """
-    best: NearestFactors | None = None
+    best: NearestSchedule | None = None
     every = slots(schedule)
     unnamed = {s for s in every if isinstance(s.factor, str)}
     # Among equally near choices the first one stays: inner dimensions, split first, change last.
@@ -112,13 +112,13 @@ def nearest_factors(
 
 def _nearest(
     pipeline: Pipeline, schedule: Schedule, device: Device, chosen: tuple[Slot, ...], below: float
-) -> NearestFactors | None:
+) -> NearestSchedule | None:
     taken = set(parameters(schedule))
     names = [f"factor_{i}" for i in range(len(chosen))]
     names = [name if name not in taken else f"{name}_" for name in names]
     family = schedule
     for slot, name in zip(chosen, names, strict=True):
-        family = opened(family, slot, name)
+        family = with_factor(family, slot, name)
     menus = [_menu(slot, len(chosen)) for slot in chosen]
     mesh = np.ix_(*menus)
     mask = legal_mask(pipeline, family, device, dict(zip(names, mesh, strict=True)))
@@ -136,7 +136,7 @@ def _nearest(
         after = bind(family, dict(zip(names, numbers, strict=True)))
         verdict = verify(pipeline, after, device)
         if verdict and not _is_in_vain(verdict, chosen):
-            return NearestFactors(
+            return NearestSchedule(
                 float(candidates[place]), after, _edits(schedule, chosen, numbers)
             )
         candidates[place] = np.inf
@@ -157,15 +157,17 @@ def _distance(chosen: tuple[Slot, ...], menus: list[NDArray[np.int64]]) -> NDArr
     return np.round(total, 9)
 
 
-def _edits(schedule: Schedule, chosen: tuple[Slot, ...], numbers: list[int]) -> tuple[Edit, ...]:
-    edits: list[Edit] = []
+def _edits(
+    schedule: Schedule, chosen: tuple[Slot, ...], numbers: list[int]
+) -> tuple[RankedEdit, ...]:
+    edits: list[RankedEdit] = []
     for slot, number in zip(chosen, numbers, strict=True):
-        schedule = opened(schedule, slot, number)
-        edits.append(Edit(slot.func, Rank.FACTOR, 0.0, schedule))
+        schedule = with_factor(schedule, slot, number)
+        edits.append(RankedEdit(slot.func, schedule, Rank.FACTOR, 0.0))
     return tuple(edits)
 
 
-def opened(schedule: Schedule, slot: Slot, factor: Factor) -> Schedule:
+def with_factor(schedule: Schedule, slot: Slot, factor: Factor) -> Schedule:
     """The schedule with another factor in a slot."""
     func = schedule.of(slot.func)
 
@@ -206,5 +208,5 @@ def _menu(slot: Slot, count: int) -> NDArray[np.int64]:
 def open_factors(schedule: Schedule) -> Schedule:
     """The schedule with a name for each of its factors: a family over all factors."""
     for i, slot in enumerate(slots(schedule)):
-        schedule = opened(schedule, slot, f"factor_{i}")
+        schedule = with_factor(schedule, slot, f"factor_{i}")
     return schedule

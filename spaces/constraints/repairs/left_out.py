@@ -7,22 +7,22 @@ from typing import Any, TypeVar
 
 from attrs import evolve
 
-from spaces.constraints.repairs.edit import Edit, Rank
+from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
 from spaces.model.schedules.domain_order import HINTS, DomainOrder
 from spaces.model.schedules.schedule import FLAGS, INLINE, FuncSchedule, Schedule
 
 _T = TypeVar("_T")
 
 
-def left_out(schedule: Schedule, func: str) -> Iterator[Edit]:
+def leave_out_directives(schedule: Schedule, func: str) -> Iterator[RankedEdit]:
     """Edits that each leave out one such directive of a Func."""
     entry = schedule.of(func)
     for changed in (*_of_func(entry), *_of_stages(entry)):
-        yield Edit(func, Rank.FOLD, 1.0, schedule.replace(changed))
+        yield RankedEdit(func, schedule.replace(changed), Rank.FOLD, 1.0)
     for stage, changed in _of_numbered_stages(entry):
         # No directive can be about a stage that the Func does not have.
         text = "" if 0 <= stage < len(entry.stages) else f"{func}: stage {stage} left out"
-        yield Edit(func, Rank.FOLD, 1.0, schedule.replace(changed), text)
+        yield RankedEdit(func, schedule.replace(changed), Rank.FOLD, 1.0, text=text)
 
 
 def _of_func(entry: FuncSchedule) -> Iterator[FuncSchedule]:

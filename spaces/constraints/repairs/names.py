@@ -10,9 +10,8 @@ from attrs import evolve, frozen
 
 from spaces.constraints.dependences.hazards import ordering
 from spaces.constraints.dependences.orders import Trace, trace
-from spaces.constraints.repairs.calls import misspelt
-from spaces.constraints.repairs.edit import Edit, Rank
-from spaces.constraints.repairs.loops import fresh
+from spaces.constraints.repairs.calls import name_distance
+from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derivation, derived
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
@@ -21,7 +20,7 @@ from spaces.model.writing.calls import call_of
 from spaces.model.writing.order_calls import trial
 
 
-def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:
+def edit_entries(pipeline: Pipeline, schedule: Schedule) -> Iterator[RankedEdit]:
     """Edits that add or remove entries so that they match the Funcs of the pipeline."""
     default = Schedule.default(pipeline)
     known = [f.name for f in default.funcs]
@@ -30,7 +29,7 @@ def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:
         name = refusal.step.name
         rest = tuple(e for e in schedule.funcs if e.name in known or e.name != name)
         text = f"{refusal.step} left out"
-        yield Edit(name, Rank.NAME, 0.5, Schedule(rest, kept), text)
+        yield RankedEdit(name, Schedule(rest, kept), Rank.NAME, 0.5, text=text)
     written = [f.name for f in schedule.funcs]
     missing = [name for name in known if name not in written]
     for i, entry in enumerate(schedule.funcs):
@@ -39,24 +38,24 @@ def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[Edit]:
             for name in missing:
                 renamed = (*schedule.funcs[:i], evolve(entry, name=name), *schedule.funcs[i + 1 :])
                 text = f"the schedule of {entry.name} taken for that of {name}"
-                unlike = misspelt(entry.name, name) / 2
-                yield Edit(name, Rank.NAME, unlike, schedule.with_funcs(renamed), text)
+                unlike = name_distance(entry.name, name) / 2
+                yield RankedEdit(name, schedule.with_funcs(renamed), Rank.NAME, unlike, text=text)
         if entry.name not in known or written.count(entry.name) > 1:
             text = f"an entry for {entry.name} left out"
-            yield Edit(entry.name, Rank.NAME, 0.5, schedule.with_funcs(others), text)
+            yield RankedEdit(entry.name, schedule.with_funcs(others), Rank.NAME, 0.5, text=text)
         elif len(entry.stages) != len(default.of(entry.name).stages):
             given, wanted = entry.stages, default.of(entry.name).stages
             stages = (*given[: len(wanted)], *wanted[len(given) :])
             whole = default.of(entry.name) if not given else evolve(entry, stages=stages)
             changed = (*schedule.funcs[:i], whole, *schedule.funcs[i + 1 :])
             text = f"{entry.name} with a domain order for each of its {len(wanted)} stages"
-            yield Edit(entry.name, Rank.NAME, 0.5, schedule.with_funcs(changed), text)
+            yield RankedEdit(entry.name, schedule.with_funcs(changed), Rank.NAME, 0.5, text=text)
     for name in missing:
         entries = {f.name: f for f in schedule.funcs} | {name: default.of(name)}
         ordered = tuple(entries.pop(n) for n in known if n in entries)
         text = f"an entry for {name} added, as in the default schedule"
         after = schedule.with_funcs((*ordered, *entries.values()))
-        yield Edit(name, Rank.NAME, 0.6, after, text)
+        yield RankedEdit(name, after, Rank.NAME, 0.6, text=text)
 
 
 @frozen
@@ -76,19 +75,19 @@ class NameEdits:
         function = self.pipeline.function(self.func)
         return trace(function.stages[self.stage], order, ordering(function, self.stage))
 
-    def all(self) -> Iterator[Edit]:
+    def all(self) -> Iterator[RankedEdit]:
         """Every edit of a wrong name."""
         faults = self._trace(self._order).faults
         if any(fault.kind != "fuse-order" for fault in faults):
-            yield from self._in_records()
-            yield from self._in_loops()
+            yield from self._rename_in_records()
+            yield from self._rename_in_loops()
 
-    def _edit(self, unlike: float, order: DomainOrder, *loops: str) -> Edit:
+    def _edit(self, unlike: float, order: DomainOrder, *loops: str) -> RankedEdit:
         after = self.schedule.with_stage(self.func, self.stage, order)
         touched = frozenset((self.stage, loop) for loop in loops)
-        return Edit(self.func, Rank.NAME, unlike, after, loops=touched)
+        return RankedEdit(self.func, after, Rank.NAME, unlike, touched)
 
-    def _in_records(self) -> Iterator[Edit]:
+    def _rename_in_records(self) -> Iterator[RankedEdit]:
         order = self._order
         for i, record in enumerate(order.splits):
             before = self._trace(DomainOrder(order.splits[:i])).origins
@@ -96,19 +95,19 @@ class NameEdits:
                 written = getattr(record, part)
                 if written not in before:
                     for name in before:
-                        yield self._renamed(i, part, name, misspelt(written, name))
+                        yield self._rename(i, part, name, name_distance(written, name))
             taken = set(before) - set(record.taken)
             for part in ("inner", "outer") if isinstance(record, Split) else ("fused",):
                 written = getattr(record, part)
                 others = self._made(record) - {part}
                 if written in taken or written in {getattr(record, o) for o in others}:
                     old = record.old if isinstance(record, Split) else written
-                    yield self._renamed(i, part, fresh(f"{old}i", order), 0.3)
+                    yield self._rename(i, part, order.unused_name(f"{old}i"), 0.3)
 
     def _made(self, record: Split | Fuse) -> set[str]:
         return {"inner", "outer"} if isinstance(record, Split) else {"fused"}
 
-    def _renamed(self, index: int, part: str, name: str, unlike: float) -> Edit:
+    def _rename(self, index: int, part: str, name: str, unlike: float) -> RankedEdit:
         """Edits that replace one name in a split or fuse, with the loops that follow from it."""
         order = self._order
         record = order.splits[index]
@@ -127,7 +126,7 @@ class NameEdits:
             into = {changed.inner: (changed.fused,)}
         if part in self._made(record):
             into = {written: (written, name)}
-        loops = self._fitting(splits, order.loops, into)
+        loops = self._fit_loops(splits, order.loops, into)
         return self._edit(unlike, DomainOrder(splits, loops), written, name)
 
     def _place(self, record: Split | Fuse, part: str) -> int | None:
@@ -150,7 +149,7 @@ class NameEdits:
             return next((i for i in places if i > beside), None)
         return next((i for i in reversed(places) if i < beside), None)
 
-    def _fitting(
+    def _fit_loops(
         self,
         splits: tuple[Split | Fuse, ...],
         loops: tuple[OrderedLoop, ...],
@@ -166,7 +165,7 @@ class NameEdits:
         names = dict.fromkeys(name for name in (*named, *needed) if name in needed)
         return tuple(OrderedLoop(name, kinds.get(name, LoopKind.SERIAL)) for name in names)
 
-    def _in_loops(self) -> Iterator[Edit]:
+    def _rename_in_loops(self) -> Iterator[RankedEdit]:
         """Edits that leave out, add or replace a name in the list of loops."""
         order = self._order
         there = self._trace(DomainOrder(order.splits)).origins
@@ -179,7 +178,7 @@ class NameEdits:
             if loop.name in there and order.names.count(loop.name) == 1:
                 continue
             for name in there:
-                unlike = misspelt(loop.name, name)
+                unlike = name_distance(loop.name, name)
                 renamed = (*order.loops[:i], OrderedLoop(name, loop.kind), *order.loops[i + 1 :])
                 if name not in missing:
                     renamed = tuple(

@@ -11,12 +11,12 @@ from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.judge import pipeline_faults
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.legality.verify import verify
-from spaces.constraints.repairs.edit import Edit
-from spaces.constraints.repairs.factors import NearestFactors
-from spaces.constraints.repairs.greedy import descend, placed_anew
-from spaces.constraints.repairs.reset import reset
+from spaces.constraints.repairs.factors import NearestSchedule
+from spaces.constraints.repairs.greedy import descend, place_anew
+from spaces.constraints.repairs.ranked_edit import RankedEdit
+from spaces.constraints.repairs.reset import reset_funcs
 from spaces.constraints.repairs.search import Culprits, Search
-from spaces.constraints.repairs.stating import stated
+from spaces.constraints.repairs.stating import state_edits
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given
@@ -52,7 +52,7 @@ class Repair:
 
     answer: Literal["legal", "nearest", "near", "none", "unknown"]
     schedule: Schedule | None = field(repr=False)
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[RankedEdit, ...] = ()
     distance: float = 0.0
     exhausted: int = 0
     left: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ def repair(
             found = _repaired(pipeline, schedule, device, deadline, most)
     except OutOfTime:
         return Repair("unknown", None)
-    return evolve(found, edits=stated(pipeline, schedule, found.edits, text))
+    return evolve(found, edits=state_edits(pipeline, schedule, found.edits, text))
 
 
 def _repaired(
@@ -156,15 +156,15 @@ def _searched(
     """The nearest legal schedule; ``pipeline`` includes the Funcs that the schedule adds."""
     search = Search(pipeline, device, deadline, Culprits.of(verdict))
     exhausted = 0
-    quick: NearestFactors | None = None
+    quick: NearestSchedule | None = None
     try:
         with deadline.kept():
-            quick = placed_anew(search, schedule)
+            quick = place_anew(search, schedule)
             for edits in range(1, most + 1):
                 if edits == 2 and (quick is None or len(quick.edits) > edits):
                     quick = _nearer(quick, descend(search, schedule))
                 for structural in range(edits + 1):
-                    found = search.level(schedule, structural, edits - structural)
+                    found = search.find_nearest(schedule, structural, edits - structural)
                     if found is not None:
                         args = (found.after, found.edits, found.distance, exhausted)
                         return Repair("nearest", *args)
@@ -178,7 +178,7 @@ def _searched(
     return _started_over(search, schedule, exhausted, out_of_time)
 
 
-def _nearer(one: NearestFactors | None, other: NearestFactors | None) -> NearestFactors | None:
+def _nearer(one: NearestSchedule | None, other: NearestSchedule | None) -> NearestSchedule | None:
     """The result with fewer edits; the first one of equals."""
     found = [result for result in (one, other) if result is not None]
     return min(found, key=lambda result: len(result.edits), default=None)
@@ -187,9 +187,9 @@ def _nearer(one: NearestFactors | None, other: NearestFactors | None) -> Nearest
 def _started_over(search: Search, schedule: Schedule, exhausted: int, out_of_time: bool) -> Repair:
     """The answer if no edits were found."""
     pipeline, device = search.pipeline, search.device
-    edit = reset(pipeline, schedule, device, search.deadline)
-    if edit is not None:
-        return Repair("near", edit[-1].after, edit, exhausted=exhausted)
+    edits = reset_funcs(pipeline, schedule, device, search.deadline)
+    if edits is not None:
+        return Repair("near", edits[-1].after, edits, exhausted=exhausted)
     if out_of_time:
         return Repair("unknown", None, exhausted=exhausted)
     plain = verify(pipeline, Schedule.default(pipeline), device)

@@ -2,60 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.legality.verify import verify
-from spaces.constraints.repairs.edit import Edit, Rank
 from spaces.constraints.repairs.names import is_covered
+from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.schedules.schedule import FLAGS, FuncSchedule, Schedule
 
 
-def reset(
+def reset_funcs(
     pipeline: Pipeline, schedule: Schedule, device: Device, deadline: Deadline
-) -> tuple[Edit, ...] | None:
+) -> tuple[RankedEdit, ...] | None:
     """Resets the Funcs with violations until there are none; resets all Funcs once ``deadline`` is
     past. None if even the default schedule is illegal.
     """
     default = Schedule.default(pipeline)
-    edits: list[Edit] = []
+    edits: list[RankedEdit] = []
     if not is_covered(pipeline, schedule):
-        text = "all Funcs as in the default schedule"
-        edit = Edit(pipeline.name, Rank.DROP, 1.0, default, text, changes=len(default.funcs))
+        text, changes = "all Funcs as in the default schedule", len(default.funcs)
+        edit = RankedEdit(pipeline.name, default, Rank.DROP, 1.0, changes=changes, text=text)
         return (edit,) if verify(pipeline, default, device) else None
     while True:
         verdict = verify(pipeline, schedule, device)
         if not isinstance(verdict, Illegal):
             return tuple(edits)
-        changed = [f for f in default.funcs if schedule.of(f.name) != f]
+        changed = [f for f in reversed(default.funcs) if schedule.of(f.name) != f]
         if not changed:
             return None
-        if deadline.is_past:
-            return _all_reset(pipeline, schedule, device, changed, edits)
         wrong = {v.func for v in verdict.violations}
-        for func in [f for f in reversed(changed) if f.name in wrong] or changed[-1:]:
+        chosen = changed if deadline.is_past else [f for f in changed if f.name in wrong]
+        for func in chosen or changed[:1]:
             count = differences(schedule.of(func.name), func)
             schedule = schedule.replace(func)
-            edits.append(Edit(func.name, Rank.DROP, 1.0, schedule, changes=count))
-
-
-def _all_reset(
-    pipeline: Pipeline,
-    schedule: Schedule,
-    device: Device,
-    changed: Sequence[FuncSchedule],
-    edits: Sequence[Edit],
-) -> tuple[Edit, ...] | None:
-    """The same with one more verdict: resets all ``changed`` Funcs together."""
-    found = list(edits)
-    for func in changed:
-        count = differences(schedule.of(func.name), func)
-        schedule = schedule.replace(func)
-        found.append(Edit(func.name, Rank.DROP, 1.0, schedule, changes=count))
-    return tuple(found) if verify(pipeline, schedule, device) else None
+            edits.append(RankedEdit(func.name, schedule, Rank.DROP, 1.0, changes=count))
 
 
 def differences(one: FuncSchedule, other: FuncSchedule) -> int:

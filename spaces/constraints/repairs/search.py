@@ -19,10 +19,10 @@ from spaces.constraints.legality.lattice import is_violated
 from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.calls import CallEdits
-from spaces.constraints.repairs.edit import Edit, Rank
-from spaces.constraints.repairs.factors import NearestFactors, nearest_factors, open_factors
+from spaces.constraints.repairs.factors import NearestSchedule, nearest_factors, open_factors
 from spaces.constraints.repairs.loops import StageEdits
-from spaces.constraints.repairs.names import NameEdits, entry_edits, is_covered
+from spaces.constraints.repairs.names import NameEdits, edit_entries, is_covered
+from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
 from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
@@ -54,7 +54,7 @@ class Support:
     loops: frozenset[tuple[int, str]] = frozenset()
     ranks: frozenset[Rank] = frozenset(Rank)
 
-    def meets(self, edit: Edit) -> bool:
+    def meets(self, edit: RankedEdit) -> bool:
         """Whether an edit makes this change."""
         named = not self.loops or not self.loops.isdisjoint(edit.loops)
         return edit.func in self.funcs and edit.rank in self.ranks and named
@@ -88,7 +88,7 @@ class Culprits:
         loops = {(v.func, v.stage, v.loop) for v in illegal.violations if v.loop}
         return Culprits(frozenset(v.func for v in illegal.violations), frozenset(loops))
 
-    def order(self, edit: Edit) -> tuple[bool, float, float]:
+    def order(self, edit: RankedEdit) -> tuple[bool, float, float]:
         """The sort key of edits: those of culprits first, then by rank; the kind of a loop at fault
         before the place where its Func is computed.
         """
@@ -107,11 +107,13 @@ class Search:
     deadline: Deadline
     culprits: Culprits
     tried: int = 0
-    best: NearestFactors | None = None
+    best: NearestSchedule | None = None
     _readers: dict[str, frozenset[str]] = field(factory=dict)
     _seen: set[tuple[Schedule, int]] = field(factory=set)
 
-    def level(self, schedule: Schedule, structural: int, factors: int) -> NearestFactors | None:
+    def find_nearest(
+        self, schedule: Schedule, structural: int, factors: int
+    ) -> NearestSchedule | None:
         """The nearest legal schedule with these numbers of structural edits and factor edits.
 
         Raises:
@@ -132,7 +134,7 @@ class Search:
         ask_clock()
 
     def _descend(
-        self, schedule: Schedule, edits: tuple[Edit, ...], structural: int, factors: int
+        self, schedule: Schedule, edits: tuple[RankedEdit, ...], structural: int, factors: int
     ) -> None:
         """Tries all edits of ``schedule``, until no nearer schedule is possible."""
         key = (schedule, structural)
@@ -151,17 +153,17 @@ class Search:
         for edit in self.edits(schedule, support):
             self._descend(edit.after, (*edits, edit), structural - 1, factors)
 
-    def _finish(self, schedule: Schedule, edits: tuple[Edit, ...], factors: int) -> None:
+    def _finish(self, schedule: Schedule, edits: tuple[RankedEdit, ...], factors: int) -> None:
         """Judges a schedule with this structure, with its own and with other factors."""
         if not factors:
             if verify(self.pipeline, schedule, self.device):
-                self.best = NearestFactors(0.0, schedule, edits)
+                self.best = NearestSchedule(0.0, schedule, edits)
             return
         below = float("inf") if self.best is None else self.best.distance
         args = (self.pipeline, schedule, self.device, factors, below, self.tick)
         found = nearest_factors(*args)
         if found is not None:
-            self.best = NearestFactors(found.distance, found.after, (*edits, *found.edits))
+            self.best = NearestSchedule(found.distance, found.after, (*edits, *found.edits))
 
     def _blocked(self, schedule: Schedule, factors: int) -> list[Support]:
         """The support of each violation that no change of ``factors`` factors mends.
@@ -218,14 +220,14 @@ class Search:
             self._readers[func] = frozenset(direct).union(*(self._readers_of(d) for d in direct))
         return self._readers[func]
 
-    def edits(self, schedule: Schedule, support: Support) -> list[Edit]:
+    def edits(self, schedule: Schedule, support: Support) -> list[RankedEdit]:
         """Every structural edit that changes a support, in the order to try."""
         found = [edit for edit in self._edits(schedule, support.funcs) if support.meets(edit)]
         return sorted(found, key=self.culprits.order)
 
-    def _edits(self, schedule: Schedule, funcs: frozenset[str]) -> Iterator[Edit]:
+    def _edits(self, schedule: Schedule, funcs: frozenset[str]) -> Iterator[RankedEdit]:
         if not is_covered(self.pipeline, schedule):
-            yield from entry_edits(self.pipeline, schedule)
+            yield from edit_entries(self.pipeline, schedule)
             return
         for entry in schedule.funcs:
             name = entry.name

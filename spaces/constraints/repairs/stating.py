@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
-from spaces.constraints.repairs.edit import Edit
+from spaces.constraints.repairs.ranked_edit import RankedEdit
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import Line, written_lines
@@ -63,7 +63,7 @@ class _Stated:
     write it.
     """
 
-    edit: Edit
+    edit: RankedEdit
     before: _Lines | None
     statements: tuple[_EditStatement, ...] = ()
 
@@ -73,9 +73,9 @@ class _Stated:
         return sum(one.size for one in self.statements)
 
 
-def stated(
-    pipeline: Pipeline, schedule: Schedule, edits: Sequence[Edit], text: str = ""
-) -> tuple[Edit, ...]:
+def state_edits(
+    pipeline: Pipeline, schedule: Schedule, edits: Sequence[RankedEdit], text: str = ""
+) -> tuple[RankedEdit, ...]:
     """The edits that lead from ``schedule`` on, each with its statement. ``text`` is what the user
     wrote; empty if that is unknown.
 
@@ -87,7 +87,7 @@ def stated(
     for edit in edits:
         after = _lines(pipeline, edit.after)
         one = _stated(edit, before, after)
-        while found and (joint := _joined(found[-1], one, after)) is not None:
+        while found and (joint := _join(found[-1], one, after)) is not None:
             one = joint
             found.pop()
         found.append(one)
@@ -95,7 +95,7 @@ def stated(
     return tuple(_in_words_of(text, one) for one in found)
 
 
-def _in_words_of(text: str, one: _Stated) -> Edit:
+def _in_words_of(text: str, one: _Stated) -> RankedEdit:
     """The edit, whose statements name only what stands in a text."""
     if not text or one.before is None:
         return one.edit
@@ -109,14 +109,14 @@ def _in_words_of(text: str, one: _Stated) -> Edit:
     return evolve(one.edit, text="; ".join(map(str, told)))
 
 
-def _stated(edit: Edit, before: _Lines | None, after: _Lines | None) -> _Stated:
+def _stated(edit: RankedEdit, before: _Lines | None, after: _Lines | None) -> _Stated:
     if before is None or after is None:
         return _Stated(edit, None)
     statements = tuple(_statements(before, after))
     return _Stated(evolve(edit, text="; ".join(map(str, statements))), before, statements)
 
 
-def _joined(first: _Stated, second: _Stated, after: _Lines | None) -> _Stated | None:
+def _join(first: _Stated, second: _Stated, after: _Lines | None) -> _Stated | None:
     """Both edits as one, where that takes fewer directives to say."""
     if first.before is None or second.before is None:
         return None

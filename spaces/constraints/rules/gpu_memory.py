@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.constraints.devices.occupancy import INTS, Extremes, blocks_per_sm
+from spaces.constraints.devices.occupancy import blocks_per_sm
 from spaces.constraints.rules.explicit_bounds import example_bounds
 from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, names, title
 from spaces.constraints.rules.gpu_reasons import in_bytes, product, widening
@@ -24,14 +24,12 @@ from spaces.constraints.rules.rule import (
 )
 from spaces.constraints.rules.written import store_directive
 from spaces.constraints.sizes.kernels import Kernel, allocation_bytes
-from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import INTEGERS, read_all
+from spaces.model.formulas.symbolic import as_formula
 from spaces.model.schedules.schedule import MemoryType
-
-_EXPRS = Extremes(fn.min, fn.max)
 
 
 @nest_rule(
@@ -211,10 +209,8 @@ def _resident_blocks(gpu: GpuDevice, kernel: Kernel) -> Expr:
     """The blocks of a kernel that a multiprocessor holds, as a number if all inputs are numbers."""
     taken = (kernel.threads_per_block, _registers(kernel), kernel.shared_bytes)
     if variables(*taken):
-        resident: Expr = blocks_per_sm(gpu, *taken, _EXPRS)
-        return resident
-    threads, held, shared = read_all(taken, {}, INTEGERS)
-    return constant(blocks_per_sm(gpu, threads, held, shared, INTS), Int32)
+        return as_formula(blocks_per_sm(gpu, *taken))
+    return as_formula(blocks_per_sm(gpu, *read_all(taken, {}, INTEGERS)))
 
 
 @nest_rule(

@@ -1,19 +1,27 @@
-"""What the loops of a stage cost without their bodies."""
+"""The cost of the loops of a stage without their bodies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from attrs import frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
-from spaces.cost.cpu.fused_vars import finding_vars
+from spaces.cost.cpu.fused_loops import fused_loop_cycles
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.registers import WRITTEN_OUT, Registers, is_written_out
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import LoopFeatures, StageFeatures, volume
-from spaces.cost.quick import chosen, smaller
-from spaces.model.schedules.domain_order import LoopKind, of_constant_extent
+from spaces.model.formulas.recorded import is_nowhere
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    logical_not,
+    minimum,
+    where,
+)
+from spaces.model.schedules.domain_order import LoopKind
 
 _LONGEST = 300
 """Compilers write out no loop that becomes more instructions than these."""
@@ -21,8 +29,8 @@ _LONGEST = 300
 
 @frozen
 class LoopOverhead:
-    """Cycles of the innermost loop that is not written out, and of finding the Vars of fused loops.
-    The loops around the innermost one run too seldom to count.
+    """Cycles of the innermost loop, and to find the Vars of fused loops. Loops that compilers write
+    out are not the innermost one. The loops around the innermost one run too seldom to count.
 
     Attributes:
         prices: those of an iteration, and of entering a loop.
@@ -33,8 +41,8 @@ class LoopOverhead:
     registers: Registers
 
     def of(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """Cycles of a stage's own loops. A fused loop counts once, for the stage that gives it its
-        name.
+        """Cycles of a stage's own loops. A loop that several stages share counts for the stage that
+        gives it its name.
         """
         own = [loop for loop in stage.own if not loop.kind.has_constant_extent]
         unrolled = [v.positive_trips for v in stage.own if v.kind is LoopKind.UNROLLED]
@@ -42,7 +50,7 @@ class LoopOverhead:
         instructions = work.operations.instructions + sum(a.reads for a in work.accesses) + 1
         registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
         size = volume(tuple(unrolled)) * instructions * registers
-        found = finding_vars(features, stage, self.prices, self.registers)
+        found = fused_loop_cycles(features, stage, self.prices, self.registers)
         return self._innermost(features, stage, own, size) + found
 
     def _innermost(
@@ -52,8 +60,8 @@ class LoopOverhead:
         loops: Sequence[LoopFeatures],
         size: SymbolicNumber,
     ) -> SymbolicNumber:
-        """Cycles of the last of some loops that is not written out; none if another stage gives it
-        its name.
+        """Cycles of the innermost one of some loops that is not written out; none if another stage
+        gives it its name.
 
         Args:
             features: those of the schedule.
@@ -68,25 +76,27 @@ class LoopOverhead:
             return 0.0
         as_loop = self._loop(stage, loop)
         written_out = is_written_out(features, loop)
-        if written_out is False or _is_tile(features, stage, loop):
-            return as_loop
         size = size * loop.positive_trips
-        outer = smaller(self._innermost(features, stage, around, size), as_loop)
-        return chosen(written_out & (size <= _LONGEST), outer, as_loop)
+        is_short = written_out & (size <= _LONGEST) & logical_not(_is_tile(stage, loop))
+        if is_nowhere(is_short):
+            return as_loop
+        outer = minimum(self._innermost(features, stage, around, size), as_loop)
+        return where(is_short, outer, as_loop)
 
     def _loop(self, stage: StageFeatures, loop: LoopFeatures) -> SymbolicNumber:
         """Cycles of a loop of a stage if it is the innermost one."""
         outside = stage.loops[: stage.loops.index(loop)]
         entered = outside[-1].runs if outside else 1.0
         # Compilers unroll loops of a few iterations.
-        rolled = smaller(loop.trips / WRITTEN_OUT, 1.0)
+        rolled = minimum(loop.trips / WRITTEN_OUT, 1.0)
         return loop.runs * self.prices.iteration + entered * rolled * self.prices.visit
 
 
-def _is_tile(features: Features, stage: StageFeatures, loop: LoopFeatures) -> bool:
-    """Whether a loop is the inner one of a split, or made of such loops. Tiles that are a few
-    vectors long are not faster than whole rows, though compilers write them out: by up to 14 % they
-    were slower.
+def _is_tile(stage: StageFeatures, loop: LoopFeatures) -> SymbolicCondition:
+    """Whether a loop goes through a part of a dimension, and a loop around it through the parts.
+    Compilers write out tiles of a few vectors, but these are not faster than whole rows: they were
+    up to 14 % slower.
     """
-    order = features.schedule.of(stage.func).stages[stage.index]
-    return loop.loop in of_constant_extent((), order.splits)
+    around = stage.own[: stage.own.index(loop)]
+    over_parts = (one for one in around if not set(loop.dimensions).isdisjoint(one.dimensions))
+    return reduce(or_, (one.trips > 1 for one in over_parts), False)

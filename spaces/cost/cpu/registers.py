@@ -1,18 +1,24 @@
-"""What a stage keeps in registers, and which of its sums wait for each other."""
+"""The values that a stage keeps in registers, and the sums that wait for their last term."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import inf
 
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
-from spaces.cost.quick import chosen, larger, rounded_up, smaller
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    ceil,
+    maximum,
+    minimum,
+    where,
+)
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import AUTO_STACK_BYTES
 
 _REGISTERS, _WIDE_REGISTERS = 16, 32
 """The vector registers of a core, and those of a core with vectors of 512 bits."""
@@ -22,12 +28,9 @@ _POINTERS = 12
 count, its bounds and the stack.
 """
 
-ON_STACK = 16 << 10
-"""The bytes of allocations that compilers take from the stack, at no cost."""
-
 WRITTEN_OUT = 8
-"""Compilers write out a loop of up to so many iterations if they know their number; it costs less
-to enter one of so few.
+"""Compilers write out a loop of up to so many iterations if they know their number. A loop of fewer
+iterations costs less to enter.
 """
 
 _WINDOW = 256
@@ -45,51 +48,55 @@ class Registers:
         """How many vector registers there are."""
         return _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
 
-    def crowded(self, registers: SymbolicNumber) -> SymbolicNumber:
-        """The share of values that move to memory and back because a vector takes so many
-        registers: an operation needs those of an operand and of its result at once.
+    def crowded_share(self, registers: SymbolicNumber) -> SymbolicNumber:
+        """The share of values that move to memory and back if a vector takes so many registers. An
+        operation needs the registers of an operand and of its result at once.
         """
-        return 1 - smaller(1, self.count / larger(2 * registers, 1))
+        return 1 - minimum(1, self.count / maximum(2 * registers, 1))
 
     def of(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
         """The number of vector registers for ``lanes`` values, at least one."""
-        return larger(1.0, rounded_up(lanes * (bits / self.device.vector_bits)))
+        return maximum(1.0, ceil(lanes * (bits / self.device.vector_bits)))
 
     def stored(
         self, features: Features, func: FuncFeatures, stage: StageFeatures
     ) -> tuple[SymbolicNumber, SymbolicNumber]:
-        """The share of evaluations that store their value, and load it first if they add to it;
-        and the share of those that do so because registers are lacking.
+        """The share of evaluations that store their value, and the share that do so because there
+        are too few registers. Those that add to a value load it first.
 
         A register keeps a sum in a loop over its terms, if each loop inside is written out, runs
-        once, or goes over terms, too. Of sums that need more registers than there are, the surplus
-        moves with each term. What a stage reads elsewhere in its own Func must be stored at once.
-        So must several lines of a Func whose storage lies outside the loops around it, or is too
-        large for the stack: compilers don't know how far apart the lines are, so they may overlap.
+        once, or goes over terms, too. If the sums need more registers than there are, the surplus
+        is stored after each term. A stage that reads other elements of its own Func stores each
+        value at once. So does a stage that computes several lines of a Func at a time, if the
+        storage of the Func lies outside the loops around it or is too large for the stack:
+        compilers don't know how far apart the lines are, so they may overlap.
         """
         work = stage.work
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
             return 1, 0
         held = self._of_a_vector(func, stage)
-        is_private = (0 < func.store_depth == func.depth) & (func.allocation_bytes <= ON_STACK)
+        is_private = (0 < func.store_depth == func.depth) & (
+            func.allocation_bytes <= AUTO_STACK_BYTES
+        )
         kept: SymbolicNumber = 1
-        needed, is_straight = held, True
+        needed = held
+        is_straight: SymbolicCondition = True
         for loop in reversed(stage.own):
             if loop.kind is LoopKind.PARALLEL:
                 break
             if loop.kind is LoopKind.VECTORIZED:
                 continue
             if work.written.isdisjoint(loop.dimensions):
-                kept = kept * chosen(is_straight, loop.positive_trips, 1)
-                needed = chosen(is_straight, held, needed)
+                kept = kept * where(is_straight, loop.positive_trips, 1)
+                needed = where(is_straight, held, needed)
             else:
                 written_out = is_written_out(features, loop)
-                held = held * chosen(written_out, loop.positive_trips, 1)
+                held = held * where(written_out, loop.positive_trips, 1)
                 if set(loop.dimensions) != {*features.along_rows(func)}:
                     written_out = written_out & is_private
                 is_straight = is_straight & (written_out | (loop.trips == 1))
         free = self.count - self._operands(func, stage)
-        sums = smaller(1, free / larger(needed, 1))
+        sums = minimum(1, free / maximum(needed, 1))
         return 1 / kept, (1 - sums) * (1 - 1 / kept)
 
     def missing_pointers(
@@ -100,11 +107,11 @@ class Registers:
         written: SymbolicNumber,
     ) -> SymbolicNumber:
         """How many pointers to lines a copy of an unrolled body loads again in each iteration, on
-        average: those that are more than the general registers.
+        average, because there are more of them than general registers.
 
         Each line of a buffer that the copies read or write needs a pointer, since compilers don't
-        know how far apart lines are; on the stack they do. ``written`` is the share of evaluations
-        that store their value.
+        know how far apart lines are. Of buffers on the stack they know it. ``written`` is the share
+        of evaluations that store their value.
         """
         unrolled = [loop for loop in stage.own if loop.kind is LoopKind.UNROLLED]
         if not unrolled and len(stage.work.accesses) < _POINTERS:
@@ -124,24 +131,25 @@ class Registers:
                 read = features.computed(access.buffer)
                 needed = needed + self._lines(read, lines)
         copies = volume(tuple(loop.positive_trips for loop in unrolled))
-        return larger(needed - _POINTERS, 0) / copies
+        return maximum(needed - _POINTERS, 0) / copies
 
     def _lines(self, func: FuncFeatures | None, lines: list[SymbolicNumber]) -> SymbolicNumber:
-        """The pointers to some lines of an image, which is None, or of a Func."""
+        """The number of pointers to the lines of unrolled loops in a Func, or an image (None)."""
         many = volume(tuple(lines))
         if func is None or func.store_depth == 0:
             return many
-        return chosen(func.allocation_bytes <= ON_STACK, 1, many)
+        return where(func.allocation_bytes <= AUTO_STACK_BYTES, 1, many)
 
     def sums_at_once(
         self, features: Features, func: FuncFeatures, stage: StageFeatures, written: SymbolicNumber
     ) -> SymbolicNumber:
-        """How many registers of sums take their next terms at once; infinitely many if the stage
-        adds up no floats in its innermost loop.
+        """How many registers with sums can take their next terms at the same time. Infinitely many
+        if the stage adds up no floats in its innermost loop.
 
-        Each term of a sum waits for the one before. Unrolled and vectorized loops in the innermost
-        loop over terms make several sums, and a core begins the next sums while the last terms of a
-        short one wait. ``written`` is the share of terms after which the sum is stored.
+        Each term of a sum waits for the term before it. Unrolled and vectorized loops in the
+        innermost loop over terms make several sums. After a short sum, a core begins the next ones
+        while the last terms still wait. ``written`` is the share of terms after which the sum is
+        stored.
         """
         work = stage.work
         adds_up = any(a.buffer == stage.func and a.in_place for a in work.accesses)
@@ -149,22 +157,23 @@ class Registers:
             return inf
         sums = self._of_a_vector(func, stage)
         terms: SymbolicNumber = 1
-        is_innermost, is_open = True, True
+        is_innermost: SymbolicCondition = True
+        is_open: SymbolicCondition = True
         for loop in reversed(stage.own):
             if loop.kind is LoopKind.VECTORIZED:
                 continue
             if work.written.isdisjoint(loop.dimensions):
-                terms = terms * chosen(is_open, loop.trips, 1)
+                terms = terms * where(is_open, loop.trips, 1)
                 is_innermost = is_innermost & (loop.kind.has_constant_extent | (loop.trips == 1))
             else:
                 written_out = is_written_out(features, loop)
-                sums = sums * chosen(is_innermost & written_out, loop.trips, 1)
+                sums = sums * where(is_innermost & written_out, loop.trips, 1)
                 is_open = is_open & (written_out | (loop.trips <= 1))
         operations = sum(each.instructions for _, each in work.parts)
         loads = sum(a.reads * (written if a.buffer == stage.func else 1) for a in work.accesses)
         each = operations + loads + written
-        others = larger(1, _WINDOW / larger(terms * sums * each, 1))
-        return chosen(terms > 1, larger(sums, 1) * others, inf)
+        others = maximum(1, _WINDOW / maximum(terms * sums * each, 1))
+        return where(terms > 1, maximum(sums, 1) * others, inf)
 
     def _of_a_vector(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
         """The registers for the results of one evaluation of all lanes."""
@@ -172,9 +181,9 @@ class Registers:
         return self.of(stage.lanes if moves else 1, 8 * func.bytes)
 
     def _operands(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
-        """The registers that hold operands of a term for all copies of an unrolled body: for each
-        buffer but the one with most operands, whose values share a register in turn. They are at
-        most half of all registers: beyond that, compilers load operands again.
+        """The registers that hold operands of a term for all copies of an unrolled body. The buffer
+        with most operands takes one register, which its values use in turn. All together take at
+        most half of the registers: beyond that, compilers load operands again.
         """
         copied = [
             loop
@@ -189,19 +198,11 @@ class Registers:
                 moving = [v.positive_trips for v in copied if access.moved_by & set(v.dimensions)]
                 lanes = stage.lanes if access.moved_by & along else 1
                 values = volume(tuple(moving)) * self.of(lanes, 8 * func.bytes)
-                total, most = total + values, larger(most, values)
-        return smaller(total - most + 1, _REGISTERS / 2)
+                total, most = total + values, maximum(most, values)
+        return minimum(total - most + 1, self.count / 2)
 
 
-def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
-    """How many copies of an unrolled body share what only some Vars change: compilers compute or
-    load it once.
-    """
-    same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
-    return volume(tuple(loop.positive_trips for loop in same))
-
-
-def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicNumber:
+def is_written_out(features: Features, loop: LoopFeatures) -> SymbolicCondition:
     """Whether the code has a copy of a loop's body for each iteration: an unrolled loop, and one of
     few iterations if compilers know their number.
     """

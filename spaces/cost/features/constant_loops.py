@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from attrs import frozen
@@ -12,7 +12,9 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const
 from spaces.model.schedules.domain_order import (
     Fuse,
+    Split,
     fuses_of_constant_extent,
+    made_from,
     of_constant_extent,
 )
 from spaces.model.schedules.schedule import Bound, Schedule
@@ -22,17 +24,31 @@ _MovingLoops: TypeAlias = dict[str, dict[LoopKey, LoopFeatures]]
 
 
 @frozen
+class FusedLoops:
+    """The loops that splits and fuses make of a fused loop. In each iteration of the innermost one,
+    a division finds the two Vars that ``fuse`` joined.
+
+    Attributes:
+        names: the names of the loops.
+        has_constant_divisor: whether the divisor is the same for all sizes.
+    """
+
+    names: frozenset[str]
+    has_constant_divisor: bool
+
+
+@frozen
 class ConstantLoops:
     """The loops of a nest that have the same number of iterations for all sizes.
 
     Attributes:
-        loops: inner loops of splits, loops over dimensions that have as many values in each visit,
-            and those over terms whose number is a constant.
-        fused: the fuses of each stage whose inner loop was one of these, by Func and number.
+        loops: inner loops of splits, loops over dimensions with the same number of values in each
+            visit, and loops over a constant number of terms.
+        fused: what each stage makes of its fused loops, by Func and number.
     """
 
     loops: frozenset[LoopKey]
-    fused: Mapping[tuple[str, int], frozenset[Fuse]]
+    fused: Mapping[tuple[str, int], tuple[FusedLoops, ...]]
 
 
 def constant_loops(
@@ -46,7 +62,7 @@ def constant_loops(
         funcs: its computed Funcs, producers first.
     """
     found: set[LoopKey] = set()
-    fused: dict[tuple[str, int], frozenset[Fuse]] = {}
+    fused: dict[tuple[str, int], tuple[FusedLoops, ...]] = {}
     moving: dict[str, _MovingLoops] = {}
     readers: dict[str, list[StageFeatures]] = {}
     for stage in (stage for one in funcs for stage in one.stages):
@@ -63,18 +79,27 @@ def constant_loops(
             counted = [rvar.name for rvar in terms if isinstance(rvar.extent, Const)]
             constant, records = [*args, *counted], entry.stages[stage.index].splits
             names = of_constant_extent(constant, records)
-            fused[func.name, stage.index] = fuses_of_constant_extent(constant, records)
+            fused[func.name, stage.index] = tuple(_fused_loops(constant, records))
             # A fused loop is the leader's.
             own = (loop for loop in stage.own if loop.key[:2] == (func.name, stage.index))
             found |= {loop.key for loop in own if loop.loop in names}
     return ConstantLoops(frozenset(found), fused)
 
 
+def _fused_loops(constant: Sequence[str], records: Sequence[Split | Fuse]) -> Iterator[FusedLoops]:
+    """What splits and fuses make of each fused loop; some dimensions are ``constant``."""
+    known = fuses_of_constant_extent(constant, records)
+    for place, record in enumerate(records):
+        if isinstance(record, Fuse):
+            names = made_from((record.fused,), records[place + 1 :])
+            yield FusedLoops(names, record in known)
+
+
 def _moving_loops(
     func: FuncFeatures, readers: Iterable[StageFeatures], known: Mapping[str, _MovingLoops]
 ) -> _MovingLoops:
-    """The loops that move what is read of a Func: those of its ``readers``, and of the loops around
-    them those that move what they compute (``known``).
+    """For each dimension of a Func the loops that move what is read along it: loops of its
+    ``readers``, and loops around a reader that move what the reader computes (``known``).
     """
     found: _MovingLoops = {arg: {} for arg in func.args}
     for reader in readers:
@@ -93,8 +118,8 @@ def _moving_loops(
 def _constant_args(
     func: FuncFeatures, moving: _MovingLoops, constant: Collection[LoopKey]
 ) -> list[str]:
-    """The dimensions of a Func that have as many values in each visit: all loops inside the compute
-    level that move what is read along them are ``constant``.
+    """The dimensions of a Func with the same number of values in each visit: all loops inside the
+    compute level that move what is read along them are ``constant``.
     """
     if func.depth == 0:
         return []

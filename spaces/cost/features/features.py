@@ -1,9 +1,9 @@
 """Features of a loop nest as formulas, written once and read as ints or as arrays.
 
-A :class:`Features` holds a number for each quantity.
-:func:`spaces.cost.features.counting.features` gives formulas: expressions over tile parameters and
-sizes. :meth:`Features.read` gives the same record with ints, or with arrays for all tile choices of
-one structure at once. Properties and methods derive other numbers from these by arithmetic (bytes,
+A :class:`Features` holds a number for each quantity. In what
+:func:`~spaces.cost.features.extraction.extract_features` returns, these are formulas over tile
+parameters and sizes. :meth:`Features.read` gives the same record with ints, or with arrays for all
+tile choices of one structure. Properties and methods derive other numbers by arithmetic (bytes,
 loads, distances), so they work on formulas and arrays alike.
 """
 
@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
 
 import attrs
+import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.accesses import Index, ReadGroup, loads_of_funcs
+from spaces.cost.features.constant_loops import FusedLoops
 from spaces.cost.features.records import (
     FuncFeatures,
     KernelFeatures,
@@ -31,9 +32,10 @@ from spaces.cost.features.records import (
 )
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
-from spaces.model.formulas.algebra import ARRAYS, INTEGERS, Reading, read_all
+from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read_all
+from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.nest.allocation import memory_order
-from spaces.model.schedules.domain_order import Fuse
+from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import outline
 
@@ -44,12 +46,13 @@ class Features:
     kernels.
 
     Attributes:
-        is_image: which buffers are images, by name; in a half-decided schedule, open Funcs are.
+        is_image: which buffers are images, by name. In a partial schedule, Funcs that are not
+            decided count as images.
         image_extents: those of each image whose size is known.
         constant_loops: loops that have the same number of iterations for all sizes.
-        constant_fuses: the fuses of each stage whose inner loop has, by Func and number.
-        readers: for a lower bound, which Funcs may read each image of the pipeline in a completion;
-            without an entry for open Funcs. Else empty.
+        fused_loops: what each stage makes of its fused loops, by Func and number.
+        readers: for a lower bound, the Funcs that may read each image of the pipeline in a
+            completion, without an entry for Funcs that are not decided. Else empty.
     """
 
     pipeline: Pipeline
@@ -59,7 +62,7 @@ class Features:
     is_image: Mapping[str, bool] = field(eq=False)
     image_extents: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
     constant_loops: frozenset[LoopKey] = field(eq=False, factory=frozenset)
-    constant_fuses: Mapping[tuple[str, int], frozenset[Fuse]] = field(eq=False, factory=dict)
+    fused_loops: Mapping[tuple[str, int], tuple[FusedLoops, ...]] = field(eq=False, factory=dict)
     readers: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
 
     def __repr__(self) -> str:
@@ -100,15 +103,15 @@ class Features:
         leaves = (*leaves_of(self.funcs), *leaves_of(self.kernels))
         return frozenset().union(*(leaf.names for leaf in leaves))
 
-    def read(self, values: Mapping[str, Any], reading: Reading[Any] = ARRAYS) -> Features:
-        """The same record with every formula read at ``values``.
+    def read(self, values: Mapping[str, int | float | NDArray[np.int64]]) -> Features:
+        """The same record with every formula read at ``values``, as ints or arrays.
 
         Raises:
             FormulaError: a parameter or size has no value.
         """
-        return self.mapped(lambda leaves: read_all(leaves, values, reading))
+        return self.map_numbers(lambda leaves: read_all(leaves, values, ARRAYS))
 
-    def mapped(
+    def map_numbers(
         self, numbers_of: Callable[[tuple[Expr, ...]], Iterable[SymbolicNumber]]
     ) -> Features:
         """The same record with the numbers that ``numbers_of`` gives for its formulas."""
@@ -124,12 +127,12 @@ class Features:
 
     def read_ints(self, values: Mapping[str, int]) -> Features:
         """The same record with ints."""
-        return self.read(values, INTEGERS)
+        return self.map_numbers(lambda leaves: read_all(leaves, values, INTEGERS))
 
     @cached_property
     def ordered(self) -> frozenset[LoopKey]:
-        """Loops that must run in order, because later iterations read a value of an earlier one:
-        the loops between the storage and the computation of a Func.
+        """Loops that must run in order, because an iteration reads values of an earlier one. They
+        lie between the store level and the compute level of a Func.
         """
         return frozenset(
             loop.key
@@ -154,9 +157,9 @@ class Features:
     def reuse_distance(self, func: str) -> SymbolicNumber:
         """The largest number of reads between computing a value and reading it [RK13 Fig. 3].
 
-        These are the reads of one visit or, if a value outlives the visit, the reads of a whole
+        These are the reads of one visit. If values outlive the visit, they are the reads of one
         iteration of the loop at the compute level. [RK13] counts one operation for each added
-        value, which gives the same number as reads.
+        value, which gives the same number.
         """
         features = self.func(func)
         level = features.stages[0].loops[features.depth - 1] if features.slides else None
@@ -206,8 +209,8 @@ class Features:
         return frozenset(moved)
 
     def order(self, buffer: str) -> tuple[int, ...]:
-        """The dimensions of a buffer as they lie in memory, innermost first: of images and outputs
-        as their strides say, of other Funcs as the schedule does.
+        """The dimensions of a buffer as they lie in memory, innermost first. For images and outputs
+        their strides decide; for other Funcs, the schedule.
         """
         return self._orders[buffer]
 
@@ -240,6 +243,14 @@ class Features:
 def reads_of(stage: StageFeatures) -> SymbolicNumber:
     """The number of values of Funcs and images that a stage reads."""
     return stage.points * sum(access.reads for access in stage.work.accesses)
+
+
+def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
+    """How many copies of an unrolled body share a value that only some Vars change (``moved_by``).
+    Compilers compute or load it once for all of them.
+    """
+    same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
+    return volume(tuple(loop.positive_trips for loop in same))
 
 
 def read_extents(

@@ -9,12 +9,18 @@ from math import gcd, inf
 
 from attrs import define, field, frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.accesses import Index
 from spaces.cost.features.features import Features, read_extents, spans
 from spaces.cost.features.records import FuncFeatures, StageFeatures, volume
-from spaces.cost.quick import chosen, larger, negated, smaller
-from spaces.cost.recorded import is_nowhere
+from spaces.model.formulas.recorded import is_nowhere
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    logical_not,
+    maximum,
+    minimum,
+    where,
+)
 
 PAGE_BYTES = 4096
 """Lines that are a multiple of this apart compete for the same few places of a cache: it is the
@@ -65,7 +71,7 @@ class Footprint:
             that are touched whole join those outside them to longer rows.
         parts: the rows of each access, and the elements of one of them.
         innermost: the elements along the innermost dimension.
-        room: the lines that it takes in a cache that does not spread them evenly.
+        room: the lines that it takes in a cache that does not spread lines evenly.
     """
 
     lines: SymbolicNumber
@@ -122,8 +128,8 @@ class Regions:
             for access in reader.work.accesses:
                 if access.buffer == func.name and all(i.is_known for i in access.indices):
                     read = read_extents(access, inner)
-                    extents = tuple(map(larger, extents, read))
-        return tuple(map(smaller, extents, func.whole))
+                    extents = tuple(map(maximum, extents, read))
+        return tuple(map(minimum, extents, func.whole))
 
     def extents(self, stage: StageFeatures, depth: int) -> Extents:
         """The number of values of each Var of ``stage`` in an iteration of ``depth`` loops."""
@@ -134,7 +140,9 @@ class Regions:
 
     def _extents_of(self, stage: StageFeatures, depth: int) -> Extents:
         func = self.features.func(stage.func)
-        inner = {name: 1 for loop in stage.own for name in loop.dimensions}
+        inner: dict[str, SymbolicNumber] = {
+            name: 1 for loop in stage.own for name in loop.dimensions
+        }
         inner |= dict.fromkeys(func.args, 1)
         for loop in stage.loops[max(depth, stage.depth) :]:
             for name, values in zip(loop.dimensions, loop.covers, strict=True):
@@ -164,10 +172,10 @@ class Regions:
             rows = rows + count
             lines = lines + count * each
             if apart:
-                room = room + count * larger(each, room_of_rows(extents, whole, apart))
+                room = room + count * maximum(each, room_of_rows(extents, whole, apart))
             parts.append((count, along))
-            innermost = larger(innermost, extents[0] if extents else 1)
-        lines = smaller(lines, common.kept)
+            innermost = maximum(innermost, extents[0] if extents else 1)
+        lines = minimum(lines, common.kept)
         return Footprint(lines, rows, tuple(parts), innermost, room if apart else lines)
 
     def _of_buffer(self, buffer: str) -> _BufferLines:
@@ -230,9 +238,9 @@ class Regions:
     def _spans(
         self, buffer: str, indices: Sequence[Index], extents: Extents
     ) -> tuple[SymbolicNumber, ...]:
-        """The extents that coordinates touch. Where they are values, each iteration over the Vars
-        that may change one of them touches another element; these lie apart in the outermost
-        dimensions, as far as these go.
+        """The extents that coordinates touch. Where a coordinate is a value (``f(g(x))``), each
+        iteration over the Vars that may change it touches another element. These elements spread
+        over the outermost dimensions first.
         """
         known = spans(indices, extents)
         free = [d for d, index in enumerate(indices) if not index.is_known]
@@ -243,7 +251,7 @@ class Regions:
         left = volume(tuple(extents[name] for name in sorted(movers)))
         for d in reversed(free):
             own = volume(tuple(extents[name] for name in sorted(indices[d].moved_by)))
-            found[d] = larger(1, smaller(self._limit(buffer, d), smaller(own, left)))
+            found[d] = maximum(1, minimum(self._limit(buffer, d), minimum(own, left)))
             left = left / found[d]
         return tuple(found)
 
@@ -261,22 +269,23 @@ class Regions:
         return self.features.func(buffer).allocation_bytes / self.line_bytes + 1
 
     def least(self, stage: StageFeatures, buffer: str, depth: int) -> tuple[Footprint, Footprint]:
-        """Two footprints; that of a larger part of the buffer has at least as many lines and rows
-        as one of them. In the first no dimension is touched whole, in the second the innermost is.
+        """Two lower bounds: the footprint of any larger part of the buffer has at least as many
+        lines and rows as one of them. In the first, no dimension is touched whole; in the second,
+        the innermost one is.
         """
         common = self._of_buffer(buffer)
         apart: list[SymbolicNumber] = [0, 0]
         joined: list[SymbolicNumber] = [0, 0]
         for extents, whole in self._touched(stage, buffer, depth):
             rows, length = (volume(extents[1:]), extents[0]) if extents else (1, 1)
-            elements = rows * larger(length, whole[0] if whole else 1)
+            elements = rows * maximum(length, whole[0] if whole else 1)
             apart[0] = apart[0] + rows * (length * common.per_line + 1)
             apart[1] = apart[1] + rows
             joined[0] = joined[0] + elements * common.per_line + 1
             joined[1] = joined[1] + 1
         return (
-            Footprint(smaller(apart[0], common.kept), apart[1], (), 1, apart[0]),
-            Footprint(smaller(joined[0], common.kept), joined[1], (), 1, joined[0]),
+            Footprint(minimum(apart[0], common.kept), apart[1], (), 1, apart[0]),
+            Footprint(minimum(joined[0], common.kept), joined[1], (), 1, joined[0]),
         )
 
 
@@ -298,12 +307,12 @@ def rows_of(
     if not extents:
         return 1, 1
     rows, length = volume(extents[1:]), extents[0]
-    joins: SymbolicNumber = extents[0] >= whole[0]
+    joins: SymbolicCondition = extents[0] >= whole[0]
     for extent, limit in zip(extents[1:], whole[1:], strict=True):
         if is_nowhere(joins):
             break
-        rows = chosen(joins, rows / larger(extent, 1), rows)
-        length = chosen(joins, length * extent, length)
+        rows = where(joins, rows / maximum(extent, 1), rows)
+        length = where(joins, length * extent, length)
         joins = joins & (extent >= limit)
     return rows, length
 
@@ -314,7 +323,7 @@ def room_of_rows(
     apart: tuple[int, ...],
 ) -> SymbolicNumber:
     """The lines that each row of a part of a buffer takes at least in a cache that does not spread
-    lines evenly: as many as the places of rows are apart.
+    lines evenly. Rows whose addresses are so many lines apart leave the lines between unused.
 
     Args:
         extents: those of the part, the innermost first.
@@ -322,11 +331,11 @@ def room_of_rows(
         apart: for each dimension but the innermost, the lines between places; none if unknown.
     """
     room: SymbolicNumber = 0
-    free: SymbolicNumber = True
-    joins: SymbolicNumber = True
+    free: SymbolicCondition = True
+    joins: SymbolicCondition = True
     for inner, extent, limit, lines in zip(extents, extents[1:], whole, apart, strict=False):
         joins = joins & (inner >= limit)
-        steps = free & negated(joins) & (extent > 1)
-        room = chosen(steps, lines, room)
-        free = free & negated(steps)
+        steps = free & logical_not(joins) & (extent > 1)
+        room = where(steps, lines, room)
+        free = free & logical_not(steps)
     return room

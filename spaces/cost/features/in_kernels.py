@@ -1,12 +1,15 @@
-"""Which kernel of a GPU computes a stage, by how many threads, and whose memory a Func is in."""
+"""Which GPU kernel computes a stage, with how many threads, and in which memory a Func lies."""
 
 from __future__ import annotations
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import KernelFeatures, StageFeatures, volume
+from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
+
+ASSUMED_REGISTERS = 64
+"""The registers that a thread is assumed to take."""
 
 
 def stage_threads(stage: StageFeatures) -> SymbolicNumber:
@@ -14,9 +17,9 @@ def stage_threads(stage: StageFeatures) -> SymbolicNumber:
     return volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD))
 
 
-def fits(device: GpuDevice, kernel: KernelFeatures) -> SymbolicNumber:
-    """Whether a block has no more threads and shared memory than the device allows. Others don't
-    run, so that no cost is theirs.
+def fits(device: GpuDevice, kernel: KernelFeatures) -> SymbolicCondition:
+    """Whether a block has at most as many threads and as much shared memory as the device allows.
+    Kernels with other blocks do not run.
     """
     return (kernel.threads <= device.max_threads_per_block) & (
         kernel.shared_bytes <= device.max_shared_bytes_per_block
@@ -24,7 +27,9 @@ def fits(device: GpuDevice, kernel: KernelFeatures) -> SymbolicNumber:
 
 
 def kernel_of(stage: StageFeatures) -> tuple[str, int] | None:
-    """The stage that gives a stage's kernel its name."""
+    """The name of the kernel that computes a stage: the stage whose block loops it has. None
+    outside kernels.
+    """
     for loop in stage.loops:
         if loop.kind is LoopKind.GPU_BLOCK:
             return (loop.func, loop.stage)

@@ -1,19 +1,18 @@
 """Features by name, for restrictions of a space: ``threads("blur_y") % 32 == 0``.
 
 Each function gives an expression that stands for a number of a schedule. A restriction calculates
-with such expressions; :func:`read_features` replaces them by what they are for one structure: a
-formula over its parameters, which ints, arrays and the solver read like the formulas of rules. What
-a schedule does not have counts 0: threads of a Func outside kernels, bytes of an inlined Func,
-factors of a loop that is not split.
+with such expressions. :func:`read_features` replaces them by the formulas of one structure, over
+its parameters; ints, arrays and the solver read these like the formulas of rules. A number that a
+schedule does not have is 0: the threads of a Func outside kernels, the bytes of an inlined Func,
+the factor of a loop that is not split.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, reduce
 from typing import Literal, ParamSpec, TypeAlias
 
@@ -21,17 +20,17 @@ from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.cost.features.features import reads_of
-from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures
+from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures, total
 from spaces.cost.features.structure_features import (
     StructureFeatures,
     occupancy_of,
     parallel_iterations,
 )
 from spaces.cost.features.trend import Trend
-from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, ExprLike, Variable, as_expr
+from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.rewrite import substitute, variables
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.symbolic import SymbolicNumber, as_formula, minimum
 from spaces.model.schedules.domain_order import Split
 from spaces.model.suggestions import suggestion
 
@@ -46,12 +45,12 @@ class FeatureNameError(ValueError):
     """A formula names a feature that does not exist, or that has no meaning here."""
 
 
-FeatureReader: TypeAlias = Callable[[StructureFeatures], ExprLike]
+FeatureReader: TypeAlias = Callable[[StructureFeatures], SymbolicNumber]
 """Reads a named feature from a structure."""
 
 DecidedBy: TypeAlias = Literal["entry", "consumers", "schedule"]
-"""What a feature of a Func depends on: the entry of the Func; also those of its consumers, direct
-or not; or all entries.
+"""The entries that a feature of a Func depends on: the entry of the Func; also the entries of its
+direct and indirect consumers; or all entries.
 """
 
 _P = ParamSpec("_P")
@@ -66,7 +65,7 @@ class NamedFeature:
         reader: makes the reader for some arguments.
         decided_by: the entries that it depends on.
         device: the kind of device that has it; None for both.
-        later: which way its value over some Funcs may go if more Funcs count.
+        later: whether its value over some Funcs may rise or fall if more Funcs count.
     """
 
     name: str
@@ -88,7 +87,9 @@ NAMED_FEATURES: dict[str, NamedFeature] = {}
 def _named(
     decided_by: DecidedBy, device: type[Device] | None = None
 ) -> Callable[[Callable[_P, FeatureReader]], Callable[_P, Expr]]:
-    """Makes a function from arguments to a reader the function that names the feature."""
+    """Turns a function that returns a reader into one that returns the name of the feature, as an
+    expression.
+    """
 
     def named(reader: Callable[_P, FeatureReader]) -> Callable[_P, Expr]:
         feature = NamedFeature(reader.__name__, reader, decided_by, device)
@@ -133,7 +134,7 @@ _NOUNS = {"func": "Func", "loop": "loop", "var": "Var"}
 def factor(func: str, loop: str, stage: int = 0) -> FeatureReader:
     """The factor of the split whose inner loop is ``loop``."""
 
-    def read(about: StructureFeatures) -> ExprLike:
+    def read(about: StructureFeatures) -> SymbolicNumber:
         for entry in about.schedule.funcs:
             if entry.name == func and not entry.compute.is_inline and stage < len(entry.stages):
                 for record in entry.stages[stage].splits:
@@ -149,7 +150,7 @@ def factor(func: str, loop: str, stage: int = 0) -> FeatureReader:
 def iterations(func: str, loop: str, stage: int = 0) -> FeatureReader:
     """The iterations of a loop of a Func in a typical visit."""
 
-    def read(about: StructureFeatures) -> ExprLike:
+    def read(about: StructureFeatures) -> SymbolicNumber:
         found = about.stage(func, stage)
         trips = (one.trips for one in found.own if one.loop == loop) if found else ()
         return next(iter(trips), 0)
@@ -161,12 +162,11 @@ def iterations(func: str, loop: str, stage: int = 0) -> FeatureReader:
 def extent(func: str, var: str) -> FeatureReader:
     """How many values of a Func its consumers need along a Var in a typical visit."""
 
-    def read(about: StructureFeatures) -> ExprLike:
+    def read(about: StructureFeatures) -> SymbolicNumber:
         found = about.func(func)
         if found is None or var not in found.args:
             return 0
-        needed: Expr = found.required[found.args.index(var)]
-        return needed
+        return found.required[found.args.index(var)]
 
     return read
 
@@ -256,7 +256,7 @@ def stores(func: str) -> FeatureReader:
 @_named("schedule")
 def loads(func: str) -> FeatureReader:
     """How many values of Funcs and images all stages of a Func read."""
-    return _of_func(func, lambda about, found: _sum(map(reads_of, found.stages)))
+    return _of_func(func, lambda about, found: total(map(reads_of, found.stages)))
 
 
 @_named("schedule")
@@ -272,15 +272,15 @@ def reuse_distance(func: str) -> FeatureReader:
 
 
 def _least_tasks() -> FeatureReader:
-    def read(about: StructureFeatures) -> ExprLike:
-        return reduce(fn.min, (as_expr(parallel_iterations(one)) for one in about.features.stages))
+    def read(about: StructureFeatures) -> SymbolicNumber:
+        return reduce(minimum, map(parallel_iterations, about.features.stages))
 
     return read
 
 
 def _bytes() -> FeatureReader:
-    def read(about: StructureFeatures) -> ExprLike:
-        return _sum(func.allocation_bytes for func in about.features.funcs)
+    def read(about: StructureFeatures) -> SymbolicNumber:
+        return total(func.allocation_bytes for func in about.features.funcs)
 
     return read
 
@@ -316,9 +316,9 @@ multiprocessors = _whole(
 
 
 def _of_func(
-    func: str, count: Callable[[StructureFeatures, FuncFeatures], ExprLike]
+    func: str, count: Callable[[StructureFeatures, FuncFeatures], SymbolicNumber]
 ) -> FeatureReader:
-    def read(about: StructureFeatures) -> ExprLike:
+    def read(about: StructureFeatures) -> SymbolicNumber:
         found = about.func(func)
         return 0 if found is None else count(about, found)
 
@@ -326,9 +326,9 @@ def _of_func(
 
 
 def _of_stage(
-    func: str, stage: int, count: Callable[[StructureFeatures, StageFeatures], ExprLike]
+    func: str, stage: int, count: Callable[[StructureFeatures, StageFeatures], SymbolicNumber]
 ) -> FeatureReader:
-    def read(about: StructureFeatures) -> ExprLike:
+    def read(about: StructureFeatures) -> SymbolicNumber:
         found = about.stage(func, stage)
         return 0 if found is None else count(about, found)
 
@@ -336,17 +336,13 @@ def _of_stage(
 
 
 def _of_kernel(
-    func: str, stage: int, count: Callable[[StructureFeatures, KernelFeatures], ExprLike]
+    func: str, stage: int, count: Callable[[StructureFeatures, KernelFeatures], SymbolicNumber]
 ) -> FeatureReader:
-    def read(about: StructureFeatures) -> ExprLike:
+    def read(about: StructureFeatures) -> SymbolicNumber:
         found = about.kernel(func, stage)
         return 0 if found is None else count(about, found)
 
     return read
-
-
-def _sum(numbers: Iterable[ExprLike]) -> ExprLike:
-    return reduce(operator.add, map(as_expr, numbers), as_expr(0))
 
 
 @frozen
@@ -370,8 +366,8 @@ class UsedFeature:
         return dict(zip(self.feature.takes, self.args, strict=False))
 
     def read(self, about: StructureFeatures) -> Expr:
-        """What it is for a structure."""
-        return as_expr(self.feature.reader(*self.args)(about))
+        """Its formula for a structure."""
+        return as_formula(self.feature.reader(*self.args)(about))
 
 
 @lru_cache(maxsize=1024)
@@ -417,7 +413,7 @@ def features_in(formula: Expr) -> tuple[UsedFeature, ...]:
 
 
 def read_features(formula: Expr, about: StructureFeatures) -> Expr:
-    """A formula with what its features are for a structure.
+    """A formula in which the formulas of a structure replace the features.
 
     Raises:
         LevelError, UnboundedError: the schedule has no loop nest.

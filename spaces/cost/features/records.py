@@ -5,19 +5,18 @@ Their numbers are formulas, or ints or arrays that these were read as.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TypeVar, cast
 
 import attrs
 from attrs import frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.accesses import Work
-from spaces.cost.quick import larger
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum
 from spaces.model.schedules.domain_order import LoopKind
 
 LoopKey = tuple[str, int, str]
@@ -26,13 +25,13 @@ LoopKey = tuple[str, int, str]
 
 @frozen
 class LoopFeatures:
-    """One loop around or in a stage. A fused loop has the name of one of its loops, and for each
-    stage this stage's own dimensions, trips and runs.
+    """One loop around or in a stage. A loop that several stages share (``compute_with``) has the
+    name that one of them gives it, and for each stage this stage's own dimensions, trips and runs.
 
     Attributes:
         dimensions: the Vars and RVars of its own stage that it moves along.
-        covers: of each dimension the number of values in the iterations of a typical visit; several
-            dimensions, which a ``fuse`` joins, share the iterations.
+        covers: for each dimension the number of its values in a typical visit. If ``fuse`` has
+            joined several dimensions, their product is the number of iterations.
         trips: the iterations in a typical visit.
         runs: the number of all runs of its body.
     """
@@ -53,10 +52,10 @@ class LoopFeatures:
 
     @property
     def positive_trips(self) -> SymbolicNumber:
-        """The trips, at least one: a loop that seldom runs has less than one on average, and one
+        """The trips, at least one. A loop that seldom runs has less than one on average, and a loop
         over no values has none.
         """
-        return larger(self.trips, 1)
+        return maximum(self.trips, 1)
 
 
 @frozen
@@ -144,10 +143,9 @@ class FuncFeatures:
         without parameters at given sizes; else None.
         """
         try:
-            constants: FuncFeatures = with_numbers(self, _constant)
+            return with_numbers(self, _constant)
         except FormulaError:
             return None
-        return constants
 
     @property
     def bytes(self) -> int:
@@ -209,7 +207,7 @@ class KernelFeatures:
         return volume(self.block)
 
 
-def total(numbers: Any) -> SymbolicNumber:
+def total(numbers: Iterable[SymbolicNumber]) -> SymbolicNumber:
     """The sum of formulas or arrays, 0 without any."""
     return sum(numbers)
 
@@ -222,14 +220,16 @@ def volume(extents: Sequence[SymbolicNumber]) -> SymbolicNumber:
     return result
 
 
-_FIELDS: Mapping[type, tuple[str, ...]] = {
+Record = TypeVar("Record")
+
+_FIELDS: Mapping[Callable[..., object], tuple[str, ...]] = {
     record: tuple(attribute.name for attribute in attrs.fields(record))
     for record in (FuncFeatures, StageFeatures, LoopFeatures, KernelFeatures)
 }
 """The records of features, each with its attributes."""
 
 
-def leaves_of(record: Any) -> Iterator[Expr]:
+def leaves_of(record: object) -> Iterator[Expr]:
     """Every formula in a record."""
     if isinstance(record, Expr):
         yield record
@@ -241,16 +241,20 @@ def leaves_of(record: Any) -> Iterator[Expr]:
             yield from leaves_of(getattr(record, name))
 
 
-def with_numbers(record: Any, number: Callable[[Expr], Any]) -> Any:
-    """The same record with numbers in place of formulas."""
-    if isinstance(record, Expr):
-        return number(record)
-    if isinstance(record, tuple):
-        return tuple([with_numbers(part, number) for part in record])
-    kind = type(record)
+def with_numbers(record: Record, number: Callable[[Expr], SymbolicNumber]) -> Record:
+    """The same record, or tuple of records, with numbers in place of formulas."""
+    return cast(Record, _with_numbers(record, number))
+
+
+def _with_numbers(part: object, number: Callable[[Expr], SymbolicNumber]) -> object:
+    if isinstance(part, Expr):
+        return number(part)
+    if isinstance(part, tuple):
+        return tuple([_with_numbers(one, number) for one in part])
+    kind: Callable[..., object] = type(part)
     if kind in _FIELDS:
-        return kind(*[with_numbers(getattr(record, name), number) for name in _FIELDS[kind]])
-    return record
+        return kind(*[_with_numbers(getattr(part, name), number) for name in _FIELDS[kind]])
+    return part
 
 
 def _constant(formula: Expr) -> int | float:

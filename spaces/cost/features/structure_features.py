@@ -1,4 +1,4 @@
-"""What named features are read from: the features of one structure on one device."""
+"""The features of one structure on one device, from which named features are read."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from functools import cached_property, lru_cache
 from attrs import define, evolve
 
 from spaces.constraints.devices.device import Device, GpuDevice
-from spaces.constraints.devices.occupancy import Extremes, blocks_per_sm, warps_per_block
-from spaces.cost.features.counting import features
+from spaces.constraints.devices.occupancy import blocks_per_sm, warps_per_block
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features
-from spaces.cost.features.in_kernels import kernel_of
+from spaces.cost.features.in_kernels import ASSUMED_REGISTERS, kernel_of
 from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures, volume
-from spaces.cost.gpu.occupancy import ASSUMED_REGISTERS
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, ExprLike, as_expr
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 from spaces.model.schedules.cases import followed, is_specialized
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
@@ -23,7 +21,7 @@ from spaces.model.schedules.schedule import Schedule
 
 @define
 class StructureFeatures:
-    """What named features are read from: one structure on one device.
+    """One structure on one device, from which named features are read.
 
     Attributes:
         only: the Funcs that count; None for all.
@@ -44,7 +42,7 @@ class StructureFeatures:
         schedule = self.schedule
         if is_specialized(schedule):
             schedule = followed(schedule, self.pipeline.sizes())
-        found = features(self.pipeline, schedule)
+        found = extract_features(self.pipeline, schedule)
         if self.only is None:
             return found
         return evolve(found, funcs=tuple(func for func in found.funcs if func.name in self.only))
@@ -70,24 +68,17 @@ structure_features = lru_cache(maxsize=256)(StructureFeatures)
 """The features of a structure, kept for the next formula about it."""
 
 
-def parallel_iterations(stage: StageFeatures) -> ExprLike:
+def parallel_iterations(stage: StageFeatures) -> SymbolicNumber:
     """The iterations of all parallel loops around a stage."""
-    tasks: ExprLike = volume(
-        tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.PARALLEL)
-    )
-    return tasks
+    return volume(tuple(loop.trips for loop in stage.loops if loop.kind is LoopKind.PARALLEL))
 
 
-_FORMULAS = Extremes(fn.min, fn.max)
-
-
-def occupancy_of(about: StructureFeatures, kernel: KernelFeatures) -> ExprLike:
+def occupancy_of(about: StructureFeatures, kernel: KernelFeatures) -> SymbolicNumber:
     """The warps of a kernel that one multiprocessor holds, in percent of the most."""
     device = about.device
     assert isinstance(device, GpuDevice)
-    threads = as_expr(kernel.threads)
+    threads = kernel.threads
     most = min(ASSUMED_REGISTERS, device.max_registers_per_thread)
-    registers = fn.min(device.registers_per_sm // fn.max(threads, 1), most)
-    held = blocks_per_sm(device, threads, registers, as_expr(kernel.shared_bytes), _FORMULAS)
-    warps: Expr = held * warps_per_block(device, threads)
-    return warps * 100 // device.max_warps_per_sm
+    registers = minimum(device.registers_per_sm // maximum(threads, 1), most)
+    held = blocks_per_sm(device, threads, registers, kernel.shared_bytes)
+    return held * warps_per_block(device, threads) * 100 // device.max_warps_per_sm

@@ -1,11 +1,11 @@
-"""What one thread of a GPU kernel runs: the registers that its values take, what it keeps in local
-memory instead, and the length of its code.
+"""The code of one thread of a GPU kernel: its length, the registers that its values take, and the
+values that are in local memory instead.
 
-An unrolled loop writes its body once for each iteration. All copies are one stretch of code, and
-compilers load early to wait less, so what the copies read is in registers together. The values that
-a thread keeps for later, such as sums and Funcs that it computes for itself, stay there in any
-case. An array can be in registers only if each index is a number of the code: a loop that remains a
-loop moves it to local memory.
+An unrolled loop becomes one copy of its body for each iteration, one after another. Compilers load
+early, to wait less, so the values that all copies read are in registers at once. The values that a
+thread keeps for later, such as sums and Funcs that it computes for itself, are in registers in any
+case. An array can be in registers only if each index is a constant of the code. A loop that is not
+written out moves the array to local memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import frozen
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.accesses import Index, ReadGroup
 from spaces.cost.features.features import Features
 from spaces.cost.features.in_kernels import kernel_of, kinds_around_storage
@@ -25,19 +24,26 @@ from spaces.cost.features.records import (
     StageFeatures,
     volume,
 )
-from spaces.cost.quick import chosen, larger, negated, smaller
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    logical_not,
+    maximum,
+    minimum,
+    where,
+)
 from spaces.model.schedules.domain_order import LoopKind
 
 REGISTER_BYTES = 4
 
 BASE = 16
-"""The registers of a thread that keeps nothing: its place, an address and the value at it."""
+"""The registers of a thread that keeps nothing: its indices, an address and the value there."""
 
 LOADED_EARLY = 48
-"""The registers up to which code loads all values early, if there are as many."""
+"""Code loads all values early that take up to so many registers, if there are as many."""
 
 _MORE_EARLY = 4
-"""Beyond this, and where registers are few, code loads a quarter of the values early."""
+"""Of values beyond that, or where registers are few, code loads a quarter early."""
 
 WRITTEN_OUT = 1024
 """Compilers write out a loop whose number of iterations they know, if this makes no more
@@ -53,26 +59,26 @@ _OF_AN_ACCESS = 3
 
 @frozen
 class ThreadCode:
-    """What one thread of a kernel runs.
+    """The code of one thread of a kernel.
 
     Attributes:
         kept: the registers for values that it keeps for later.
         early: the registers for values that it loads early.
         instructions: the length of its code.
-        moved_by_loops: whether a loop moves the index of a Func that a thread stores for itself, by
-            the name of the Func: then the Func is in local memory.
+        moved_by_loops: for each Func that a thread stores for itself, by name, whether a loop that
+            is not written out moves an index. Then the Func is in local memory.
     """
 
     kept: SymbolicNumber
     early: SymbolicNumber
     instructions: SymbolicNumber
-    moved_by_loops: Mapping[str, SymbolicNumber]
+    moved_by_loops: Mapping[str, SymbolicCondition]
 
     @property
     def registers(self) -> SymbolicNumber:
-        """All registers that its values take. There may not be as many."""
-        more = larger(self.early - LOADED_EARLY, 0) // _MORE_EARLY
-        return BASE + self.kept + smaller(self.early, LOADED_EARLY) + more
+        """All registers that its values take, which may be more than there are."""
+        more = maximum(self.early - LOADED_EARLY, 0) // _MORE_EARLY
+        return BASE + self.kept + minimum(self.early, LOADED_EARLY) + more
 
     def in_memory(self, func: str, available: SymbolicNumber) -> SymbolicNumber:
         """The share of the accesses to a Func that go to local memory, if a thread has so many
@@ -80,29 +86,29 @@ class ThreadCode:
         """
         if func not in self.moved_by_loops:
             return 0
-        operands = smaller(self.early // _MORE_EARLY, BASE)
-        missing = larger(BASE + operands + self.kept - available, 0)
-        spilled = smaller(missing / larger(self.kept, 1), 1)
-        return chosen(self.moved_by_loops[func], 1, spilled)
+        operands = minimum(self.early // _MORE_EARLY, BASE)
+        missing = maximum(BASE + operands + self.kept - available, 0)
+        spilled = minimum(missing / maximum(self.kept, 1), 1)
+        return where(self.moved_by_loops[func], 1, spilled)
 
 
 def thread_code(features: Features, kernel: tuple[str, int]) -> ThreadCode:
-    """What one thread of a kernel runs. The name of the kernel is that of its stage."""
+    """The code of one thread of a kernel, which is named by a stage."""
     stages = [stage for stage in features.stages if kernel_of(stage) == kernel]
     kept: SymbolicNumber = 0
-    moved_by_loops: dict[str, SymbolicNumber] = {}
+    moved_by_loops: dict[str, SymbolicCondition] = {}
     for func in _stored_by_threads(features, stages):
         is_moved, outlives = _around_loops(features, func, stages)
         moved_by_loops[func.name] = is_moved
         registers = volume(func.allocated) * _registers(func.bytes)
-        kept = kept + chosen(outlives & negated(is_moved), registers, 0)
+        kept = kept + where(outlives & logical_not(is_moved), registers, 0)
     early: SymbolicNumber = 0
     instructions: SymbolicNumber = 0
     for stage in stages:
-        early = larger(early, _loaded_early(features, stage, moved_by_loops))
+        early = maximum(early, _loaded_early(features, stage, moved_by_loops))
         copies: SymbolicNumber = 1
         for loop, is_written, _ in _loops_of_thread(features, stage):
-            copies = copies * chosen(is_written, loop.positive_trips, 1)
+            copies = copies * where(is_written, loop.positive_trips, 1)
         instructions = instructions + copies * instructions_of(stage)
     return ThreadCode(kept, early, instructions, moved_by_loops)
 
@@ -126,9 +132,9 @@ def local_accesses(
 def registers_available(device: GpuDevice, threads: SymbolicNumber) -> SymbolicNumber:
     """The registers that each thread of a block gets at most."""
     per_warp = device.register_allocation_unit_per_warp // device.warp_threads
-    warps = larger(-(-threads // device.warp_threads), 1)
+    warps = maximum(-(-threads // device.warp_threads), 1)
     each = device.registers_per_sm // (warps * device.warp_threads)
-    return smaller(each // per_warp * per_warp, device.max_registers_per_thread)
+    return minimum(each // per_warp * per_warp, device.max_registers_per_thread)
 
 
 def _registers(bytes_: int) -> int:
@@ -148,12 +154,12 @@ def _stored_by_threads(
 
 def _around_loops(
     features: Features, func: FuncFeatures, stages: Sequence[StageFeatures]
-) -> tuple[SymbolicNumber, SymbolicNumber]:
-    """Whether a loop that remains one moves an index of a Func that a thread stores, and whether
-    such a loop runs while the thread stores it.
+) -> tuple[SymbolicCondition, SymbolicCondition]:
+    """Whether a loop that is not written out moves an index of a Func that a thread stores, and
+    whether such a loop runs while the thread stores it.
     """
-    is_moved: SymbolicNumber = False
-    outlives: SymbolicNumber = False
+    is_moved: SymbolicCondition = False
+    outlives: SymbolicCondition = False
     outside = {loop.key for loop in func.stages[0].loops[: func.store_depth]}
     for stage in stages:
         indices = [i for a in stage.work.accesses if a.buffer == func.name for i in a.indices]
@@ -161,7 +167,7 @@ def _around_loops(
         indices += stage.work.place if is_own else ()
         for loop, is_written, _ in _loops_of_thread(features, stage) if indices or is_own else ():
             if loop.key not in outside:
-                remains = negated(is_written)
+                remains = logical_not(is_written)
                 outlives = outlives | remains
                 if _moves(features, stage, loop, indices):
                     is_moved = is_moved | remains
@@ -177,11 +183,11 @@ def _moves(
 
 def _loops_of_thread(
     features: Features, stage: StageFeatures
-) -> Iterator[tuple[LoopFeatures, SymbolicNumber, SymbolicNumber]]:
-    """The loops of a thread around a stage, innermost first, each with whether the code has a copy
-    of its body for each iteration, and whether this holds for all loops inside, too.
+) -> Iterator[tuple[LoopFeatures, SymbolicCondition, SymbolicCondition]]:
+    """The loops of a thread around a stage, innermost first. Each comes with whether it is written
+    out, and whether it and all loops inside are.
     """
-    is_straight: SymbolicNumber = True
+    is_straight: SymbolicCondition = True
     length: SymbolicNumber = instructions_of(stage)
     for loop in reversed(stage.loops):
         if loop.kind in (LoopKind.GPU_THREAD, LoopKind.GPU_BLOCK):
@@ -192,19 +198,19 @@ def _loops_of_thread(
             (longer <= WRITTEN_OUT) | (loop.trips <= 1) if is_known else loop.trips <= 1
         )
         is_straight = is_straight & is_written
-        length = chosen(is_written, longer, length)
+        length = where(is_written, longer, length)
         yield loop, is_written, is_straight
 
 
 def _loaded_early(
     features: Features, stage: StageFeatures, private: Mapping[str, object]
 ) -> SymbolicNumber:
-    """The registers for what one stretch of code of a stage reads from shared and global memory,
-    and for the addresses of the lines of global memory: each value and each line once.
+    """The registers for the values that a written-out body reads from shared and global memory, and
+    for the addresses of lines of global memory. Each value and each line counts once.
     """
     copies: dict[str, SymbolicNumber] = {}
     for loop, _, is_straight in _loops_of_thread(features, stage):
-        trips = chosen(is_straight, loop.positive_trips, 1)
+        trips = where(is_straight, loop.positive_trips, 1)
         for name in features.moved_vars(stage, loop):
             copies[name] = copies.get(name, 1) * trips
     total: SymbolicNumber = 0
@@ -234,4 +240,4 @@ def _distinct(
             extent = extent + (copies.get(name, 1) - 1) * step // divisor
         values = values * extent
         lines = lines if dimension in row else lines * extent
-    return smaller(values, most), smaller(lines, most)
+    return minimum(values, most), minimum(lines, most)

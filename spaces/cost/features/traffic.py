@@ -12,12 +12,18 @@ from math import inf
 
 from attrs import define, field, frozen
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.features import Features
 from spaces.cost.features.footprints import Footprint, Regions
 from spaces.cost.features.records import LoopKey, StageFeatures
-from spaces.cost.quick import chosen, larger, negated, smaller
-from spaces.cost.recorded import is_everywhere, is_nowhere, limits_of
+from spaces.model.formulas.recorded import is_everywhere, is_nowhere, range_of
+from spaces.model.formulas.symbolic import (
+    SymbolicCondition,
+    SymbolicNumber,
+    logical_not,
+    maximum,
+    minimum,
+    where,
+)
 
 STREAMS = 32
 """How many rows a prefetcher follows at once."""
@@ -69,7 +75,7 @@ class Traffic:
                 for buffer in (*other.work.buffers, other.func):
                     found = self.regions.footprint(other, buffer, depth)
                     touched = found.lines if is_even else found.room
-                    lines[buffer] = larger(lines.get(buffer, 0), touched)
+                    lines[buffer] = maximum(lines.get(buffer, 0), touched)
             self._sets[key] = sum(lines.values()) * self.line_bytes
         return self._sets[key]
 
@@ -78,10 +84,10 @@ class Traffic:
         its loops if not even one evaluation fits.
         """
         depth: SymbolicNumber = 0
-        fits: SymbolicNumber = False
+        fits: SymbolicCondition = False
         for d in range(len(stage.loops) + 1):
             fits = fits | (self._taken(stage, d, cache.is_even) <= cache.bytes)
-            depth = depth + negated(fits)
+            depth = depth + logical_not(fits)
             if is_everywhere(fits):
                 break
         return depth
@@ -93,10 +99,10 @@ class Traffic:
         fitting: SymbolicNumber,
         resident: int,
         price: Callable[[Footprint], SymbolicNumber],
-    ) -> Iterator[tuple[int, SymbolicNumber, SymbolicNumber]]:
-        """The costs to move ``buffer`` into a cache for ``stage``, each with the place in
-        :func:`moving_loops` of the loop whose body moves each of its lines once, and with the
-        condition of this case. At most one case holds; the others cost nothing.
+    ) -> Iterator[tuple[int, SymbolicCondition, SymbolicNumber]]:
+        """The cases in which ``stage`` moves ``buffer`` into a cache. A case is a loop whose body
+        moves each of its lines once, by its place in :func:`moving_loops`; the condition under
+        which it is this loop; and the cost. At most one case holds. If none does, nothing moves.
 
         Args:
             stage: the stage that reads ``buffer``, or computes it.
@@ -107,8 +113,8 @@ class Traffic:
             price: the cost to move a footprint once.
         """
         # The body around the loop that fits.
-        moving = larger(fitting - 1, 0)
-        least, most = limits_of(moving, len(stage.loops))
+        moving = maximum(fitting - 1, 0)
+        least, most = range_of(moving, len(stage.loops))
         for depth in range(least, most + 1):
             here = (moving == depth) & (fitting > resident)
             if not is_nowhere(here):
@@ -122,59 +128,60 @@ class Traffic:
         cache: Cache,
         price: Callable[[Footprint], SymbolicNumber],
     ) -> SymbolicNumber:
-        """What :meth:`moves` costs at least in every schedule with the Funcs of ``features``, as
-        those of a lower bound are: 0 for a buffer that is not known to be there.
+        """A lower bound of what :meth:`moves` costs in every schedule with the Funcs of
+        ``features``; 0 for a buffer that is not known to be there.
 
-        The loop that fits is not further out than the loop that would fit if the stage touched
-        nothing but its own Func and images: other stages and buffers only add to a working set. In
-        a loop of a consumer, its own part is at least what one visit of the stage requires. So the
-        cost is that of one of the loops from there inwards, and no row is in pieces.
+        Other stages and buffers only add to a working set. So the outermost loop that fits is not
+        further out than if the stage touched nothing but its own Func and images. In a loop of a
+        consumer, the stage touches at least what one visit requires. So the bound is the least cost
+        of the loops from there inwards, with whole rows.
         """
         features, ends = self.features, len(stage.loops)
-        known = [b for b in touched(stage) if b == stage.func or b in features.readers]
+        known = [b for b in buffers_of(stage) if b == stage.func or b in features.readers]
         if buffer not in known:
             return 0.0
         fitting: SymbolicNumber = 0
-        fits: SymbolicNumber = False
+        fits: SymbolicCondition = False
         for depth in range(ends + 1):
             lines: SymbolicNumber = 0
             for one in known:
                 apart, joined = self.regions.least(stage, one, depth)
-                lines = lines + smaller(apart.lines, joined.lines)
+                lines = lines + minimum(apart.lines, joined.lines)
             fits = fits | (lines * self.line_bytes <= cache.bytes)
-            fitting = fitting + negated(fits)
+            fitting = fitting + logical_not(fits)
         least: SymbolicNumber = inf
         for depth in range(ends + 1):
             runs = stage.loops[depth - 1].runs if depth else 1
-            body = smaller(*map(price, self.regions.least(stage, buffer, depth)))
-            least = smaller(least, chosen(depth >= fitting - 1, runs * body, inf))
-        return chosen(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
+            body = minimum(*map(price, self.regions.least(stage, buffer, depth)))
+            least = minimum(least, where(depth >= fitting - 1, runs * body, inf))
+        return where(fitting > resident_depth(features, buffer, buffer == stage.func), least, 0.0)
 
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
-        """The footprint at a depth. A row to which the loops inside come back again and again
-        counts each time, unless it is one of few rows that the prefetcher remembers. Joined rows
-        count one by one if the loops inside go along several of them at once.
+        """The footprint at a depth, with rows counted as the prefetcher finds them. If the loops
+        inside touch more rows at once than it follows, a row counts each time that they come back
+        to it. Rows that join to a longer one count one by one if the loops inside go along several
+        at once.
         """
         whole = self.regions.footprint(stage, buffer, depth)
         piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
         rows, are_many = whole.rows, piece.rows > STREAMS
         if not is_nowhere(are_many):
             taken = sum(
-                count * larger(1, length / larger(inner, 1))
+                count * maximum(1, length / maximum(inner, 1))
                 for (count, length), (_, inner) in zip(whole.parts, piece.parts, strict=True)
             )
-            rows = chosen(are_many, taken, rows)
+            rows = where(are_many, taken, rows)
         return Footprint(
-            whole.lines, larger(rows, piece.rows), whole.parts, whole.innermost, whole.room
+            whole.lines, maximum(rows, piece.rows), whole.parts, whole.innermost, whole.room
         )
 
 
-def touched(stage: StageFeatures) -> tuple[str, ...]:
+def buffers_of(stage: StageFeatures) -> tuple[str, ...]:
     """The buffers that a stage reads, and its own Func, each once."""
     return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
 
 
-def resident(features: Features, buffer: str, is_written: bool) -> int:
+def resident_depth(features: Features, buffer: str, is_written: bool) -> int:
     """The loop depth at which a cache that holds the body also holds the whole buffer; -1 for
     images and outputs, which come from outside and leave.
 

@@ -2,11 +2,11 @@
 
 The cost of a group of stages that share a kernel is its arithmetic, divided by the threads that run
 at a time, plus its loads, weighted by the memory that they read. A kernel that does not fit the
-device has no cost. The listing also discards kernels that keep few threads of a multiprocessor
-busy, that have partly filled warps, or that have fewer blocks than there are multiprocessors. All
-of these run, and some problems have no other kernels. So here they cost what they lose: idle lanes
-and idle multiprocessors are lost throughput. The listing looks at groups, not at whole pipelines.
-This model adds the stores for other kernels, the start of kernels and blocks, the time of a single
+device costs infinitely much. The listing also discards kernels that keep few threads of a
+multiprocessor busy, that have partly filled warps, or that have fewer blocks than there are
+multiprocessors. These kernels run, and some problems have no others. So here idle lanes and idle
+multiprocessors only lower the throughput. The listing looks at groups, not at whole pipelines. This
+model adds the stores for other kernels, the start of kernels and blocks, the time of a single
 thread, values in local memory, and code that no instruction cache holds.
 """
 
@@ -19,13 +19,18 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device, GpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber, occupancy_fractions
+from spaces.constraints.devices.occupancy import occupancy_fractions
 from spaces.cost.batch import Batch
-from spaces.cost.cpu.registers import copies_that_share
 from spaces.cost.features.accesses import ReadGroup
 from spaces.cost.features.contention import contended_loops, shared_elements
-from spaces.cost.features.features import Features
-from spaces.cost.features.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
+from spaces.cost.features.features import Features, copies_that_share
+from spaces.cost.features.in_kernels import (
+    ASSUMED_REGISTERS,
+    fits,
+    kernel_of,
+    kinds_around_storage,
+    stage_threads,
+)
 from spaces.cost.features.records import KernelFeatures, StageFeatures
 from spaces.cost.features.thread_code import (
     ThreadCode,
@@ -34,14 +39,11 @@ from spaces.cost.features.thread_code import (
     registers_available,
     thread_code,
 )
-from spaces.cost.quick import larger, smaller
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, where
 from spaces.model.schedules.domain_order import LoopKind
 
 TRANSACTION_BYTES = 128
 """Bytes that one access to global memory can serve to the threads of a warp."""
-
-ASSUMED_REGISTERS = 64
-"""The registers that a thread is assumed to take."""
 
 CACHED_INSTRUCTIONS = (128 << 10) // 16
 """The instructions that a multiprocessor caches: 128 KiB, each of 16 bytes (Jia et al., Dissecting
@@ -127,12 +129,12 @@ class OccupancyModel:
         return found
 
     def least(self, features: Features) -> SymbolicNumber:
-        """Arithmetic, loads of images and stores of each stage, with as many busy threads as it has
-        if its block has no shared memory, and the start of the kernel that has its name.
+        """Arithmetic, loads of images and stores of each stage, and the start of the kernel that
+        has its name. A block without shared memory decides how many threads are busy.
 
         More shared memory and other stages only lower the occupancy and the busy threads. Idle
-        multiprocessors, single threads and blocks only add to the cost. Without a limit if a time
-        is negative.
+        multiprocessors, single threads and blocks only add to the cost. Minus infinity if a time is
+        negative.
         """
         if min(self.global_load, self.shared_load, self.latency, self.launch, self.block) < 0:
             return -np.inf
@@ -145,7 +147,7 @@ class OccupancyModel:
                 continue
             threads = stage_threads(stage)
             fraction = self._fraction(threads, 0, fewest)
-            busy = np.maximum(fraction, 1e-9) * self._active_threads(fraction, threads)
+            busy = maximum(fraction, 1e-9) * self._active_threads(fraction, threads)
             images = tuple(a for a in stage.work.accesses if a.buffer in features.readers)
             work = evolve(stage, work=evolve(stage.work, accesses=images))
             moved = self._loads(features, work) + self._stores(features, stage)
@@ -166,18 +168,18 @@ class OccupancyModel:
         return evolve(self, counted={**self.counted, **counted})
 
     def _registers(self, kernel: KernelFeatures, code: ThreadCode) -> SymbolicNumber:
-        """The registers that a thread needs: counted ones, or those of its values but as many as
-        each is assumed to take.
+        """The registers that a thread needs: as the compiler counts them, if known; else those of
+        its values, and at least as many as each thread is assumed to take.
         """
         known = self.counted.get((kernel.func, kernel.stage))
-        return larger(code.registers, self.registers_per_thread) if known is None else known
+        return maximum(code.registers, self.registers_per_thread) if known is None else known
 
     def _fraction(
         self, threads: SymbolicNumber, shared_bytes: SymbolicNumber, needed: SymbolicNumber
     ) -> SymbolicNumber:
         """Occupancy if each thread needs so many registers."""
-        registers = np.minimum(needed, self.device.registers_per_sm // np.maximum(threads, 1))
-        most = np.minimum(registers, self.device.max_registers_per_thread)
+        registers = minimum(needed, self.device.registers_per_sm // maximum(threads, 1))
+        most = minimum(registers, self.device.max_registers_per_thread)
         return occupancy_fractions(self.device, threads, most, shared_bytes)
 
     def _group(self, features: Features, kernel: KernelFeatures) -> SymbolicNumber:
@@ -197,32 +199,32 @@ class OccupancyModel:
             fraction = self._fraction(threads, kernel.shared_bytes, needed)
             active = self._active_threads(fraction, threads)
             operations = stage.points * max(stage.work.operations.total, 1)
-            shared = operations / (np.maximum(fraction, 1e-9) * active) * idle
+            shared = operations / (maximum(fraction, 1e-9) * active) * idle
             # However many threads run, each must finish its own work.
-            workers = np.maximum(threads * kernel.blocks, 1)
+            workers = maximum(threads * kernel.blocks, 1)
             alone = operations / workers * self.latency * self.device.sm_count
-            arithmetic = arithmetic + np.maximum(shared, alone)
+            arithmetic = arithmetic + maximum(shared, alone)
             loads, stores = self._loads(features, stage), self._stores(features, stage)
             memory = memory + loads + stores + self._local(stage, code, available)
             executed = executed + stage.points * instructions_of(stage)
             arithmetic = arithmetic + self._waiting(features, stage)
-            least_occupancy = np.minimum(least_occupancy, fraction)
-            least_threads = np.minimum(least_threads, active)
+            least_occupancy = minimum(least_occupancy, fraction)
+            least_threads = minimum(least_threads, active)
         memory = memory + self._fetched(code, executed)
-        busy = np.maximum(least_occupancy * least_threads, 1e-9)
+        busy = maximum(least_occupancy * least_threads, 1e-9)
         begun = self.launch * self.device.sm_count + self.block * kernel.blocks
         cost = arithmetic + memory / busy * idle + begun
-        return np.where(fits(self.device, kernel), cost, np.inf)
+        return where(fits(self.device, kernel), cost, np.inf)
 
     def _idle(self, kernel: KernelFeatures) -> SymbolicNumber:
         """All multiprocessors over those that have a block, ``active_SMs`` of Listing 1."""
-        return self.device.sm_count / np.minimum(np.maximum(kernel.blocks, 1), self.device.sm_count)
+        return self.device.sm_count / minimum(maximum(kernel.blocks, 1), self.device.sm_count)
 
     def _active_threads(self, occupancy: SymbolicNumber, threads: SymbolicNumber) -> SymbolicNumber:
         """The busy threads of a multiprocessor: a partly filled warp runs like a full one."""
         warp = self.device.warp_threads
-        share = threads / np.maximum(-(-threads // warp) * warp, 1)
-        return np.maximum(occupancy * self.device.max_threads_per_sm * share, 1.0)
+        share = threads / maximum(-(-threads // warp) * warp, 1)
+        return maximum(occupancy * self.device.max_threads_per_sm * share, 1.0)
 
     def _loads(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """The cost of loads from shared and global memory."""
@@ -252,7 +254,7 @@ class OccupancyModel:
         """The cost to fetch the executed instructions that the cache does not hold, for all threads
         of a warp together.
         """
-        missing = 1 - smaller(CACHED_INSTRUCTIONS / larger(code.instructions, 1), 1)
+        missing = 1 - minimum(CACHED_INSTRUCTIONS / maximum(code.instructions, 1), 1)
         accesses = executed * missing / (_FETCHED * self.device.warp_threads)
         return accesses * self.global_load
 
@@ -266,9 +268,9 @@ class OccupancyModel:
         return stores / self.device.warp_threads
 
     def _waiting(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """The time of updates in one step of the same element, which come one after another: one a
-        clock (NVIDIA, Kepler GK110 whitepaper, 2012: atomic operations on a common address). All
-        multiprocessors share the elements in global memory; those in shared memory are of a block.
+        """The time of atomic updates of the same element, which come one after another: one a clock
+        (NVIDIA, Kepler GK110 whitepaper, 2012: atomic operations on a common address). All
+        multiprocessors share the elements in global memory. Each block has its own shared memory.
         """
         if not contended_loops(features, stage, _AT_ONCE):
             return 0.0
@@ -296,7 +298,7 @@ def consecutive_loads(
     moved = sorted(features.moved_vars(stage, x))
     steps = [[index.step(var) for var in moved] for index in access.indices]
     if not any(any(s) for s in steps):
-        return np.minimum(x.positive_trips, most)  # all threads read the same place
+        return minimum(x.positive_trips, most)  # all threads read the same place
     along, *others = (steps[d] for d in features.order(access.buffer))
     is_dense = all(abs(s) == 1 for s in along) and not any(map(any, others))
-    return np.minimum(x.positive_trips, most) if is_dense else 1
+    return minimum(x.positive_trips, most) if is_dense else 1

@@ -1,4 +1,4 @@
-"""What a network reads of a structure: for each stage its inputs and its terms, as arrays."""
+"""The inputs of a network for a structure: the features and the terms of each stage, as arrays."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.cpu.reuse_parts import PARTS, parts
 from spaces.cost.features.features import Features
 from spaces.cost.learned.algorithm_features import algorithm_features
 from spaces.cost.learned.schedule_features import Numbers, schedule_features
 from spaces.cost.learned.terms import PRICES, terms
+from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -70,14 +70,14 @@ PRICES_OF: Mapping[str, Mapping[str, float]] = {
 """The terms of each kind of network, with the coefficients that an untrained one gives them."""
 
 INPUTS_OF: Mapping[str, StageReader] = {"learned": learned_inputs, "hybrid": hybrid_inputs}
-"""What each kind of network reads."""
+"""The reader of each kind of network."""
 
 
 def table(numbers: Mapping[str, SymbolicNumber], shape: tuple[int, ...]) -> Floats:
     """Numbers as a table: a row for each choice of ``shape``, a column for each name."""
     columns = np.empty((*shape, len(numbers)))
     for place, number in enumerate(numbers.values()):
-        columns[..., place] = number
+        columns[..., place] = as_array(number)
     return columns.reshape(-1, len(numbers))
 
 

@@ -10,12 +10,12 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
 from spaces.cost.learned.inputs import INPUTS_OF, StageInputs, compressed, table
 from spaces.cost.learned.network import Network
 from spaces.cost.learned.weights import WeightsError, read_network, shipped_network
+from spaces.model.formulas.symbolic import SymbolicNumber
 
 AT_ONCE = 1 << 14
 """The network reads the stages of this many choices at once: their inputs stay in a cache."""

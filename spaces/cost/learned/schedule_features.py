@@ -1,10 +1,10 @@
-"""What a schedule makes of one stage: the features of [A21] appendix A, for a CPU.
+"""The features of the schedule of one stage: [A21] appendix A, for a CPU.
 
 Where the paper counts blocks, warps and threads of a GPU, these count parallel tasks, vectors and
-lanes. Where it tells global, shared and register memory apart, these tell apart the memory, the
-second-level and the first-level cache in which a value still is when it is read. A *realization* is
-one allocation, a *production* one visit of the loops of a stage, a *body* one iteration of its
-innermost loop, with all lanes and unrolled copies.
+lanes. In place of global, shared and register memory there are the memory, the second-level and the
+first-level cache, wherever a value still is when it is read. A *realization* is one allocation, a
+*production* one visit of the loops of a stage, a *body* one iteration of its innermost loop, with
+all lanes and unrolled copies.
 
 Everything is arithmetic on :class:`spaces.cost.features.features.Features`: ints give ints, arrays
 give arrays for all tile choices at once. ``docs/papers.md`` lists each feature of the paper.
@@ -16,16 +16,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
-import numpy as np
 from attrs import define
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.features.accesses import Course, ReadGroup
 from spaces.cost.features.features import Features
 from spaces.cost.features.footprints import Footprint
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, total, volume
 from spaces.cost.features.traffic import Traffic
+from spaces.model.formulas.symbolic import (
+    SymbolicNumber,
+    ceil,
+    logical_not,
+    maximum,
+    minimum,
+    where,
+)
 from spaces.model.schedules.domain_order import LoopKind
 
 Numbers: TypeAlias = Mapping[str, SymbolicNumber]
@@ -126,7 +132,7 @@ class StageView:
             "innermost_loop_extent": loops[-1].trips if loops else 1,
             "innermost_pure_loop_extent": pure[-1].trips if pure else 1,
             "unrolled_loop_extent": _trips(v for v in own if v.kind is LoopKind.UNROLLED),
-            "redundancy": stage.points / np.maximum(1, self._minimum),
+            "redundancy": stage.points / maximum(1, self._minimum),
         }
 
     @cached_property
@@ -140,7 +146,7 @@ class StageView:
     def _parallelism(self) -> Numbers:
         stage, cores = self.stage, self.device.cores
         bits = 8 * max(type.bytes for type in self.func.types)
-        registers = np.maximum(1, np.ceil(stage.lanes * (bits / self.device.vector_bits)))
+        registers = maximum(1, ceil(stage.lanes * (bits / self.device.vector_bits)))
         own = [loop for loop in stage.own if loop.kind is LoopKind.PARALLEL]
         return {
             "cores": cores,
@@ -155,16 +161,16 @@ class StageView:
             "num_vectors_per_task": stage.points / stage.lanes / self._all_tasks,
             "num_lanes": stage.lanes,
             "native_vector_size": self.device.vector_bits / bits,
-            "idle_core_wastage": -(-self.tasks // cores) * cores / np.maximum(1, self.tasks),
+            "idle_core_wastage": -(-self.tasks // cores) * cores / maximum(1, self.tasks),
             "lane_utilization": stage.lanes * bits / (registers * self.device.vector_bits),
-            "idle_lane_wastage": 1 - np.minimum(1, stage.points / np.maximum(1, self.runs)),
+            "idle_lane_wastage": 1 - minimum(1, stage.points / maximum(1, self.runs)),
         }
 
     def _place(self, working_set: SymbolicNumber) -> tuple[SymbolicNumber, ...]:
         """For each of :data:`PLACES` 1 if a value is there after this many other bytes, else 0."""
-        in_l1 = np.less_equal(working_set, self.device.l1_bytes)
-        in_l2 = np.less_equal(working_set, self.device.l2_bytes) & np.logical_not(in_l1)
-        outside = np.greater(working_set, max(self.device.l1_bytes, self.device.l2_bytes))
+        in_l1 = working_set <= self.device.l1_bytes
+        in_l2 = (working_set <= self.device.l2_bytes) & logical_not(in_l1)
+        outside = working_set > max(self.device.l1_bytes, self.device.l2_bytes)
         return outside * 1, in_l2 * 1, in_l1 * 1
 
     def _place_of(self, buffer: str) -> tuple[SymbolicNumber, ...]:
@@ -275,7 +281,7 @@ class StageView:
             "scalar_loads_per_vector": single,
             "loads_per_task": vectors / self._all_tasks * loaded,
             "stores_per_task": vectors / self._all_tasks * stored,
-            "load_efficiency": ideal / np.maximum(loaded, ideal) if self._has_reads else 1.0,
+            "load_efficiency": ideal / maximum(loaded, ideal) if self._has_reads else 1.0,
             "store_efficiency": self._registers(8 * self.func.bytes) / stored,
         }
 
@@ -297,7 +303,7 @@ class StageView:
 
     def _registers(self, bits: int) -> SymbolicNumber:
         """The vector registers for the lanes of one value."""
-        return np.maximum(1, np.ceil(self.stage.lanes * (bits / self.device.vector_bits)))
+        return maximum(1, ceil(self.stage.lanes * (bits / self.device.vector_bits)))
 
     def _working_sets(self) -> Numbers:
         func, device = self.func, self.device
@@ -314,9 +320,7 @@ class StageView:
             **sets,
             "working_set": func.allocation_bytes,
             "l2_occupancy": at_task / max(1, device.l2_bytes),
-            "l3_limit_factor": np.minimum(
-                1, device.l3_bytes / np.maximum(1, device.cores * at_task)
-            ),
+            "l3_limit_factor": minimum(1, device.l3_bytes / maximum(1, device.cores * at_task)),
         }
 
 
@@ -327,5 +331,5 @@ def _trips(loops: Iterable[LoopFeatures]) -> SymbolicNumber:
 
 def _share(needed: SymbolicNumber, moved: SymbolicNumber) -> SymbolicNumber:
     """How much of what moves is needed; all of it where nothing is."""
-    moves = np.greater(needed, 0) & np.greater(moved, 0)
-    return np.where(moves, np.minimum(1, needed / np.maximum(1, moved)), 1.0)
+    moves = (needed > 0) & (moved > 0)
+    return where(moves, minimum(1, needed / maximum(1, moved)), 1.0)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.learned.schedule_features import PLACES, Numbers
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum
 
 PRICES: Mapping[str, float] = {
     "scalars": 0.1,
@@ -45,7 +43,7 @@ def terms(of: Numbers) -> Mapping[str, SymbolicNumber]:
     cores idle.) The parallel overhead counts once.
     """
     wastage = of["idle_core_wastage"] / of["cores"]
-    compute = wastage / np.maximum(0.05, 1 - of["idle_lane_wastage"])
+    compute = wastage / maximum(0.05, 1 - of["idle_lane_wastage"])
     realizations, bodies = wastage * of["num_realizations"], wastage * of["num_bodies"]
     tasks = wastage * of["num_all_tasks"]
     found: dict[str, SymbolicNumber] = {
@@ -57,7 +55,7 @@ def terms(of: Numbers) -> Mapping[str, SymbolicNumber]:
             for place in PLACES:
                 read = of[f"unique_{place}_{kind}_read_per_{within}"]
                 found[f"{place}_{kind}_per_{within}"] = times * read
-    is_parallel = np.greater(of["inner_parallelism"], 1)
+    is_parallel = of["inner_parallelism"] > 1
     found |= {
         "bytes_per_point": wastage * of["num_scalars"] * of["unique_bytes_read_per_point"],
         "lines_per_point": wastage * of["num_scalars"] * of["unique_lines_read_per_point"],
@@ -69,7 +67,7 @@ def terms(of: Numbers) -> Mapping[str, SymbolicNumber]:
         "stores": tasks * of["stores_per_task"],
         "false_sharing": is_parallel
         * of["num_scalars"]
-        / np.maximum(1, of["memory_innermost_bytes_at_task"]),
+        / maximum(1, of["memory_innermost_bytes_at_task"]),
         "allocations": realizations,
         "launches": of["task_launches"],
         "tasks": of["num_productions"] * (of["inner_parallelism"] - 1),

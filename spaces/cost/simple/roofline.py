@@ -1,10 +1,10 @@
 """The roofline of a processor: peak arithmetic or memory bandwidth, whichever takes longer.
 
-A Func takes at least its operations at the peak rate, and at least its bytes at the bandwidth
-[W09]. The ceilings below the roof count, too: lanes, cores or threads that a stage leaves idle
-lower the peak. What a thread of a GPU keeps in local memory moves, too, and takes operations. The
-Funcs of a schedule run one after the other, those of a GPU kernel between its barriers, so that
-their times add up.
+A Func takes at least the time of its operations at the peak rate, and at least the time of its
+bytes at the bandwidth [W09]. The ceilings below the roof count, too: lanes, cores or threads that a
+stage leaves idle lower the peak. Values that a thread of a GPU keeps in local memory take bytes and
+operations. The Funcs of a schedule run one after another, those of a GPU kernel between its
+barriers, so their times add up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.constraints.devices.peaks import Peaks, peaks_of
 from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
@@ -22,24 +21,24 @@ from spaces.cost.features.footprints import Footprint
 from spaces.cost.features.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.cost.features.thread_code import local_accesses, registers_available, thread_code
-from spaces.cost.features.traffic import Cache, Traffic, resident, touched
-from spaces.cost.features.unfused import unfused
-from spaces.cost.quick import chosen
+from spaces.cost.features.traffic import Cache, Traffic, buffers_of, resident_depth
+from spaces.cost.features.unfuse import unfuse
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, where
 from spaces.model.schedules.domain_order import LoopKind
 
 _BITS = 32
 """The operations of peak rates are of so many bits."""
 
 WORD_BYTES = 4
-"""What a thread moves between a register and local memory."""
+"""The bytes that a thread moves between a register and local memory at once."""
 
 _SECTOR_BYTES = 32
-"""What global memory of a GPU moves at once (CUDA C++ Best Practices Guide, 10.2.1)."""
+"""The bytes that global memory of a GPU moves at once (CUDA C++ Best Practices Guide, 10.2.1)."""
 
 
 @frozen
 class Roofline:
-    """Seconds of a schedule that nothing but peak rates limits.
+    """Seconds of a schedule that only peak rates limit.
 
     Attributes:
         device: the CPU or GPU.
@@ -82,7 +81,7 @@ class Roofline:
             moved = sum(
                 self._bytes(traffic, stage, buffer)
                 for stage in _working(traffic.features.func(func.name))
-                for buffer in touched(stage)
+                for buffer in buffers_of(stage)
             )
             local = in_memory.get(func.name, 0)
             found[func.name, 0] = {"seconds": self._seconds(func, moved, local)}
@@ -102,16 +101,16 @@ class Roofline:
             for stage in features.stages:
                 if kernel_of(stage) == name:
                     accesses = local_accesses(stage, code, available)
-                    accesses = chosen(fits(device, kernel), accesses, np.inf)
+                    accesses = where(fits(device, kernel), accesses, np.inf)
                     found[stage.func] = found.get(stage.func, 0) + accesses
         return found
 
     def least(self, features: Features) -> SymbolicNumber:
         """Seconds of each Func, with the bytes of its own values and of images alone.
 
-        The price is a sum over Funcs. Its operations are those of their own loops, and bytes of
-        other buffers are not negative. :meth:`Traffic.least` and the footprint of one visit say
-        what moves at least.
+        The price is a sum over Funcs. The operations of a Func depend on its own loops, and the
+        bytes of other buffers are not negative. :meth:`Traffic.least` and the footprint of one
+        visit bound what moves.
         """
         seconds: SymbolicNumber = 0.0
         for func in features.funcs:
@@ -119,7 +118,7 @@ class Roofline:
             moved = sum(
                 self._least_bytes(traffic, stage, buffer)
                 for stage in _working(traffic.features.func(func.name))
-                for buffer in touched(stage)
+                for buffer in buffers_of(stage)
                 if buffer == func.name or buffer in features.readers
             )
             seconds = seconds + self._seconds(func, moved)
@@ -127,7 +126,7 @@ class Roofline:
 
     def _traffic(self, features: Features) -> Traffic:
         if isinstance(self.device, CpuDevice):
-            return Traffic(unfused(features), self.device.cache_line_bytes)
+            return Traffic(unfuse(features), self.device.cache_line_bytes)
         return Traffic(features, _SECTOR_BYTES)
 
     def _seconds(
@@ -141,7 +140,7 @@ class Roofline:
             operations = stage.points * stage.work.operations.total
             computing = computing + operations / self._share(stage)
         computing = (computing + local) / self.peaks.operations_per_second
-        return np.maximum(computing, (moved + local * WORD_BYTES) / self.peaks.bytes_per_second)
+        return maximum(computing, (moved + local * WORD_BYTES) / self.peaks.bytes_per_second)
 
     def _share(self, stage: StageFeatures) -> SymbolicNumber:
         """The share of the peak rate that a stage can reach; on a CPU, cores times the share of
@@ -152,11 +151,11 @@ class Roofline:
             parallel = _of_kind(stage, LoopKind.PARALLEL)
             tasks = volume(tuple(loop.positive_trips for loop in parallel))
             lanes = device.vector_bits // _BITS
-            return tasks / -(-tasks // device.cores) * np.minimum(stage.lanes, lanes) / lanes
+            return tasks / -(-tasks // device.cores) * minimum(stage.lanes, lanes) / lanes
         blocks = _of_kind(stage, LoopKind.GPU_BLOCK)
         threads = stage_threads(stage) * (blocks[-1].runs if blocks else 1)
         at_once = device.warp_threads * device.sub_partitions_per_sm * device.sm_count
-        return np.minimum(threads, at_once) / at_once
+        return minimum(threads, at_once) / at_once
 
     def _bytes(self, traffic: Traffic, stage: StageFeatures, buffer: str) -> SymbolicNumber:
         """The bytes of a buffer that a stage moves from memory or to it."""
@@ -165,15 +164,15 @@ class Roofline:
             return runs * traffic.regions.footprint(stage, buffer, depth).lines * _SECTOR_BYTES
         is_written = buffer == stage.func
         fits = traffic.fitting_depth(stage, _last_cache(self.device))
-        depth = resident(traffic.features, buffer, is_written)
+        depth = resident_depth(traffic.features, buffer, is_written)
         moves = traffic.moves(stage, buffer, fits, depth, _lines)
-        lines = sum(np.where(here, body, 0.0) for _, here, body in moves)
+        lines = sum(where(here, body, 0.0) for _, here, body in moves)
         return lines * traffic.line_bytes
 
     def _least_bytes(self, traffic: Traffic, stage: StageFeatures, buffer: str) -> SymbolicNumber:
         if isinstance(self.device, GpuDevice):
             runs, depth = _blocks(traffic.features, stage, buffer)
-            lines = np.minimum(*map(_lines, traffic.regions.least(stage, buffer, depth)))
+            lines = minimum(*map(_lines, traffic.regions.least(stage, buffer, depth)))
             return runs * lines * _SECTOR_BYTES
         lines = traffic.least(stage, buffer, _last_cache(self.device), _lines)
         return lines * traffic.line_bytes

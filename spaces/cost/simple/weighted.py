@@ -7,10 +7,10 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
 from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures, StageFeatures, total
+from spaces.model.formulas.symbolic import SymbolicNumber
 
 
 @frozen
@@ -89,7 +89,7 @@ class Weighted:
         return found
 
     def least(self, features: Features) -> SymbolicNumber:
-        """The price: each group is a sum over Funcs, and each of their stages adds to it what its
-        own reads and operations are. Without a limit if a weight is negative.
+        """The price of these Funcs: each group is a sum over stages, of their own reads and
+        operations. Minus infinity if a weight is negative.
         """
         return self.price(features) if min(attrs.astuple(self)) >= 0 else -np.inf

@@ -140,33 +140,4 @@ class Done:
         return outline(self)
 
 
-@frozen
-class Counted:
-    """The totals of a running count.
-
-    Attributes:
-        structures: the number of structures judged.
-        considered: the number of choices judged, over all these structures.
-        legal: the number of legal choices among them.
-    """
-
-    structures: int = 0
-    considered: int = 0
-    legal: int = 0
-
-
-@frozen
-class Ranked:
-    """The totals of a running search for the rank of a schedule.
-
-    Attributes:
-        structures: the number of structures judged.
-        before: the number of legal schedules in them that come before the schedule; of the last
-            totals, the rank.
-    """
-
-    structures: int
-    before: int
-
-
 Event: TypeAlias = Expanded | Scored | Improved | Done

@@ -12,31 +12,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from types import MappingProxyType
 
 import numpy as np
 from attrs import frozen
 
-from spaces.cost.batch import Batch
-from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
+from spaces.enumerate.search.pricer import NO_NUMBERS, Pricer
+from spaces.enumerate.space.listing import structure_of
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.topics.orders import OrderTopic
 from spaces.enumerate.space.process.topics.placing import PlaceTopic
-from spaces.enumerate.space.space import ScheduleSpace, structure_of
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.inlined import live_functions
 from spaces.model.deadline import NO_DEADLINE, OutOfTime, ask_clock
-from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, Schedule
 
 PRICING = 0.2
 """Seconds after the time limit in which to price the first legal schedule."""
-
-NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
-"""Those of a schedule without parameters."""
 
 SHARE = 0.125
 """The share of the time limit of a search in which to climb the ladder."""
@@ -107,30 +101,31 @@ def _structured(partial: PartialSchedule, rung: Rung) -> PartialSchedule:
     return partial
 
 
-def incumbents(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+def offer_incumbents(pricer: Pricer) -> Iterator[Event]:
     """Offers the legal schedules of the ladder: the first one however long it takes, others in
     :data:`SHARE` of the time limit. The first one has an infinite cost if there is no time to price
     it. Offers none if the restrictions name loops that patterns lack.
     """
-    for structure, numbers in _climbed(space, board):
-        yield from offered(space, model, board, structure, numbers)
-    yield from plain_nest(space, model, board)
+    for structure, numbers in _climbed(pricer):
+        yield from offer_schedule(pricer, structure, numbers)
+    yield from offer_plain_nest(pricer)
 
 
-def first_incumbent(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
-    """Offers the first legal schedule of the ladder, as :func:`incumbents` does but with a price
-    for its numbers alone, which takes less time: for searches that soon find better ones.
+def offer_first_incumbent(pricer: Pricer) -> Iterator[Event]:
+    """Offers the first legal schedule of the ladder, for searches that soon find better ones. It
+    prices its numbers alone, which takes less time.
     """
-    for structure, numbers in islice(_climbed(space, board), 1):
-        yield from offered(space, model, board, bind(structure, numbers))
-    yield from plain_nest(space, model, board)
+    for structure, numbers in islice(_climbed(pricer), 1):
+        yield from offer_schedule(pricer, bind(structure, numbers))
+    yield from offer_plain_nest(pricer)
 
 
-def plain_nest(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+def offer_plain_nest(pricer: Pricer) -> Iterator[Event]:
     """Offers plain loops of each Func at root, if the space has them and they are legal and cheap,
     in :data:`SHARE` of the time limit. For tiny sizes hardly anything is cheaper, since kernels and
     threads take time to start. Whole patterns lack these loops.
     """
+    space, board = pricer.space, pricer.board
     names = frozenset(function.name for function in space.pipeline.functions)
     live = {function.name for function in live_functions(space.pipeline, names)}
     entries = (FuncSchedule.default(f, f.name in live) for f in space.pipeline.functions)
@@ -138,34 +133,35 @@ def plain_nest(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
     least = board.best[0].cost if board.best else math.inf
     try:
         with board.until(SHARE).kept():
-            cost = priced(space, model, board, schedule)
-            if cost < least and schedule in space and space.verdict(schedule):
+            cost = pricer.price_schedule(schedule)
+            if cost < least and schedule in space and pricer.is_legal(schedule):
                 yield from board.offer(Found(cost, schedule))
     except OutOfTime:
         return
 
 
-def _climbed(space: ScheduleSpace, board: Board) -> Iterator[tuple[Schedule, dict[str, int]]]:
+def _climbed(pricer: Pricer) -> Iterator[tuple[Schedule, dict[str, int]]]:
     """The legal schedules of the ladder, as structures with numbers."""
     seen: set[Schedule] = set()
+    board = pricer.board
     try:
-        space = space.of_patterns
+        patterns = pricer.within(pricer.space.of_patterns)
     except ValueError:
         return
     for rung in RUNGS:
         limit = board.until(SHARE) if board.has_schedule else NO_DEADLINE
         try:
             with limit.kept():
-                structure, numbers = _choice(space.start(), {}, rung)
+                structure, numbers = _choice(patterns.space.start(), {}, rung)
                 schedule = bind(structure, numbers)
-                if schedule in seen or not space.verdict(schedule):
+                if schedule in seen or not patterns.is_legal(schedule):
                     continue
                 seen.add(schedule)
         except OutOfTime:
             return
         yield structure, numbers
     if not board.has_schedule:
-        yield from _with_other_numbers(space)
+        yield from _with_other_numbers(patterns.space)
 
 
 def _with_other_numbers(space: ScheduleSpace) -> Iterator[tuple[Schedule, dict[str, int]]]:
@@ -181,38 +177,17 @@ def _with_other_numbers(space: ScheduleSpace) -> Iterator[tuple[Schedule, dict[s
             return
 
 
-def offered(
-    space: ScheduleSpace,
-    model: CostModel,
-    board: Board,
-    structure: Schedule,
-    numbers: Mapping[str, int] = NO_NUMBERS,
+def offer_schedule(
+    pricer: Pricer, structure: Schedule, numbers: Mapping[str, int] = NO_NUMBERS
 ) -> Iterator[Event]:
     """Offers a legal schedule, one choice of a structure, with its cost if there is time to price
-    it. With ``numbers`` beside a structure that has parameters, the cost is the one that a search
-    of all choices gives. With numbers written into the structure it may be a little lower or
-    higher.
+    it.
     """
-    schedule = bind(structure, numbers)
+    board, schedule = pricer.board, bind(structure, numbers)
     try:
         with board.deadline.later(PRICING).kept():
-            cost = priced(space, model, board, structure, numbers)
+            cost = pricer.price_schedule(structure, numbers)
     except OutOfTime:
         yield from board.hold(schedule)
     else:
         yield from board.offer(Found(cost, schedule))
-
-
-def priced(
-    space: ScheduleSpace,
-    model: CostModel,
-    board: Board,
-    structure: Schedule,
-    numbers: Mapping[str, int] = NO_NUMBERS,
-) -> float:
-    """The cost of one choice of a structure; infinity if it has no loop nest."""
-    try:
-        batch = Batch.of(space.pipeline, structure, numbers, memo=space.memo)
-        return float(board.price(model, batch))
-    except UnboundedError:
-        return float("inf")

@@ -9,11 +9,12 @@ from attrs import evolve
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.apart import apart, bare
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Done, Event, Found, Improved
-from spaces.enumerate.search.first_schedules import PRICING, priced
+from spaces.enumerate.search.first_schedules import PRICING
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.tidying import tidied
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.schedule import Schedule
@@ -84,19 +85,19 @@ def _tidy(space: ScheduleSpace, model: CostModel, found: Found, deadline: Deadli
     """
     if not math.isfinite(found.cost):
         return found
-    schedule = found.schedule
+    schedule, pricer = found.schedule, Pricer.of(space, model, Limits())
     try:
         with deadline.kept():
             form = tidied(
                 space.pipeline,
                 schedule,
-                lambda one: bool(space.verdict(one)),
+                pricer.is_legal,
                 space.kept_names,
-                space.memo,
+                pricer.memo,
             )
             if form == schedule or (form not in space and schedule in space):
                 return found
-            cost = priced(space, model, Board(Limits()), form)
+            cost = pricer.price_schedule(form)
     except OutOfTime:
         return found
     if cost > found.cost + _ROUNDING * abs(found.cost):

@@ -1,4 +1,4 @@
-"""The default search: a quick one, and changes of what it finds in the rest of a time limit."""
+"""The default search: a quick one, and edits of what it finds in the rest of a time limit."""
 
 from __future__ import annotations
 
@@ -8,22 +8,29 @@ from collections.abc import Iterator
 from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.first_schedules import first_incumbent
-from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, judged
-from spaces.enumerate.search.neighbours.changes import PlacedSchedule
-from spaces.enumerate.search.runners_up import runners_up
-from spaces.enumerate.search.shares import shares_of_funcs
-from spaces.enumerate.search.stagewise.stagewise import Stagewise
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.first_schedules import offer_first_incumbent
+from spaces.enumerate.search.judging import (
+    PART,
+    conclude_search,
+    offer_cheapest,
+    offer_draw_if_none,
+)
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.quick_search import QuickSearch
+from spaces.enumerate.search.runners_up import offer_runners_up
+from spaces.enumerate.search.shares import share_cost
+from spaces.enumerate.space.edits import DecidedSchedule
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
 
 
 @frozen(kw_only=True)
 class Improving:
-    """A quick search, :class:`Stagewise`. With a time limit it then looks for cheaper schedules in
-    the rest of the time.
+    """A quick search, :class:`QuickSearch`. With a time limit it then looks for cheaper schedules
+    in the rest of the time.
 
     Without ``Limits.seconds`` it ends after the quick search. So a seed gives one result, in about
     a second for a pipeline of ten Funcs.
@@ -40,60 +47,58 @@ class Improving:
 
     Attributes:
         first: the quick search.
-        numbers: how many choices of the numbers of a Func are tried with a change, at most.
+        numbers: how many choices of the numbers of a Func are tried with an edit, at most.
     """
 
-    first: Stagewise = field(default=Stagewise())
+    first: QuickSearch = field(default=QuickSearch())
     numbers: int = 64
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
+        pricer = Pricer.of(space, model, limits)
+        board = pricer.board
         is_quick = is_complete = False
         if space.has_patterns:
-            yield from first_incumbent(space, model, board)
-            is_complete = yield from self.first.refined(space, model, board)
+            yield from offer_first_incumbent(pricer)
+            is_complete = yield from self.first.refined(pricer)
             is_quick = limits.seconds is None or not is_complete
-        yield from drawn_if_none(space, model, board)
-        place = None
+        yield from offer_draw_if_none(pricer)
+        decided = None
         if not is_quick:
             try:
-                place = _place_of_best(space, board)
+                decided = _decide_best(space, board)
             except OutOfTime:
                 is_complete = False
-        if place is not None:
-            changes = self._improved(space, model, board, place)
-            yield from concluded(space, board, changes, tries_changes=True)
+        if decided is not None:
+            yield from conclude_search(pricer, self._improve(pricer, decided), tries_changes=True)
         else:
-            yield from runners_up(space, model, board)
+            yield from offer_runners_up(pricer)
             yield board.done(space, is_complete)
 
-    def _improved(
-        self, space: ScheduleSpace, model: CostModel, board: Board, place: PlacedSchedule
-    ) -> Iterator[Event]:
-        """Goes from the best schedule to cheaper ones until no change of one decision is cheaper.
+    def _improve(self, pricer: Pricer, decided: DecidedSchedule) -> Iterator[Event]:
+        """Goes from the best schedule to cheaper ones until no edit of one decision is cheaper.
 
         Raises:
             OutOfTime: the search is at its end.
         """
-        chosen = random.Random(board.limits.seed)
+        board, chosen = pricer.board, random.Random(pricer.board.limits.seed)
         least, tried = board.best[0].cost, 0
         is_improved = True
         while is_improved:
             is_improved = False
-            shares = shares_of_funcs(space, model, place.schedule)
-            for change in place.neighbours(chosen, self.numbers, shares):
+            shares = share_cost(pricer, decided.schedule)
+            for edit in decided.shuffle_edits(chosen, shares):
                 if tried % PART == 0:
                     yield Expanded(tried // PART + 1, 0, "improvement")
                     yield board.scored
                 tried += 1
-                found = yield from judged(space, model, board, change.structure)
+                found = yield from offer_cheapest(pricer, edit.open_numbers(chosen, self.numbers))
                 if found is not None and found.cost < least:
-                    least, place = found.cost, PlacedSchedule.after(change, found.schedule)
+                    least, decided = found.cost, edit.with_numbers_of(found.schedule)
                     is_improved = True
                     break
 
 
-def _place_of_best(space: ScheduleSpace, board: Board) -> PlacedSchedule | None:
+def _decide_best(space: ScheduleSpace, board: Board) -> DecidedSchedule | None:
     """Finds the decisions that lead to the best schedule of the board. Returns None if the board
     has no schedule, or if the space lacks the schedule: a search may fall back to plain loops
     outside the space.
@@ -105,6 +110,6 @@ def _place_of_best(space: ScheduleSpace, board: Board) -> PlacedSchedule | None:
         return None
     try:
         with board.deadline.kept():
-            return PlacedSchedule.of(space, board.best[0].schedule)
+            return DecidedSchedule.of(space, board.best[0].schedule)
     except ValueError:
         return None

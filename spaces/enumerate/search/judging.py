@@ -6,13 +6,11 @@ from collections.abc import Generator, Iterator
 
 from attrs import evolve
 
-from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
-from spaces.enumerate.search.first_schedules import incumbents, offered
-from spaces.enumerate.search.papers.exhaustive import cheapest
+from spaces.enumerate.search.first_schedules import offer_incumbents, offer_schedule
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.counting.draws import sample
 from spaces.enumerate.space.empty_space import EmptySpaceError
-from spaces.enumerate.space.space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 
@@ -29,54 +27,51 @@ smaller differences.
 """
 
 
-def opened(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+def offer_first(pricer: Pricer) -> Iterator[Event]:
     """Offers the schedules of the ladder, and a random one if none of them is legal."""
-    yield from incumbents(space, model, board)
-    yield from drawn_if_none(space, model, board)
+    yield from offer_incumbents(pricer)
+    yield from offer_draw_if_none(pricer)
 
 
-def drawn_if_none(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+def offer_draw_if_none(pricer: Pricer) -> Iterator[Event]:
     """Offers a random schedule if the board has none and there is time to find one."""
+    board = pricer.board
     if board.has_schedule:
         return
     try:
         with board.deadline.kept():
-            (schedule,) = space.sample(1, board.limits.seed, seconds=FINDING)
+            (schedule,) = sample(pricer.space, 1, board.limits.seed, seconds=FINDING)
     except (OutOfTime, TimeoutError, EmptySpaceError):
         return
-    yield from offered(space, model, board, schedule)
+    yield from offer_schedule(pricer, schedule)
 
 
-def judged(
-    space: ScheduleSpace, model: CostModel, board: Board, structure: Structure
-) -> Generator[Event, None, Found | None]:
+def offer_cheapest(pricer: Pricer, structure: Structure) -> Generator[Event, None, Found | None]:
     """Offers the cheapest legal choice of a structure, and returns it; None if no choice is legal.
 
     Raises:
         OutOfTime: as many structures as the limits allow have a cost.
     """
-    board.considered += 1
-    found = cheapest(space, model, board, structure)
+    found = pricer.cheapest(structure)
     if found is not None:
-        board.legal += 1
-        yield from board.offer(found)
+        yield from pricer.board.offer(found)
     return found
 
 
-def concluded(
-    space: ScheduleSpace, board: Board, events: Iterator[Event], *, tries_changes: bool = False
+def conclude_search(
+    pricer: Pricer, events: Iterator[Event], *, tries_changes: bool = False
 ) -> Iterator[Event]:
     """The events of a search up to the end of its time or of its structures, and then the last
     ones, with the best that the board has. A search that ``tries_changes`` of its best schedule has
     tried all that it tries if its events end by themselves.
     """
-    complete = True
+    board, complete = pricer.board, True
     try:
         yield from board.deadline.each(events)
     except OutOfTime:
         complete = False
     yield board.scored
-    yield evolve(board.done(space, complete), tried_changes=complete and tries_changes)
+    yield evolve(board.done(pricer.space, complete), tried_changes=complete and tries_changes)
 
 
 def is_clearly_cheaper(cost: float, least: float) -> bool:

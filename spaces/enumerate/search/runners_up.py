@@ -8,18 +8,19 @@ that it found.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from itertools import islice, zip_longest
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
-from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
-from spaces.enumerate.search.neighbours.changes import ChangedSchedule, PlacedSchedule
-from spaces.enumerate.search.papers.exhaustive import cheapest
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.edits import DecidedSchedule
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
+
+T = TypeVar("T")
 
 NEIGHBORS = 8
 """How many neighbors a search looks at for each place."""
@@ -28,16 +29,17 @@ NUMBERS = 64
 """How many choices of numbers it tries with a neighbor, at most."""
 
 
-def runners_up(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+def offer_runners_up(pricer: Pricer) -> Iterator[Event]:
     """Offers neighbors of the best schedule, as long as there is time. One that is cheaper than the
     best schedule is left out: a search for one schedule alone would not have seen it.
     """
+    board = pricer.board
     places = board.limits.top - 1
     if not (places and board.best):
         return
     first = board.best[0]
     try:
-        for found in board.deadline.each(_neighbors(space, model, board, NEIGHBORS * places)):
+        for found in board.deadline.each(_neighbors(pricer, NEIGHBORS * places)):
             if found.cost >= first.cost:
                 yield from board.offer(found)
     except OutOfTime:
@@ -45,36 +47,47 @@ def runners_up(space: ScheduleSpace, model: CostModel, board: Board) -> Iterator
     yield board.scored
 
 
-def _neighbors(space: ScheduleSpace, model: CostModel, board: Board, most: int) -> Iterator[Found]:
+def _neighbors(pricer: Pricer, most: int) -> Iterator[Found]:
     """The cheapest legal choices of structures one decision away from the best schedule."""
-    place = _place(space, board.best[0].schedule)
-    for structure in () if place is None else islice(_structures(place, board.limits.seed), most):
-        board.considered += 1
-        found = cheapest(space, model, board, structure)
+    board = pricer.board
+    decided = _decide(pricer.space, board.best[0].schedule)
+    edited = () if decided is None else _edit_in_turns(decided, board.limits.seed)
+    for structure in islice(edited, most):
+        found = pricer.cheapest_below(structure, board.worst)
         if found is not None:
-            board.legal += 1
             yield found
 
 
-def _place(space: ScheduleSpace, schedule: Schedule) -> PlacedSchedule | None:
+def _decide(space: ScheduleSpace, schedule: Schedule) -> DecidedSchedule | None:
     """The decisions of a schedule: among whole patterns if possible, which are fewer; None if the
     space has no such schedule.
     """
     for part in (space.of_patterns, space):
         try:
-            return PlacedSchedule.of(part, schedule)
+            return DecidedSchedule.of(part, schedule)
         except ValueError:
             continue
     return None
 
 
-def _structures(place: PlacedSchedule, seed: int) -> Iterator[Structure]:
+def _edit_in_turns(decided: DecidedSchedule, seed: int) -> Iterator[Structure]:
     """Structures with another option of one decision, the next option of each decision in turn:
     those about the Funcs decided last come first.
     """
     chosen = random.Random(seed)
-    numbers = [n for n, one in enumerate(place.way[:-1]) if not one.state.has_structure]
-    others = (place.others(number) for number in reversed(numbers))
-    for turn in zip_longest(*others):
-        for way, func in filter(None, turn):
-            yield ChangedSchedule.along(way, func, chosen, NUMBERS).structure
+    numbers = [n for n, one in enumerate(decided.way[:-1]) if not one.state.has_structure]
+    edits = (decided.edits_of(number) for number in reversed(numbers))
+    for edit in _in_turns(edits):
+        yield edit.open_numbers(chosen, NUMBERS)
+
+
+def _in_turns(sources: Iterable[Iterator[T]]) -> Iterator[T]:
+    """The next item of each source in turn; each is made only when its turn comes."""
+    waiting = list(sources)
+    while waiting:
+        left = []
+        for source in waiting:
+            for item in islice(source, 1):
+                left.append(source)
+                yield item
+        waiting = left

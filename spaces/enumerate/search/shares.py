@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from spaces.constraints.devices.device import GpuDevice
-from spaces.cost.batch import Batch
-from spaces.cost.model import CostModel, PartedModel
-from spaces.enumerate.search.neighbours.changes import ALL_ALIKE
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.cost.model import PartedModel
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.edits import ALL_ALIKE
+from spaces.enumerate.space.structure import Structure
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -17,19 +17,18 @@ LEAST = 0.01
 """The share that every Func has at least: what costs nothing may make others cheap."""
 
 
-def shares_of_funcs(
-    space: ScheduleSpace, model: CostModel, schedule: Schedule
-) -> Mapping[str, float]:
+def share_cost(pricer: Pricer, schedule: Schedule) -> Mapping[str, float]:
     """What each Func costs, divided by the cost of the schedule. An inlined Func has the shares of
     its readers; one whose cost the model does not tell apart has that of the Func around it. Empty
     if the model tells no parts, and for CPUs, where the shares are not known to help a search.
     """
-    if not (isinstance(space.device, GpuDevice) and isinstance(model, PartedModel)):
+    space, model = pricer.space, pricer.model
+    features = pricer.read_features(Structure(schedule, {})) if pricer.is_gpu else None
+    if features is None or not isinstance(model, PartedModel):
         return ALL_ALIKE
     costs: dict[str, float] = {}
-    features = Batch.of(space.pipeline, schedule, memo=space.memo).features
     for (func, _), parts in model.parts(features).items():
-        costs[func] = costs.get(func, 0.0) + sum(float(part) for part in parts.values())
+        costs[func] = costs.get(func, 0.0) + sum(float(as_array(part)) for part in parts.values())
     total = sum(costs.values())
     if not (math.isfinite(total) and total > 0):
         return ALL_ALIKE

@@ -14,11 +14,12 @@ from itertools import chain
 
 from attrs import evolve, field, frozen
 
-from spaces.cost.features.counting import FeatureMemo, features
+from spaces.cost.features.extraction import FeatureMemo, extract_features
 from spaces.enumerate.space.atomic_stages import atomic_stages
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.schedules.derivations import RFactor, Wrap
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
@@ -55,16 +56,16 @@ class NestSizes:
         Raises:
             LevelError, UnboundedError, FormulaError: the schedule has no loop nest, or no sizes.
         """
-        found = features(pipeline, schedule, memo).read_ints(pipeline.sizes())
+        found = extract_features(pipeline, schedule, memo).read_ints(pipeline.sizes())
         places = [((stage.func, stage.index), stage) for stage in found.stages]
         return NestSizes(
             loops={
-                place: tuple((one.kind, one.trips) for one in stage.loops if one.trips != 1)
+                place: tuple((one.kind, _count(one.trips)) for one in stage.loops if one.trips != 1)
                 for place, stage in places
             },
-            points={place: stage.points for place, stage in places},
-            required={func.name: tuple(func.required) for func in found.funcs},
-            trips={loop.key: loop.trips for _, stage in places for loop in stage.own},
+            points={place: _count(stage.points) for place, stage in places},
+            required={func.name: tuple(map(_count, func.required)) for func in found.funcs},
+            trips={loop.key: _count(loop.trips) for _, stage in places for loop in stage.own},
         )
 
     def extent(self, function: Function, dimension: str) -> int | None:
@@ -327,3 +328,8 @@ def _with_level(schedule: Schedule, level: LoopLevel, name: str) -> Schedule:
         evolve(entry, compute=of(entry.compute), store=of(entry.store), hoist=of(entry.hoist))
         for entry in schedule.funcs
     )
+
+
+def _count(number: SymbolicNumber) -> int:
+    """A feature that was read as an int."""
+    return int(as_array(number))

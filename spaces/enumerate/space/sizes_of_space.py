@@ -74,6 +74,20 @@ def _frozen_sizes(sizes: tuple[Mapping[Any, Any], ...]) -> tuple[FurtherSize, ..
     return tuple(found)
 
 
+def mistakes_in_estimates(pipeline: Pipeline) -> Iterator[str]:
+    """What a space misses of the estimates of a pipeline, as a sentence."""
+    unknown = [one for one in pipeline.outputs if pipeline.estimate(one) is None]
+    if unknown:
+        sizes = ", ".join(
+            f"{one}: [{', '.join(f'extent of {v}' for v in pipeline.function(one).args)}]"
+            for one in unknown
+        )
+        yield (
+            f"A space needs estimates of the outputs, and pipeline {pipeline.name} has "
+            f"none of {', '.join(unknown)}: give pipeline(..., estimates={{{sizes}}})."
+        )
+
+
 def mistakes_in_sizes(pipeline: Pipeline, sizes: tuple[FurtherSize, ...]) -> Iterator[str]:
     """The mistakes in further sizes, each as a sentence."""
     ranks = {name: len(pipeline.function(name).args) for name in pipeline.outputs}
@@ -166,6 +180,17 @@ class JudgedSizes:
             for pipeline, known in zip((self.pipeline, *sized), memos, strict=True)
         )
         return legal_count(itertools.chain.from_iterable(judged), menus)
+
+    def is_legal(self, schedule: Schedule, memo: NestMemo) -> bool:
+        """Whether a schedule is legal at all sizes, for many similar ones: unlike a verdict, the
+        answer does not keep what they have in common alive.
+        """
+        sized = (evolve(self.pipeline, estimates=size) for size in self.sizes)
+        judged = zip((self.pipeline, *sized), (memo, *self._memos), strict=True)
+        return all(
+            verify(pipeline, schedule, self.device, exact=self.exact, memo=known)
+            for pipeline, known in judged
+        )
 
     def verdict(self, schedule: Schedule) -> Verdict:
         """The verdict at the estimates if the schedule is legal at all sizes; else the violations

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from attrs import field, frozen
 
-from spaces.cost.batch import Columns
+from spaces.constraints.legality.lattice import Columns
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule
 

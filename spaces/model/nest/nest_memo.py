@@ -16,7 +16,7 @@ NO_SIZES: Mapping[str, int] = MappingProxyType({})
 """The sizes of a nest for all sizes."""
 
 
-@define
+@define(eq=False)
 class NestMemo:
     """What recent nests have found, and the bounds of the last one: a structure is
     judged and then scored, or the other way round.

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TypeAlias
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from spaces.model.algorithm.var import OUTERMOST
 from spaces.model.schedules.choice import Choice
@@ -257,6 +257,17 @@ class DomainOrder:
     def kind(self, name: str) -> LoopKind:
         """The kind of a loop; serial if there is no such loop."""
         return next((loop.kind for loop in self.loops if loop.name == name), LoopKind.SERIAL)
+
+    def with_kind(self, place: int, kind: LoopKind) -> DomainOrder:
+        """The same order with another kind of the loop at a place, counted from the outermost."""
+        changed = OrderedLoop(self.loops[place].name, kind)
+        return evolve(self, loops=(*self.loops[:place], changed, *self.loops[place + 1 :]))
+
+    def unused_name(self, wish: str) -> str:
+        """``wish``, with letters "i" added until no loop of the stage has or had this name."""
+        while wish in self.all_names:
+            wish += "i"
+        return wish
 
 
 HINTS = ("prefetches", "partitions")

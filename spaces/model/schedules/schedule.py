@@ -34,6 +34,10 @@ class MemoryType(Choice, halide="MemoryType", called="a kind of memory"):
     GPU_SHARED = "gpu_shared"
 
 
+AUTO_STACK_BYTES = 16 << 10
+"""On a CPU, ``AUTO`` is the stack for a Func of up to this many bytes, as in Halide."""
+
+
 @frozen
 class LoopLevel:
     """A place in the loop nest: inline, root, or just inside loop ``loop`` of Func ``func``."""

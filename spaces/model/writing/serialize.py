@@ -22,12 +22,11 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 import attrs
 import cattrs
 from cattrs.cols import homogenous_tuple_structure_factory
-from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
+from cattrs.gen import make_dict_structure_fn
 
 from spaces.model.algorithm.consistency import pipeline_problems
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.articles import shown_kind, with_article
-from spaces.model.directives.transformers import Move
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Type
 from spaces.model.schedules.conditions import ConditionError
@@ -64,7 +63,7 @@ def to_json(record: object, indent: int | None = None) -> str:
 
 
 def from_json(text: str, type_: type[_T]) -> _T:
-    """The record of class ``type_`` (or ``tuple[Move, ...]`` and the like) that a document holds.
+    """The record of class ``type_`` (or ``tuple[Schedule, ...]``) that a document holds.
 
     Raises:
         DocumentError: the text is no JSON, or is of another version of the format, or holds
@@ -256,18 +255,12 @@ def _is_primitive_union(type_: object) -> bool:
 
 def _variants(type_: object) -> dict[str, type]:
     """Classes of the records that ``is`` distinguishes, by name."""
-    if type_ is Move:
-        return {c.__name__: c for c in Move.__subclasses__()}
     members = get_args(type_) if _is_union(type_) else ()
     return {c.__name__: c for c in members if attrs.has(c)}
 
 
 def _is_variant_type(type_: object) -> bool:
-    return type_ is Move or (_is_union(type_) and len(_variants(type_)) == len(get_args(type_)))
-
-
-def _is_move(type_: object) -> bool:
-    return isinstance(type_, type) and issubclass(type_, Move) and type_ is not Move
+    return _is_union(type_) and len(_variants(type_)) == len(get_args(type_))
 
 
 def _variant_writer(type_: Any) -> Callable[[Any], dict[str, Any]]:
@@ -285,24 +278,8 @@ def _variant_reader(type_: Any) -> Callable[[object, object], Any]:
         chosen = variants.get(str(value.get("is"))) if isinstance(value, dict) else None
         if chosen is None or not isinstance(value, dict):
             raise _Expected(f'Expected an object whose "is" is one of {", ".join(variants)}.')
-        fields = {k: v for k, v in value.items() if k != "is" or _is_move(chosen)}
+        fields = {k: v for k, v in value.items() if k != "is"}
         return _converter.structure(fields, chosen)
-
-    return read
-
-
-def _move_writer(type_: type[Move]) -> Callable[[Move], dict[str, Any]]:
-    fields = make_dict_unstructure_fn(type_, _converter)
-    return lambda move: {"is": type_.__name__, **fields(move)}
-
-
-def _move_reader(type_: type[Move]) -> Callable[[Any, object], Move]:
-    fields = _record_reader(type_)
-
-    def read(value: Any, _: object) -> Move:
-        if not isinstance(value, dict) or value.get("is") != type_.__name__:
-            raise _Expected(f'Expected an object whose "is" is {type_.__name__}.')
-        return fields({k: v for k, v in value.items() if k != "is"}, type_)
 
     return read
 
@@ -360,8 +337,6 @@ def _build_converter() -> cattrs.Converter:
     converter.register_structure_hook_factory(attrs.has, _record_reader)
     converter.register_structure_hook_factory(_is_variant_type, _variant_reader)
     converter.register_unstructure_hook_factory(_is_variant_type, _variant_writer)
-    converter.register_structure_hook_factory(_is_move, _move_reader)
-    converter.register_unstructure_hook_factory(_is_move, _move_writer)
     converter.register_unstructure_hook(Type, str)
     converter.register_structure_hook(Type, lambda text, _: parse_type(text))
     converter.register_unstructure_hook(Expr, lambda e: _writing.get().index(e))

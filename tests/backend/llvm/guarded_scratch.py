@@ -124,7 +124,7 @@ def poisoned(value):
 def compile_guarded(checked, **options):
     """:func:`compile_cpu`, with every buffer on the guarded heap that may be on the heap."""
     with (
-        mock.patch.object(statements, "SMALL_BYTES", -1),
+        mock.patch.object(statements, "AUTO_STACK_BYTES", -1),
         mock.patch("spaces.backend.compile.runtime_symbols", _symbols),
     ):
         return compile_cpu(checked, **options)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import GpuDevice, device, device_names
 from spaces.constraints.devices.occupancy import (
-    ARRAYS,
     block_limits,
     blocks_per_sm,
     occupancy,
@@ -194,7 +193,7 @@ def resources(kernels: NDArray[np.int32]) -> tuple[NDArray[np.int64], ...]:
 
 def assert_agreement(calculator: Path, gpu: GpuDevice) -> None:
     kernels = np.concatenate([corners(gpu), random_kernels(gpu)])
-    limits = np.stack(astuple(block_limits(gpu, *resources(kernels), ARRAYS)), axis=1)
+    limits = np.stack(astuple(block_limits(gpu, *resources(kernels))), axis=1)
     ours = limits.min(axis=1)
     limiters = LIMITER_BITS[limits.argmin(axis=1)]
     for carveout in (ANY_CARVEOUT, ALL_SHARED):
@@ -219,7 +218,7 @@ def test_the_vendors_calculator_agrees_where_a_block_may_take_half_of_the_regist
 @pytest.mark.parametrize("carveout", [0, 25, 50, 75])
 def test_a_smaller_share_of_shared_memory_never_holds_more(calculator, name, carveout):
     kernels = random_kernels(gpu(name))[::10]
-    ours = blocks_per_sm(gpu(name), *resources(kernels), ARRAYS)
+    ours = blocks_per_sm(gpu(name), *resources(kernels))
     blocks = ask(calculator, gpu(name), with_carveout(kernels, carveout))[:, 0]
     assert (blocks <= ours).all()
     assert (blocks < ours).any() or carveout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from spaces.constraints.repairs.edit import Edit
+from spaces.model.directives.edit import Edit
 
 
 def pasted(text: str, edits: Iterable[Edit]) -> str:

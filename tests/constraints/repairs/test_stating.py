@@ -2,10 +2,10 @@
 
 import pytest
 
-from spaces import Edit, format_schedule, parse_schedule
+from spaces import format_schedule, parse_schedule
 from spaces.constraints.examples import algorithms
-from spaces.constraints.repairs.edit import Rank
-from spaces.constraints.repairs.stating import stated
+from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
+from spaces.constraints.repairs.stating import state_edits
 from tests.constraints.repairs.pasting import pasted
 
 BLUR = algorithms.blur(96, 64)
@@ -44,7 +44,7 @@ EDITED = {
 def test_a_statement_leads_from_one_text_to_the_other(name: str):
     before, after, text = EDITED[name]
     old, new = (parse_schedule(one, BLUR) for one in (before, after))
-    (found,) = stated(BLUR, old, [Edit("by", Rank.SPLIT, 0.0, new)])
+    (found,) = state_edits(BLUR, old, [RankedEdit("by", new, Rank.SPLIT, 0.0)])
     assert found.text == text
     assert parse_schedule(pasted(format_schedule(old, BLUR), [found]), BLUR) == new
 
@@ -52,8 +52,8 @@ def test_a_statement_leads_from_one_text_to_the_other(name: str):
 def test_edits_apart_are_stated_apart():
     texts = ("by.parallel(y)", "bx.compute_root().parallel(y)")
     steps = [parse_schedule("\n".join(texts[: n + 1]), BLUR) for n in range(2)]
-    edits = [Edit("by", Rank.KIND, 0.0, one) for one in steps]
-    found = stated(BLUR, parse_schedule("", BLUR), edits)
+    edits = [RankedEdit("by", one, Rank.KIND, 0.0) for one in steps]
+    found = state_edits(BLUR, parse_schedule("", BLUR), edits)
     assert [one.text for one in found] == ["by.parallel(y) added", f"{texts[1]} added"]
     assert [one.changes for one in found] == [1, 1]
 
@@ -62,12 +62,14 @@ def test_a_statement_quotes_only_what_the_user_wrote():
     text = "by.split(x, xo, xi, 8).split(y, yo, yi, 4).reorder(xi, yi, xo, yo).parallel(yo)"
     old = parse_schedule(text, BLUR)
     new = parse_schedule(text.replace("8", "16"), BLUR)
-    edits = [Edit("by", Rank.FACTOR, 0.0, new)]
-    (canonical,) = stated(BLUR, old, edits)
+    edits = [RankedEdit("by", new, Rank.FACTOR, 0.0)]
+    (canonical,) = state_edits(BLUR, old, edits)
     assert canonical.text.endswith(" instead of tile(x, y, xo, yo, xi, yi, 8, 4)")
-    (found,) = stated(BLUR, old, edits, text)
+    (found,) = state_edits(BLUR, old, edits, text)
     assert found.text == (
         "by.tile(x, y, xo, yo, xi, yi, 16, 4).parallel(yo) instead of all directives on by"
     )
-    (spaced,) = stated(BLUR, parse_schedule("by.parallel( y )", BLUR), edits, "by.parallel( y )")
+    (spaced,) = state_edits(
+        BLUR, parse_schedule("by.parallel( y )", BLUR), edits, "by.parallel( y )"
+    )
     assert "instead of parallel(y)" in spaced.text

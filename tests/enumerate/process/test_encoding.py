@@ -21,29 +21,31 @@ SPACE = ScheduleSpace(blur(), CPU, Options.expert(CPU))
 @given(st.integers(0, 1 << 32))
 def test_numbers_of_a_schedule_give_it_back(seed: int) -> None:
     schedule = SPACE.start().at_random(random.Random(seed)).schedule
-    numbers = spaces.encoded(SPACE, schedule)
+    numbers = spaces.encode_schedule(SPACE, schedule)
     assert all(0 < number < 1 for number in numbers)
-    assert spaces.decoded(SPACE, numbers) == schedule
+    assert spaces.decode_schedule(SPACE, numbers) == schedule
 
 
 @settings(max_examples=10)
 @given(st.lists(st.floats(0, 1), max_size=40))
 def test_any_numbers_give_a_schedule_of_the_space(numbers: list[float]) -> None:
-    schedule = spaces.decoded(SPACE, numbers)
-    first = spaces.encoded(SPACE, schedule)[: len(numbers)]
-    assert spaces.decoded(SPACE, first) == spaces.decoded(SPACE, numbers[: len(first)])
+    schedule = spaces.decode_schedule(SPACE, numbers)
+    first = spaces.encode_schedule(SPACE, schedule)[: len(numbers)]
+    assert spaces.decode_schedule(SPACE, first) == spaces.decode_schedule(
+        SPACE, numbers[: len(first)]
+    )
 
 
 def test_both_ends_choose_the_first_and_the_last_option() -> None:
     first, last = SPACE.start().options[0], SPACE.start().options[-1]
-    assert SPACE.way_to(spaces.decoded(SPACE, [0.0]))[1].taken == (first.label,)
-    assert SPACE.way_to(spaces.decoded(SPACE, [1.0]))[1].taken == (last.label,)
+    assert SPACE.way_to(spaces.decode_schedule(SPACE, [0.0]))[1].taken == (first.label,)
+    assert SPACE.way_to(spaces.decode_schedule(SPACE, [1.0]))[1].taken == (last.label,)
 
 
 @pytest.mark.parametrize("number", [-0.1, 1.5, float("nan")])
 def test_numbers_outside_choose_nothing(number: float) -> None:
     with pytest.raises(ValueError, match="does not choose an option of decision 'derive blur_x"):
-        spaces.decoded(SPACE, [number])
+        spaces.decode_schedule(SPACE, [number])
 
 
 def test_fingerprints_tell_spaces_apart() -> None:

@@ -15,6 +15,7 @@ import spaces
 from spaces import Options, PartialSchedule, ScheduleSpace
 from spaces.apps.catalog import APPS
 from spaces.cost.features.features import Features
+from spaces.enumerate.search.bounds import decided_features
 from spaces.enumerate.space.process.partial import form_of
 from spaces.model.deadline import Deadline
 from spaces.model.formulas.algebra import evaluate
@@ -196,16 +197,16 @@ def test_features_of_decided_funcs_are_those_of_the_whole(
 ) -> None:
     """Decisions about producers do not change how often their consumers are computed."""
     space = space_of("blur", preset, device)
-    assert space.start().features is None
+    assert decided_features(space.start()) is None
     for schedule in space.sample(3, seed=4):
         way = space.way_to(schedule)
         numbers = {**space.pipeline.sizes(), **way[-1].state.numbers}
         for partial in way:
-            if (found := partial.features) is not None:
-                assert way[-1].features is not None
+            if (found := decided_features(partial)) is not None:
+                assert decided_features(way[-1]) is not None
                 for entry in partial.schedule.funcs:
                     before = points_of(found, entry.name, numbers)
-                    assert before == points_of(way[-1].features, entry.name, numbers)
+                    assert before == points_of(decided_features(way[-1]), entry.name, numbers)
 
 
 def crossing() -> spaces.Pipeline:

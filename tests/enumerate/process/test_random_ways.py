@@ -10,8 +10,8 @@ import pytest
 
 import spaces
 from spaces import Options, ScheduleSpace
+from spaces.enumerate.space.counting import random_ways
 from spaces.enumerate.space.counting.estimate import WeightedEstimate
-from spaces.enumerate.space.process import random_ways
 from spaces.model.schedules.domain_order import LoopKind
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
@@ -75,11 +75,11 @@ def test_an_estimate_by_weights() -> None:
     found = space.estimate(50)
     assert isinstance(found, WeightedEstimate)
     assert (found.samples, found.legal) == (50, 50)
-    assert found.low <= space.count() <= found.high == space.candidates
-    shown = str(WeightedEstimate(10**400, 4, 3, Fraction(10**320, 3)))
+    assert found.low <= space.count()
+    shown = str(WeightedEstimate(4, 3, Fraction(10**320, 3)))
     assert shown == (
-        "at least 1.67e+318 with 95 % confidence and at most 1.00e+400; the mean weight of 4 "
-        "samples, 3 of them legal, is 3.33e+319"
+        "at least 1.67e+318 with 95 % confidence; the mean weight of 4 samples, 3 of them legal, "
+        "is 3.33e+319"
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import LoopAlign
@@ -164,7 +164,7 @@ def test_a_space_lists_the_schedules_that_are_legal_alone(
     space = ScheduleSpace(*case)
     schedules = [s.at(index) for s in space.structures() for index in range(s.size)]
     legal = [s for s in schedules if verify(space.pipeline, s, space.device)]
-    assert 0 < len(legal) < len(schedules) <= space.candidates
+    assert 0 < len(legal) < len(schedules)
     assert list(space) == legal
     place = len(legal) // 4  # to find a rank takes as long as to list all before it
     assert space.rank(legal[place]) == place

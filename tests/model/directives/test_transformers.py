@@ -1,8 +1,7 @@
-"""Moves between schedules: what each does, when it refuses, and that none breaks a schedule."""
+"""[TOY]'s transformers: the edits of a schedule, and that none of them breaks a schedule."""
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,26 +10,14 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
-from spaces.model.directives.transformers import (
-    ChangeLoopType,
-    Deinline,
-    Inline,
-    Move,
-    MoveCompute,
-    MoveError,
-    MoveStorage,
-    ReorderLoops,
-    SplitLoop,
-    apply_moves,
-    moves,
-)
+from spaces.model.directives.transformers import enumerate_edits
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.nest.tree import schedule_tree
 from spaces.model.nest.well_formed import well_formed
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.levels import Levels
 from spaces.model.schedules.named_levels import NamedLevels
-from spaces.model.schedules.schedule import ROOT, LoopLevel, Schedule
+from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.model.nest.nest_interpreter import ideal, run_nest
 from tests.model.pipelines import blur, box, diamond
@@ -41,37 +28,33 @@ KINDS = tuple(LoopKind)
 
 
 @st.composite
-def walks(draw: st.DrawFn, algorithm: Pipeline, most: int = 8) -> list[Move]:
-    """Random moves from the default schedule."""
-    schedule, walk = Schedule.default(algorithm), []
+def walked(draw: st.DrawFn, algorithm: Pipeline, most: int = 8) -> Schedule:
+    """The schedule after random edits of the default one."""
+    schedule = Schedule.default(algorithm)
     for _ in range(draw(st.integers(0, most))):
-        move = draw(st.sampled_from(list(moves(algorithm, schedule, (2, 4)))))
-        schedule = move.apply(algorithm, schedule)
-        walk.append(move)
-    return walk
+        schedule = draw(st.sampled_from(list(enumerate_edits(algorithm, schedule, (2, 4))))).after
+    return schedule
 
 
 @settings(max_examples=150)
 @given(st.data(), st.sampled_from([BLUR, BOX, DIAMOND]))
-def test_a_walk_stays_well_formed_and_can_be_replayed(
-    data: st.DataObject, algorithm: Pipeline
-) -> None:
-    walk = data.draw(walks(algorithm))
-    schedule = apply_moves(algorithm, Schedule.default(algorithm), walk)
+def test_a_walk_stays_well_formed(data: st.DataObject, algorithm: Pipeline) -> None:
+    schedule = data.draw(walked(algorithm))
     assert well_formed(schedule_tree(algorithm, schedule), algorithm) == []
     loop_nest(algorithm, schedule)
     assert parse_schedule(format_schedule(schedule, algorithm), algorithm) == schedule
-    for move in moves(algorithm, schedule, (4,), KINDS):
-        neighbour = move.apply(algorithm, schedule)
-        assert neighbour != schedule, move
-        assert well_formed(schedule_tree(algorithm, neighbour), algorithm) == [], move
+    for edit in enumerate_edits(algorithm, schedule, (4,), KINDS):
+        before = {entry.name: entry for entry in schedule.funcs}
+        changed = [entry.name for entry in edit.after.funcs if entry != before[entry.name]]
+        assert changed == [edit.func], edit
+        assert well_formed(schedule_tree(algorithm, edit.after), algorithm) == [], edit
 
 
 @settings(max_examples=40)
 @given(st.data())
 def test_a_walk_does_not_change_what_is_computed(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_pipelines(max_stages=3))
-    schedule = apply_moves(algorithm, Schedule.default(algorithm), data.draw(walks(algorithm, 6)))
+    schedule = data.draw(walked(algorithm, 6))
     (output,) = algorithm.outputs
 
     def image(name: str, at: tuple[int, ...]) -> int:
@@ -88,7 +71,7 @@ def test_a_walk_does_not_change_what_is_computed(data: st.DataObject) -> None:
 def test_levels_from_names_are_levels_from_definitions(
     data: st.DataObject, algorithm: Pipeline
 ) -> None:
-    schedule = apply_moves(algorithm, Schedule.default(algorithm), data.draw(walks(algorithm)))
+    schedule = data.draw(walked(algorithm))
     by_names, by_definitions = NamedLevels(algorithm, schedule), Levels(algorithm, schedule)
     for func in schedule.funcs:
         if not func.compute.is_inline:
@@ -96,125 +79,104 @@ def test_levels_from_names_are_levels_from_definitions(
             assert by_names.compute_path(func.name) == by_definitions.compute_path(func.name)
 
 
-def after(text: str, *steps: Move, algorithm: Pipeline = BLUR) -> str:
-    return format_schedule(
-        apply_moves(algorithm, parse_schedule(text, algorithm), steps), algorithm
-    )
+def listed(text: str, *kinds: LoopKind, algorithm: Pipeline = BLUR) -> dict[str, str]:
+    """The texts of all edits of a schedule, and what each leads to."""
+    schedule = parse_schedule(text, algorithm)
+    edits = enumerate_edits(algorithm, schedule, (8, 16), kinds or KINDS)
+    return {f"{one.func}: {one.text}": format_schedule(one.after, algorithm) for one in edits}
 
 
 def test_each_transformer() -> None:
-    computed = "blur_x.compute_at(blur_y, y)"
-    assert after("", SplitLoop("blur_y", 0, "x", "xi", 8)) == "blur_y.split(x, x, xi, 8)"
-    assert after("", ChangeLoopType("blur_y", 0, "y", LoopKind.PARALLEL)) == "blur_y.parallel(y)"
-    assert after("", ReorderLoops("blur_y", 0, "y", "x")) == "blur_y.reorder(y, x)"
-    assert after("", Deinline("blur_x")) == "blur_x.compute_root()"
-    assert after(computed, MoveCompute("blur_x", ROOT)) == "blur_x.compute_root()"
-    lower = MoveCompute("blur_x", LoopLevel("blur_y", "x"))
-    assert after(computed, lower) == "blur_x.compute_at(blur_y, x).store_at(blur_y, y)"
-    assert after(computed, MoveStorage("blur_x", ROOT)) == computed + ".store_root()"
-    assert after(computed + ".parallel(y)", Inline("blur_x")) == ""
+    plain = listed("")
+    assert plain["blur_y: split x by 8"] == "blur_y.split(x, x, xi, 8)"
+    assert plain["blur_y: y is parallel"] == "blur_y.parallel(y)"
+    assert plain["blur_y: swap y and x"] == "blur_y.reorder(y, x)"
+    assert plain["blur_x: compute it at root"] == "blur_x.compute_root()"
+    text = "blur_x.compute_at(blur_y, y).parallel(y)"
+    edited = listed(text)
+    assert edited["blur_x: compute it at root"] == "blur_x.compute_root().parallel(y)"
+    lower = "blur_x.compute_at(blur_y, x).store_at(blur_y, y).parallel(y)"
+    assert edited["blur_x: compute it at blur_y.x"] == lower
+    assert edited["blur_x: store it at root"].startswith("blur_x.compute_at(blur_y, y).store_root")
+    assert edited["blur_x: inline it"] == ""
 
 
 def test_a_moved_loop_takes_its_kind_along() -> None:
-    text = "blur_y.split(x, x, xi, 8).vectorize(xi)"
-    moved = ReorderLoops("blur_y", 0, "y", "xi")
-    assert after(text, moved) == "blur_y.split(x, x, xi, 8).reorder(y, xi).vectorize(xi)"
+    edited = listed("blur_y.split(x, x, xi, 8).vectorize(xi)")
+    moved = "blur_y.split(x, x, xi, 8).reorder(y, xi).vectorize(xi)"
+    assert edited["blur_y: swap y and xi"] == moved
 
 
 def test_storage_follows_into_a_concurrent_loop() -> None:
-    inside = MoveCompute("blur_x", LoopLevel("blur_y", "x"))
-    parallel = "blur_y.parallel(y)\nblur_x.compute_root()"
-    assert after(parallel, inside).endswith("compute_at(blur_y, x).store_at(blur_y, y)")
-    assert after("blur_x.compute_root()", inside).endswith("compute_at(blur_y, x).store_root()")
+    inside = "blur_x: compute it at blur_y.x"
+    parallel = listed("blur_y.parallel(y)\nblur_x.compute_root()")
+    assert parallel[inside].endswith("compute_at(blur_y, x).store_at(blur_y, y)")
+    assert listed("blur_x.compute_root()")[inside].endswith("compute_at(blur_y, x).store_root()")
 
 
 def test_a_deinlined_func_is_placed_inside_what_it_reads() -> None:
-    text = "base.compute_at(out, y)"
-    placed = after(text, Deinline("left"), algorithm=DIAMOND)
-    assert placed == "left.compute_at(out, y)\nbase.compute_at(out, y)"
+    edited = listed("base.compute_at(out, y)", algorithm=DIAMOND)
+    placed = "left.compute_at(out, y)\nbase.compute_at(out, y)"
+    assert edited["left: compute it at out.y"] == placed
 
 
-@pytest.mark.parametrize(
-    ("text", "move", "part"),
-    [
-        ("", SplitLoop("blur_y", 0, "q", "qi", 4), "blur_y has no loop q; it has y, x"),
-        ("", SplitLoop("blur_y", 0, "x", "y", 4), "has a loop y already"),
-        ("", SplitLoop("blur_x", 0, "x", "xi", 4), "blur_x is inlined"),
-        ("", SplitLoop("blur_y", 1, "x", "xi", 4), "there is no stage 1"),
-        ("", SplitLoop("nobody", 0, "x", "xi", 4), "no Func 'nobody'"),
-        ("", ChangeLoopType("blur_y", 0, "x", LoopKind.SERIAL), "serial already"),
-        ("", ReorderLoops("blur_y", 0, "x", "x"), "name two"),
-        ("", MoveCompute("blur_y", ROOT), "blur_y is an output"),
-        ("", MoveStorage("blur_x", ROOT), "de-inline it first"),
-        ("", Inline("blur_y"), "blur_y is an output"),
-        ("blur_x.compute_root()", Deinline("blur_x"), "not inlined"),
-        ("blur_x.compute_root()", MoveCompute("blur_x", ROOT), "computed at root already"),
-        (
-            "blur_x.compute_root()",
-            MoveCompute("blur_x", LoopLevel("blur_y", "q")),
-            "those are root, blur_y.y, blur_y.x",
-        ),
-        (
-            "blur_x.compute_at(blur_y, y)",
-            MoveStorage("blur_x", LoopLevel("blur_y", "x")),
-            "at the computation or further out",
-        ),
-        (
-            "blur_x.compute_at(blur_y, x).store_at(blur_y, y)",
-            ReorderLoops("blur_y", 0, "x", "y"),
-            "without a place around all its uses",
-        ),
-    ],
-)
-def test_refusals(text: str, move: Move, part: str) -> None:
-    with pytest.raises(MoveError, match=part.replace("(", r"\(").replace(".", r"\.")):
-        move.apply(BLUR, parse_schedule(text, BLUR))
+def test_an_output_stays_at_root_and_a_loop_serial() -> None:
+    edited = listed("blur_x.compute_root()")
+    assert not any(one.startswith("blur_y: ") and " it" in one for one in edited)
+    assert "blur_x: compute it at root" not in edited
+    assert not any(one.endswith(" is serial") for one in edited)
 
 
 def test_what_cannot_be_inlined_stays() -> None:
-    with pytest.raises(MoveError, match="update stages"):
-        Inline("hist").apply(BOX, Schedule.default(BOX))
-    hosted = parse_schedule("blur_x.compute_root()\nrepeat_edge.compute_at(blur_x, x)", BOX)
-    with pytest.raises(MoveError, match="at a loop of blur_x"):
-        Inline("blur_x").apply(BOX, hosted)
-    host = MoveCompute("blur_x", LoopLevel("hist", "y"))
-    assert well_formed(schedule_tree(BOX, host.apply(BOX, hosted)), BOX) == []
+    """One has update stages, the other a Func at its loop."""
+    edited = listed("blur_x.compute_root()\nrepeat_edge.compute_at(blur_x, x)", algorithm=BOX)
+    assert "repeat_edge: inline it" in edited
+    assert not {"hist: inline it", "blur_x: inline it"} & edited.keys()
+    assert "blur_x: compute it at hist.y" in edited
 
 
-def listed(text: str, *kinds: LoopKind, algorithm: Pipeline = BLUR) -> list[Move]:
-    schedule = parse_schedule(text, algorithm)
-    return list(moves(algorithm, schedule, (8, 16), kinds or tuple(LoopKind)))
+def test_loops_between_a_func_and_its_storage_do_not_change_places() -> None:
+    apart = "blur_x.compute_at(blur_y, x).store_at(blur_y, y)"
+    assert "blur_y: swap y and x" not in listed(apart)
+    assert "blur_y: swap y and x" in listed("blur_x.compute_at(blur_y, x)")
 
 
-def test_all_moves_from_the_default_schedule() -> None:
-    assert listed("", LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED) == [
-        Deinline("blur_x"),
-        SplitLoop("blur_y", 0, "y", "yi", 8),
-        SplitLoop("blur_y", 0, "y", "yi", 16),
-        SplitLoop("blur_y", 0, "x", "xi", 8),
-        SplitLoop("blur_y", 0, "x", "xi", 16),
-        ReorderLoops("blur_y", 0, "y", "x"),
-        ChangeLoopType("blur_y", 0, "y", LoopKind.PARALLEL),
-        ChangeLoopType("blur_y", 0, "x", LoopKind.PARALLEL),
+def test_all_edits_of_the_default_schedule() -> None:
+    assert [*listed("", LoopKind.SERIAL, LoopKind.PARALLEL, LoopKind.VECTORIZED)] == [
+        "blur_x: compute it at root",
+        "blur_y: split y by 8",
+        "blur_y: split y by 16",
+        "blur_y: split x by 8",
+        "blur_y: split x by 16",
+        "blur_y: swap y and x",
+        "blur_y: y is parallel",
+        "blur_y: x is parallel",
     ]
 
 
 def test_splits_and_vectors_need_room() -> None:
     found = listed("blur_y.split(x, x, xi, 16)")
-    assert SplitLoop("blur_y", 0, "xi", "xii", 8) in found
-    assert SplitLoop("blur_y", 0, "xi", "xii", 16) not in found
-    assert SplitLoop("blur_y", 0, "x", "xi2", 8) in found
-    assert ChangeLoopType("blur_y", 0, "xi", LoopKind.VECTORIZED) in found
-    assert ChangeLoopType("blur_y", 0, "x", LoopKind.VECTORIZED) not in found
+    assert "split(xi, xi, xii, 8)" in found["blur_y: split xi by 8"]
+    assert "split(x, x, xii, 8)" in found["blur_y: split x by 8"]
+    assert "blur_y: split xi by 16" not in found
+    assert "blur_y: xi is vectorized" in found
+    assert "blur_y: x is vectorized" not in found
+
+
+def test_the_factor_of_a_split_may_stay_open() -> None:
+    schedule = parse_schedule("blur_y.split(x, x, xi, 2)", BLUR)
+    edits = {one.text: one.after for one in enumerate_edits(BLUR, schedule, ("n",))}
+    assert format_schedule(edits["split y by n"], BLUR).endswith("split(y, y, yi, n)")
+    assert "split xi by n" not in edits
 
 
 def test_no_concurrent_loop_parts_computation_and_storage() -> None:
     found = listed("blur_x.compute_at(blur_y, x).store_at(blur_y, y)")
-    assert ChangeLoopType("blur_y", 0, "x", LoopKind.PARALLEL) not in found
-    assert ChangeLoopType("blur_y", 0, "y", LoopKind.PARALLEL) in found
+    assert "blur_y: x is parallel" not in found
+    assert "blur_y: y is parallel" in found
     found = listed("blur_y.parallel(y)\nblur_x.compute_at(blur_y, x)")
-    assert MoveStorage("blur_x", LoopLevel("blur_y", "y")) in found
-    assert MoveStorage("blur_x", ROOT) not in found
+    assert "blur_x: store it at blur_y.y" in found
+    assert "blur_x: store it at root" not in found
 
 
 def test_reductions_stay_in_order() -> None:
@@ -223,6 +185,6 @@ def test_reductions_stay_in_order() -> None:
     f[x] = 0
     f[x] += x * r
     found = listed("f.update(0).split(r.x, r.x, ri, 4)", algorithm=pipeline(f))
-    kinds = {m.kind for m in found if isinstance(m, ChangeLoopType) and m.loop in ("r.x", "ri")}
-    assert kinds == {LoopKind.UNROLLED}
-    assert ChangeLoopType("f", 1, "x", LoopKind.PARALLEL) in found
+    kinds = [one for one in found if one.startswith(("f: r.x is", "f: ri is"))]
+    assert kinds == ["f: r.x is unrolled in update(0)", "f: ri is unrolled in update(0)"]
+    assert {"f: x is parallel", "f: x is parallel in update(0)"} <= found.keys()

@@ -158,10 +158,10 @@ def test_partial_schedules_and_spaces_keep_what_was_derived() -> None:
         spaces.ScheduleSpace(sized, CPU, spaces.default_options(CPU), partial)
 
 
-def test_moves_costs_and_searches_know_derived_funcs() -> None:
+def test_edits_costs_and_searches_know_derived_funcs() -> None:
     sized = spaces.pipeline(_small(), estimates={"out": [64, 64], "input": [(0, 70), (0, 70)]})
     base = schedule(sized).func("f").in_("out").compute_at("out", "y").schedule
-    after = [move.apply(sized, base) for move in spaces.moves(sized, base)]
+    after = [edit.after for edit in spaces.enumerate_edits(sized, base)]
     assert after
     assert all(found.derivations == base.derivations for found in after)
     chosen = spaces.cost_model("reuse", CPU)

@@ -18,7 +18,6 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.pipeline import Function, Image, Pipeline, ReductionVar, Scalar, Stage
 from spaces.model.algorithm.var import Var
-from spaces.model.directives.transformers import Deinline, Move, moves
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, as_expr, cast
 from spaces.model.expressions.types import SCALAR_TYPES, Float32, Int32, Type, UInt8
@@ -119,19 +118,11 @@ def test_every_kind_of_record_survives() -> None:
     assert math.isnan(nan)
 
 
-def test_moves_survive_in_a_row_and_alone() -> None:
-    row = tuple(moves(BOX, Schedule.default(BOX), (4,), tuple(LoopKind)))
-    assert from_json(to_json(row), tuple[Move, ...]) == row
-    for move in row:
-        assert from_json(to_json(move), Move) == move  # type: ignore[type-abstract]
-        assert from_json(to_json(move), type(move)) == move
-
-
 def test_a_document_is_plain() -> None:
-    assert json.loads(to_json(Deinline("g"))) == {
-        "is": "Deinline",
+    assert json.loads(to_json(OrderedLoop("x"))) == {
+        "is": "OrderedLoop",
         "version": 1,
-        "value": {"is": "Deinline", "func": "g"},
+        "value": {"name": "x", "kind": "serial"},
     }
     x = Var("x")
     assert json.loads(to_json(Stage((x,), (x + cast("uint8", 3),)))) == {

@@ -6,7 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _THREADS = ("test_thread_code.py",)
 _S20 = ("test_s20.py",)
-_COMPILED = ("tuning/test_compiled.py",)
+_COMPILED = ("tuning/test_compiler_ranking.py",)
 _OVERREACH = ("test_overreach.py",)
 _RECURRING = ("test_recurring.py",)
 _IMPROVING = ("test_improving.py",)
@@ -17,7 +17,7 @@ GPU_COSTS = (
     Mutant(
         "sums-need-no-registers",
         "ThreadCode.in_memory",
-        "larger(BASE + operands + self.kept - available, 0)",
+        "maximum(BASE + operands + self.kept - available, 0)",
         "0",
         "Threads of large blocks keep any number of sums in registers.",
         _THREADS,
@@ -25,7 +25,7 @@ GPU_COSTS = (
     Mutant(
         "loops-move-no-index",
         "ThreadCode.in_memory",
-        "chosen(self.moved_by_loops[func], 1, spilled)",
+        "where(self.moved_by_loops[func], 1, spilled)",
         "spilled",
         "An array with an index that a loop moves is in registers.",
         _THREADS,
@@ -57,7 +57,7 @@ GPU_COSTS = (
     Mutant(
         "empty-lanes-work",
         "OccupancyModel._active_threads",
-        "threads / np.maximum(-(-threads // warp) * warp, 1)",
+        "threads / maximum(-(-threads // warp) * warp, 1)",
         "1.0",
         "A partly filled warp does the work of a full one.",
         _S20,
@@ -73,8 +73,8 @@ GPU_COSTS = (
     Mutant(
         "compilers-are-not-heard",
         "OccupancyModel._registers",
-        "larger(code.registers, self.registers_per_thread) if known is None else known",
-        "larger(code.registers, self.registers_per_thread)",
+        "maximum(code.registers, self.registers_per_thread) if known is None else known",
+        "maximum(code.registers, self.registers_per_thread)",
         "Costs do not change with the registers that a compiler counts.",
         _COMPILED,
     ),
@@ -104,7 +104,7 @@ GPU_COSTS = (
     ),
     Mutant(
         "cheap-funcs-come-first",
-        "PlacedSchedule.neighbours",
+        "DecidedSchedule.shuffle_edits",
         "ordered.sort(key=keys.__getitem__, reverse=True)",
         "ordered.sort(key=keys.__getitem__)",
         "A search changes first what costs nothing.",
@@ -129,7 +129,7 @@ GPU_COSTS = (
     Mutant(
         "open-numbers-decide-alone",
         "StageDecisions._legal_alone",
-        "self.space.judged.mask(part, schedule, {}, memo).all()",
+        "np.isfinite(cost)",
         "False",
         "A search leaves out what is legal with its numbers only.",
         _DOMINANCE,

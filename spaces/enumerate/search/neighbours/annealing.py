@@ -1,4 +1,4 @@
-"""Simulated annealing over single decisions, also in spaces that decide loop by loop."""
+"""Simulated annealing by edits of single decisions, also in spaces that decide loop by loop."""
 
 from __future__ import annotations
 
@@ -9,23 +9,29 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.first_schedules import incumbents, offered
-from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, judged
-from spaces.enumerate.search.neighbours.changes import PlacedSchedule
-from spaces.enumerate.search.stagewise.stagewise import Stagewise
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.first_schedules import offer_incumbents, offer_schedule
+from spaces.enumerate.search.judging import (
+    PART,
+    conclude_search,
+    offer_cheapest,
+    offer_draw_if_none,
+)
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.stagewise.refining import RefiningSearch
+from spaces.enumerate.space.edits import DecidedSchedule
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 OPENING = 0.5
-"""The share of the time limit for the search before the first change."""
+"""The share of the time limit for the search before the first edit."""
 
 
 @frozen(kw_only=True)
 class Annealing:
     """Changes one random decision at a time, and keeps what is cheaper, or not much dearer. With
-    each change it tries numbers for some random parameters at once, and takes the cheapest legal
+    each edit it tries numbers for some random parameters at once, and takes the cheapest legal
     ones.
 
     The search starts at ``start``, such as a schedule by hand, or at the best that ``opening``
@@ -36,55 +42,56 @@ class Annealing:
     options are still there.
 
     It is for :meth:`Options.expert` and :meth:`Options.everything`. It skips no option on
-    principle: each decision may change to each of its options, so changes lead everywhere. Its
+    principle: each decision may change to each of its options, so edits lead everywhere. Its
     opening skips what :class:`Stagewise` does.
 
     Attributes:
         start: a legal schedule of the space to start at.
-        opening: the search of whole patterns before the first change; None for the ladder.
-        steps: the number of random changes.
-        numbers: how many choices of parameters are tried with a change, at most.
+        opening: the search of whole patterns before the first edit; None for the ladder.
+        steps: the number of random edits.
+        numbers: how many choices of parameters are tried with an edit, at most.
         heat: the heat at the first step: at 0.3 twice the cost is taken one time in ten.
     """
 
     start: Schedule | None = None
-    opening: Stagewise | None = None
+    opening: RefiningSearch | None = None
     steps: int = 1000
     numbers: int = 64
     heat: float = 0.3
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
+        pricer = Pricer.of(space, model, limits)
+        board = pricer.board
         if self.start is not None:
-            yield from offered(space, model, board, self.start)
+            yield from offer_schedule(pricer, self.start)
         else:
-            yield from incumbents(space, model, board)
+            yield from offer_incumbents(pricer)
             if self.opening is not None and space.has_patterns:
-                yield from self.opening.refined(space, model, board, OPENING)
-        yield from drawn_if_none(space, model, board)
+                yield from self.opening.refined(pricer, OPENING)
+        yield from offer_draw_if_none(pricer)
         if not board.best:
             yield board.done(space, complete=False)
             return
-        yield from concluded(space, board, self._walk(space, model, board))
+        yield from conclude_search(pricer, self._walk(pricer))
 
-    def _walk(self, space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
-        """The changes, from the best schedule of the board on."""
-        chosen = random.Random(board.limits.seed)
+    def _walk(self, pricer: Pricer) -> Iterator[Event]:
+        """Edits one schedule after another, from the best one of the board on."""
+        board, chosen = pricer.board, random.Random(pricer.board.limits.seed)
         current = board.best[0]
-        place = PlacedSchedule.of(space, current.schedule)
-        has_choices = len(place.way) > 1  # a space may have a single schedule
-        steps = self.steps if has_choices else 0
-        for step in range(steps):
+        decided = DecidedSchedule.of(pricer.space, current.schedule)
+        for step in range(self.steps):
+            edit = decided.draw_edit(chosen)
+            if edit is None:
+                return
             if step % PART == 0:
-                yield Expanded(step // PART + 1, math.ceil(steps / PART), "change")
+                yield Expanded(step // PART + 1, math.ceil(self.steps / PART), "edit")
                 yield board.scored
-            change = place.changed(chosen, self.numbers)
-            found = yield from judged(space, model, board, change.structure)
+            found = yield from offer_cheapest(pricer, edit.open_numbers(chosen, self.numbers))
             if found is None:
                 continue
-            heat = self.heat * (1 - step / steps)
+            heat = self.heat * (1 - step / self.steps)
             if is_taken(current.cost, found.cost, heat, chosen.random()):
-                current, place = found, PlacedSchedule.after(change, found.schedule)
+                current, decided = found, edit.with_numbers_of(found.schedule)
 
 
 def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:

@@ -1,4 +1,4 @@
-"""A bandit over moves: what improved the best schedule most often lately comes next.
+"""A bandit over edits: those that improved the best schedule most often lately come next.
 
 Credit by area under the curve is that of J. Ansel et al., *OpenTuner: an extensible framework for
 program autotuning*, PACT 2014.
@@ -10,25 +10,27 @@ import math
 import random
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, concluded, opened
-from spaces.enumerate.search.neighbours.changes import ChangedSchedule
-from spaces.enumerate.search.neighbours.genetic.mutations import GENERIC, IMAGING, Mutation
+from spaces.enumerate.search.judging import PART, conclude_search, offer_first
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.neighbours.genetic.mutations import MUTATIONS
 from spaces.enumerate.search.neighbours.genetic.population import (
     Individual,
     Offspring,
     OffspringJudge,
 )
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.edits import DecisionEdit
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 
-Arm: TypeAlias = Callable[[Sequence[Individual]], ChangedSchedule | None]
-"""A move from the best schedules so far to another schedule; None if it finds none."""
+Arm: TypeAlias = Callable[[Sequence[Individual]], DecisionEdit | None]
+"""Draws an edit of one of the best schedules so far; None if it finds none."""
 
 
 @define
@@ -77,22 +79,23 @@ class Credits:
 
 @frozen(kw_only=True)
 class Bandit:
-    """Changes the best schedules by moves, and gives each slice of work to the move that improved
-    the best schedule most often lately (:class:`Credits`). The moves are a change of one decision
-    as ``annealing`` makes it, a cross between two points, a restart at a random or a reasonable
-    schedule, and the eight mutation rules of [RK13], such as new numbers for a Func.
+    """Edits the best schedules in several ways, its arms, and gives each slice of work to the arm
+    that improved the best schedule most often lately (:class:`Credits`). The arms change one
+    decision as ``annealing`` does, cross two schedules between two points, start again at a random
+    or a reasonable schedule, and follow the eight mutation rules of [RK13], such as new numbers for
+    a Func.
 
     It is for :meth:`Options.expert` and :meth:`Options.everything`, and works with whole patterns,
-    too. It skips no option on principle: changes and restarts reach all of them.
+    too. It skips no option on principle: edits and restarts reach all of them.
 
     Attributes:
-        slices: how many slices of work the moves have.
-        slice: how many schedules a move tries in a slice.
-        pool: how many of the best schedules moves start from.
+        slices: how many slices of work the arms have.
+        slice: how many schedules an arm tries in a slice.
+        pool: how many of the best schedules arms start from.
         rivals: how many of them a tournament has; its winner is changed.
         numbers: how many choices of parameters are tried with a schedule, at most.
-        window: how many slices count for the credit of a move; the number of OpenTuner.
-        exploration: how much seldom used moves count; the number of OpenTuner.
+        window: how many slices count for the credit of an arm; the number of OpenTuner.
+        exploration: how much seldom used arms count; the number of OpenTuner.
     """
 
     slices: int = 500
@@ -104,19 +107,19 @@ class Bandit:
     exploration: float = 0.05
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from opened(space, model, board)
-        judge = OffspringJudge(space, model, board)
-        offspring = Offspring(space, random.Random(limits.seed), self.numbers, self.rivals)
-        yield from concluded(space, board, self._slices(offspring, judge))
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
+        chosen = random.Random(limits.seed)
+        judge = OffspringJudge(pricer, chosen, self.numbers)
+        yield from conclude_search(pricer, self._play(Offspring(space, chosen, self.rivals), judge))
 
-    def _slices(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
-        board, chosen = judge.board, offspring.chosen
-        arms = moves(offspring)
+    def _play(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
+        board, chosen = judge.pricer.board, offspring.chosen
+        arms = make_arms(offspring)
         credits = Credits(tuple(arms), self.window, self.exploration)
         pool: list[Individual] = []
         for found in board.best[:1]:
-            own = yield from judge.judged(offspring.near(found.schedule))
+            own = yield from judge.judge(offspring.lead_near(found.schedule))
             pool += [own] if own else []
         for number in range(self.slices):
             if number % PART == 0:
@@ -125,29 +128,25 @@ class Bandit:
             name = credits.next(chosen)
             least = min((one.cost for one in pool), default=math.inf)
             for _ in range(self.slice):
-                change = arms[name](pool) if pool else offspring.drawn()
-                found_one = None if change is None else (yield from judge.judged(change))
+                edit = arms[name](pool) if pool else offspring.draw_schedule()
+                found_one = yield from judge.judge(edit)
                 if found_one is not None:
-                    pool = self._with(pool, found_one)
+                    pool = self._add(pool, found_one)
             credits.add(name, min((one.cost for one in pool), default=math.inf) < least)
 
-    def _with(self, pool: list[Individual], new: Individual) -> list[Individual]:
+    def _add(self, pool: list[Individual], new: Individual) -> list[Individual]:
         """The cheapest schedules of a pool and a new one, each once."""
         if any(one.found.schedule == new.found.schedule for one in pool):
             return pool
         return sorted([*pool, new], key=lambda one: one.cost)[: self.pool]
 
 
-def moves(offspring: Offspring) -> Mapping[str, Arm]:
+def make_arms(offspring: Offspring) -> Mapping[str, Arm]:
     """The arms of the bandit, by name."""
     return {
-        "change": offspring.changed,
-        "crossover": offspring.crossed,
-        "restart": lambda pool: offspring.drawn(),
-        "reasonable": lambda pool: offspring.reasonable(),
-        **{name: _by_rule(offspring, rule) for name, rule in {**GENERIC, **IMAGING}.items()},
+        "change": offspring.edit_decision,
+        "crossover": offspring.cross_parents,
+        "restart": lambda pool: offspring.draw_schedule(),
+        "reasonable": lambda pool: offspring.make_reasonable(),
+        **{rule: partial(offspring.mutate_func, rule) for rule in MUTATIONS},
     }
-
-
-def _by_rule(offspring: Offspring, rule: Mutation) -> Arm:
-    return lambda pool: offspring.mutated(rule, pool)

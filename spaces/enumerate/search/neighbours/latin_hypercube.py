@@ -8,20 +8,21 @@ from collections.abc import Iterator
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import concluded, judged, opened
-from spaces.enumerate.space.counting.draws import Draw
+from spaces.enumerate.search.judging import conclude_search, offer_cheapest, offer_first
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.counting.draws import Draw, draws
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import ask_clock
 
 
 @define
 class Strata:
-    """The strata of one round: for each decision, by name, every sample has another one.
+    """The strata of one round: at each decision, the samples of the round have different ones.
 
     Attributes:
         size: the number of samples of the round, and of strata.
@@ -39,8 +40,8 @@ class Strata:
         return (self._order[name][sample] + self.chosen.random()) / self.size
 
     def option(self, partial: PartialSchedule, sample: int) -> DecisionOption:
-        """The option of the next decision that a sample takes. Equal parts of the interval from 0
-        to 1 belong to all options.
+        """The option of the next decision that a sample takes. The interval from 0 to 1 falls into
+        equal parts, one for each option.
         """
         assert partial.decision is not None
         options = partial.options
@@ -70,21 +71,22 @@ class LatinHypercube:
     attempts: int = 100
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from opened(space, model, board)
-        yield from concluded(space, board, self._priced(space, model, board))
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
+        yield from conclude_search(pricer, self._price_rounds(pricer))
 
-    def _priced(self, space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
+    def _price_rounds(self, pricer: Pricer) -> Iterator[Event]:
+        space, board = pricer.space, pricer.board
         chosen = random.Random(board.limits.seed)
-        draws = space.draws(chosen.randrange(2**32))
+        drawn = draws(space, chosen.randrange(2**32))
         for step in range(1, self.rounds + 1):
             yield Expanded(step, self.rounds, "round")
-            for sample in self.round(space, chosen, draws):
+            for sample in self.draw_round(space, chosen, drawn):
                 structure = Structure(sample.schedule, {})
-                yield from judged(space, model, board, structure)
+                yield from offer_cheapest(pricer, structure)
             yield board.scored
 
-    def round(
+    def draw_round(
         self, space: ScheduleSpace, chosen: random.Random, draws: Iterator[Draw]
     ) -> Iterator[PartialSchedule]:
         """The samples of one round: complete schedules, legal or not.
@@ -96,7 +98,7 @@ class LatinHypercube:
         """
         strata, start = Strata(self.size, chosen), space.start()
         for sample in range(self.size):
-            form = self._structure(start, draws) if space.decides_loops else None
+            form = self._draw_form(start, draws) if space.decides_loops else None
             if space.decides_loops and form is None:
                 continue
 
@@ -110,7 +112,7 @@ class LatinHypercube:
             *_, last = start.led(choose)
             yield last
 
-    def _structure(self, start: PartialSchedule, draws: Iterator[Draw]) -> FormParts | None:
+    def _draw_form(self, start: PartialSchedule, draws: Iterator[Draw]) -> FormParts | None:
         """The form of the next legal draw."""
         for _ in range(self.attempts):
             ask_clock()

@@ -8,10 +8,17 @@ from itertools import islice
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, concluded, judged, opened
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.judging import (
+    PART,
+    conclude_search,
+    offer_cheapest,
+    offer_first,
+)
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.counting.draws import draws
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 
 
@@ -27,17 +34,18 @@ class RandomDraws:
     draws: int = 1000
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from opened(space, model, board)
-        yield from concluded(space, board, self._priced(space, model, board))
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
+        yield from conclude_search(pricer, self._price_draws(pricer))
 
-    def _priced(self, space: ScheduleSpace, model: CostModel, board: Board) -> Iterator[Event]:
-        draws = islice(space.draws(board.limits.seed), self.draws)
-        for number, draw in enumerate(draws):
+    def _price_draws(self, pricer: Pricer) -> Iterator[Event]:
+        space, board = pricer.space, pricer.board
+        drawn = islice(draws(space, board.limits.seed), self.draws)
+        for number, draw in enumerate(drawn):
             if number % PART == 0:
                 yield Expanded(number // PART + 1, -(-self.draws // PART), "draw")
                 yield board.scored
             if draw.schedule is None:
                 board.considered += 1
             else:
-                yield from judged(space, model, board, Structure(draw.schedule, {}))
+                yield from offer_cheapest(pricer, Structure(draw.schedule, {}))

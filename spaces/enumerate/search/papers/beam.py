@@ -1,28 +1,26 @@
-"""Beam search by transformers, as in [TOY]: from the default schedule, move by move."""
+"""Beam search by transformers, as in [TOY]: from the default schedule, edit by edit."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
 
-import attrs
 import numpy as np
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded, Found
-from spaces.enumerate.search.first_schedules import PRICING, incumbents
-from spaces.enumerate.space.space import ScheduleSpace
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.enumerate.search.first_schedules import PRICING, offer_incumbents
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
-from spaces.model.directives.transformers import CPU_KINDS, Move, SplitLoop, moves
-from spaces.model.formulas.regions import UnboundedError
+from spaces.model.directives.transformers import CPU_KINDS, enumerate_edits
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Schedule
 
 FACTOR = "factor"
@@ -33,21 +31,21 @@ _GPU_KINDS = (LoopKind.SERIAL, LoopKind.UNROLLED, LoopKind.GPU_BLOCK, LoopKind.G
 
 @frozen(kw_only=True)
 class Beam:
-    """Beam search over moves; the defaults are the published ones ([TOY], Evaluation).
+    """Beam search over edits; the defaults are the published ones ([TOY], Evaluation).
 
     The search starts at the default schedule; where that is illegal, takes too long to judge or has
     placements that the space excludes, at the cheapest schedules of the ladder. It keeps the
     placements and the storage that the options of the space allow, and the entries that the space
-    fixes. It ignores the patterns of loops, so it may find schedules outside the space. A move that
-    splits a loop keeps its factor as a parameter, so the search scores all factors at once.
+    fixes. It ignores the patterns of loops, so it may find schedules outside the space. A split
+    keeps its factor as a parameter, so the search scores all factors at once.
 
     It is for spaces whose placements it shares, such as :meth:`Options.medium`: it makes its own
-    loops. It skips no option as dominated; it keeps only the cheapest schedules after each move
+    loops. It skips no option as dominated; it keeps only the cheapest schedules after each edit
     ([TOY], Evaluation), so it may lose what gets cheap late.
 
     Attributes:
-        depth: the number of moves from the default schedule.
-        width: the number of schedules that the search keeps after each move.
+        depth: the number of edits of the default schedule.
+        width: the number of schedules that the search keeps after each edit.
         factors: the split factors to choose from.
     """
 
@@ -56,12 +54,11 @@ class Beam:
     factors: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128)
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from incumbents(space, model, board)
-        checked = _plain_start(space, board)
-        states = (
-            board.best[:1] if checked is None else _priced(space, model, board, checked.schedule)
-        )
+        pricer = Pricer.of(space, model, limits)
+        board = pricer.board
+        yield from offer_incumbents(pricer)
+        checked = _plain_start(pricer)
+        states = board.best[:1] if checked is None else _priced(pricer, checked.schedule)
         for found in states:
             yield from board.offer(found)
         seen = {found.schedule for found in states}
@@ -69,13 +66,13 @@ class Beam:
         for step in range(1, self.depth + 1):
             if not states or not complete:
                 break
-            yield Expanded(step, self.depth, "move")
+            yield Expanded(step, self.depth, "edit")
             neighbours: list[Found] = []
             try:
                 with board.deadline.kept():
                     for state in states:
                         # One by one: those before the end of the time count, too.
-                        for found in self._neighbours(space, model, board, state.schedule, seen):
+                        for found in self._neighbours(pricer, state.schedule, seen):
                             neighbours.append(found)
             except OutOfTime:
                 complete = False
@@ -83,7 +80,7 @@ class Beam:
             states = []
             try:
                 with board.deadline.later(0.0 if complete else PRICING).kept():
-                    for found in _cheapest(space, neighbours):
+                    for found in _cheapest(pricer, neighbours):
                         board.legal += 1
                         states.append(found)
                         if len(states) == (self.width if complete else 1):
@@ -95,19 +92,14 @@ class Beam:
         yield board.done(space, complete and not board.deadline.is_past)
 
     def _neighbours(
-        self,
-        space: ScheduleSpace,
-        model: CostModel,
-        board: Board,
-        schedule: Schedule,
-        seen: set[Schedule],
+        self, pricer: Pricer, schedule: Schedule, seen: set[Schedule]
     ) -> Iterator[Found]:
-        """The new schedules that one move gives, with their costs."""
-        pipeline = space.pipeline
-        for move in moves(pipeline, schedule, self.factors[:1], _kinds(space.device)):
-            structure = _family(pipeline, schedule, move)
-            is_family = isinstance(move, SplitLoop)
-            board.considered += 1
+        """The new schedules that one edit gives, with their costs."""
+        space = pricer.space
+        for edit in enumerate_edits(space.pipeline, schedule, (FACTOR,), _kinds(space.device)):
+            structure = edit.after
+            is_family = bool(parameters(structure))
+            pricer.board.considered += 1
             if not allows(space, structure):
                 continue
             menu = self.factors if is_family else (0,)
@@ -116,43 +108,34 @@ class Beam:
             if not fresh:
                 continue
             seen.update(bound)
-            columns = {FACTOR: np.array(menu)} if is_family else {}
-            try:
-                batch = Batch.of(pipeline, structure, columns)
-            except UnboundedError:
-                continue
-            costs = np.atleast_1d(board.score(model, batch))
-            yield from (Found(float(costs[i]), bound[i]) for i in fresh)
+            menus = {FACTOR: self.factors} if is_family else {}
+            costs = pricer.price_structure(Structure(structure, menus))
+            yield from (Found(float(costs.flat[i]), bound[i]) for i in fresh)
 
 
-def _family(pipeline: Pipeline, schedule: Schedule, move: Move) -> Schedule:
-    """The schedule after a move; the factor of a split stays open."""
-    opened = attrs.evolve(move, factor=FACTOR) if isinstance(move, SplitLoop) else move
-    return opened.apply(pipeline, schedule)
-
-
-def _plain_start(space: ScheduleSpace, board: Board) -> CheckedSchedule | None:
+def _plain_start(pricer: Pricer) -> CheckedSchedule | None:
     """The default schedule with the entries that the space fixes, if the space allows it and it is
     legal; None also if the time does not suffice to tell.
     """
+    space = pricer.space
     start = Schedule.default(space.pipeline)
     for entry in space.kept.funcs:
         start = start.replace(entry)
     if not allows(space, start):
         return None
     try:
-        with board.deadline.kept():
+        with pricer.board.deadline.kept():
             verdict = space.verdict(start)
     except OutOfTime:
         return None
     return verdict if isinstance(verdict, CheckedSchedule) else None
 
 
-def _priced(space: ScheduleSpace, model: CostModel, board: Board, start: Schedule) -> list[Found]:
+def _priced(pricer: Pricer, start: Schedule) -> list[Found]:
     """The start with its cost, as a list; empty if there is no time to price it."""
     try:
-        with board.deadline.kept():
-            cost = float(board.score(model, Batch.of(space.pipeline, start)))
+        with pricer.board.deadline.kept():
+            cost = float(pricer.price_structure(Structure(start, {})))
     except OutOfTime:
         return []
     return [Found(cost, start)]
@@ -177,13 +160,13 @@ def allows(space: ScheduleSpace, schedule: Schedule) -> bool:
     return True
 
 
-def _cheapest(space: ScheduleSpace, found: list[Found]) -> Iterator[Found]:
+def _cheapest(pricer: Pricer, found: list[Found]) -> Iterator[Found]:
     """The legal schedules, cheapest first."""
     order = [(f.cost, i) for i, f in enumerate(found) if np.isfinite(f.cost)]
     heapq.heapify(order)
     while order:
         _, index = heapq.heappop(order)
-        if space.verdict(found[index].schedule):
+        if pricer.is_legal(found[index].schedule):
             yield found[index]
 
 

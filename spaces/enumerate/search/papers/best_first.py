@@ -10,12 +10,14 @@ from itertools import count
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.first_schedules import incumbents
-from spaces.enumerate.search.papers.exhaustive import scored
+from spaces.enumerate.search.first_schedules import offer_incumbents
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.papers.exhaustive import offer_cheapest_of_parts
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.listing import structure_of
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace, structure_of
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime, ask_clock
 
 
@@ -40,12 +42,13 @@ class BestFirst:
     most_open: int = 20_000
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from incumbents(space, model, board)
+        pricer = Pricer.of(space, model, limits)
+        board = pricer.board
+        yield from offer_incumbents(pricer)
         opened = _Open(self.most_open)
         try:
             with board.deadline.kept():
-                opened.add(_promising((space.start(),), -math.inf, model, board), board.worst)
+                opened.add(_promising(pricer, (space.start(),), -math.inf), board.worst)
             for number in count(1):
                 node = opened.next(board.worst)
                 if node is None:
@@ -53,12 +56,12 @@ class BestFirst:
                 state = node.partial.state
                 if state.has_structure:
                     yield Expanded(number, 0, "structure")
-                    yield from scored(space, model, board, structure_of(state))
+                    yield from offer_cheapest_of_parts(pricer, structure_of(state))
                 else:
                     yield Expanded(number, 0, state.agenda[0].name)
                     following = map(node.partial.take, node.partial.options)
                     with board.deadline.kept():
-                        opened.add(_promising(following, node.bound, model, board), board.worst)
+                        opened.add(_promising(pricer, following, node.bound), board.worst)
         except OutOfTime:
             yield board.scored
             yield board.done(space, complete=False, left=opened.least)
@@ -81,21 +84,21 @@ class _Node:
 
 
 def _promising(
-    partials: Iterable[PartialSchedule], bound: float, model: CostModel, board: Board
+    pricer: Pricer, partials: Iterable[PartialSchedule], bound: float
 ) -> Iterator[_Node]:
     """Those with a completion that may be legal, and cheap enough to keep.
 
     Args:
+        pricer: says what completions cost at least, and has the best schedules so far.
         partials: partial schedules.
         bound: that of the one from which they follow.
-        model: the cost model.
-        board: the best schedules so far.
     """
+    board = pricer.board
     for partial in partials:
         ask_clock()
         own = bound
         if partial.state.draft is None:  # options of a Func change no bound before it is decided
-            own = max(bound, partial.bound(model))
+            own = max(bound, pricer.bound_cost(partial))
             if own >= board.worst:
                 board.pruned += 1
                 continue

@@ -14,17 +14,17 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
-from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.features.accesses import stage_work
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded, Found
-from spaces.enumerate.search.first_schedules import incumbents, priced
+from spaces.enumerate.search.first_schedules import offer_incumbents
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.groups import GroupPrices, StageGroup
-from spaces.enumerate.search.runners_up import runners_up
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.readers import computed_readers
+from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.stagewise.dominance import is_read_once
-from spaces.enumerate.space.readers import computed_readers
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.deadline import OutOfTime, ask_clock
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, Schedule
@@ -128,17 +128,18 @@ class Grouping:
     nests: bool = True
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
         space = space.of_patterns
-        yield from incumbents(space, model, board)
-        task = _Merging(space, board, GroupPrices(space, model, board), self.trivial)
+        pricer = Pricer.of(space, model, limits)
+        board = pricer.board
+        yield from offer_incumbents(pricer)
+        task = _Merging(pricer, GroupPrices(pricer), self.trivial)
         complete, groups = True, _Groups.separate(space)
         phases: list[tuple[str, _Phase]] = [
             ("trivial", task.without_trivial),
             ("inlining", task.inlined),
             ("merging", task.merged),
         ]
-        if self.nests and isinstance(space.device, GpuDevice):
+        if self.nests and pricer.is_gpu:
             phases.append(("nesting", task.nested))
         try:
             for step, (name, phase) in enumerate(phases, start=1):
@@ -152,7 +153,7 @@ class Grouping:
             complete = False
             yield from task.offered(groups)
         yield board.scored
-        yield from runners_up(space, model, board)
+        yield from offer_runners_up(pricer)
         yield board.done(space, complete)
 
 
@@ -160,22 +161,26 @@ class Grouping:
 class _Merging:
     """What the phases of one search share."""
 
-    space: ScheduleSpace
-    board: Board
+    pricer: Pricer
     prices: GroupPrices
     trivial: int
+
+    @property
+    def space(self) -> ScheduleSpace:
+        """The space of the search."""
+        return self.pricer.space
 
     def offered(self, groups: _Groups) -> Iterator[Event]:
         """Offers the schedule of a division, if it is legal and there is time to verify it."""
         try:
-            with self.board.deadline.kept():
+            with self.pricer.board.deadline.kept():
                 schedule = self._schedule(groups)
-                if schedule is None or not self.space.verdict(schedule):
+                if schedule is None or not self.pricer.is_legal(schedule):
                     return
-                cost = priced(self.space, self.prices.model, self.board, schedule)
+                cost = self.pricer.price_schedule(schedule)
         except OutOfTime:
             return
-        yield from self.board.offer(Found(cost, schedule))
+        yield from self.pricer.board.offer(Found(cost, schedule))
 
     def _schedule(self, groups: _Groups) -> Schedule | None:
         """The schedule of a division; None if a group has no price yet, or no legal choice."""

@@ -12,23 +12,18 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
-from spaces.constraints.devices.device import GpuDevice
-from spaces.constraints.legality.lattice import legal_mask
-from spaces.cost.batch import Batch
-from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.decided_part import may_stand_alone, part_alone
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.frontier import Frontier, ResidualPath, open_depths
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters, fits
-from spaces.enumerate.space.process.decided_part import may_stand_alone, part_alone
-from spaces.enumerate.space.process.sizes import sizes_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
-from spaces.model.formulas.regions import UnboundedError
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, LoopLevel, Schedule
@@ -82,10 +77,13 @@ class PricedGroup:
 class GroupPrices:
     """The prices of groups in a space of whole patterns; each group is priced once."""
 
-    space: ScheduleSpace
-    model: CostModel
-    board: Board
+    pricer: Pricer
     _known: dict[StageGroup, PricedGroup] = field(init=False, factory=dict)
+
+    @property
+    def space(self) -> ScheduleSpace:
+        """The space of the search."""
+        return self.pricer.space
 
     def of(self, group: StageGroup) -> PricedGroup:
         """The group with its cheapest legal schedule.
@@ -109,8 +107,9 @@ class GroupPrices:
         entries |= {name: self.space.menus[name].inlined for name in group.inlined}
         part = _part_of(self.space.pipeline, group)
         schedule = Schedule(tuple(entries[function.name] for function in part.functions))
-        stages = Batch.of(part, schedule, memo=self.space.memo).features.stages
-        return sum(float(stage.points) for stage in stages if stage.func == func)
+        features = self.pricer.read_features(Structure(schedule, {}), part)
+        assert features is not None
+        return sum(float(as_array(stage.points)) for stage in features.stages if stage.func == func)
 
     def cost(self, group: StageGroup) -> float:
         """The cost of the group."""
@@ -123,7 +122,7 @@ class GroupPrices:
         part = _part_of(self.space.pipeline, group)
         for entries in self._structures(group):
             ask_clock()
-            self.board.considered += 1
+            self.pricer.board.considered += 1
             found = self._tiled(part, group, entries)
             if found.cost < best.cost:
                 best = found
@@ -183,7 +182,8 @@ class GroupPrices:
         for chunk in _chunks(searched):
             fixed = {name: number for name, number in numbers.items() if name not in chunk}
             structure = Structure(bind(Schedule(entries), fixed), chunk)
-            costs = self._legal_costs(part, structure)
+            costs = self.pricer.price_structure(structure, part)
+            costs = self.pricer.keep_legal(structure, costs, part)
             index = int(np.argmin(costs))
             cost = float(costs.flat[index])
             numbers |= structure.numbers(index)
@@ -191,27 +191,6 @@ class GroupPrices:
             return PricedGroup(math.inf)
         chosen = bind(Schedule(entries), numbers).funcs
         return PricedGroup(cost, tuple(one for one in chosen if one.name in group.computed))
-
-    def _legal_costs(self, part: Pipeline, structure: Structure) -> NDArray[np.float64]:
-        """The costs of the choices, infinite for illegal ones."""
-        space = self.space
-        try:
-            batch = Batch.of(part, structure.schedule, structure.columns, memo=space.memo)
-        except UnboundedError:
-            return np.full(structure.shape, np.inf)
-        costs = self.board.score(self.model, batch)
-        if not np.isfinite(costs).any():
-            return costs
-        mask = legal_mask(
-            part,
-            structure.schedule,
-            space.device,
-            structure.columns,
-            exact=space.options.exact,
-            memo=space.memo.nests,
-        )
-        self.board.legal += bool(mask.any())
-        return np.where(mask, costs, np.inf)
 
     def _menus(self, entries: tuple[FuncSchedule, ...]) -> dict[str, tuple[int, ...]]:
         """The menu of each parameter."""
@@ -225,7 +204,7 @@ class GroupPrices:
         self, output: FuncSchedule, parameter: str, menu: tuple[int, ...]
     ) -> tuple[int, ...]:
         """The tile sizes of a menu between T_min and T_max on a GPU; all if none is [S20 4.2]."""
-        if not isinstance(self.space.device, GpuDevice):
+        if not self.pricer.is_gpu:
             return menu
         for order in output.stages:
             tiled = [one for one in order.splits if isinstance(one, Split)]

@@ -17,19 +17,18 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event
-from spaces.enumerate.search.first_schedules import incumbents
-from spaces.enumerate.search.judging import drawn_if_none
-from spaces.enumerate.search.rewrites.numbers import polished
-from spaces.enumerate.search.runners_up import runners_up
+from spaces.enumerate.search.first_schedules import offer_incumbents
+from spaces.enumerate.search.judging import offer_draw_if_none
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.structural_hash import NestOutline
 from spaces.enumerate.search.stagewise.walk import last_step, walked
-from spaces.enumerate.search.stagewise.ways import StageDecisions, of_whole_schedules
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.stagewise.ways import StageDecisions
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -56,8 +55,6 @@ class HierarchicalSampling:
             each time that the search refused representatives with this hash. [A21] gives no number.
         lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
             the loops around a Func are chosen anew with it; beyond it, they keep their values.
-        polished: the number of complete schedules whose numbers are chosen again at the end, one
-            Func at a time.
     """
 
     width: int = 4
@@ -65,23 +62,21 @@ class HierarchicalSampling:
     greedy: int = 0
     penalty: float = 1.0
     lattice: int = 4096
-    polished: int = 1
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from incumbents(space, model, board)
-        complete = yield from self.refined(space, model, board)
-        yield from drawn_if_none(space, model, board)
-        yield from runners_up(space, model, board)
-        yield board.done(space, complete)
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_incumbents(pricer)
+        complete = yield from self.refined(pricer)
+        yield from offer_draw_if_none(pricer)
+        yield from offer_runners_up(pricer)
+        yield pricer.board.done(space, complete)
 
-    def refined(
-        self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
-    ) -> Generator[Event, None, bool]:
+    def refined(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
         """Searches in a share of the time limit, and offers to a board what it finds. Returns
         whether it ended in time.
         """
-        task = StageDecisions(space.of_patterns, model, board, self.lattice, board.until(share))
+        patterns, board = pricer.within(pricer.space.of_patterns), pricer.board
+        task = StageDecisions(patterns, self.lattice, board.until(share))
         found: list[HalfDecided] = []
         passes = list(self._all_passes(task, board.limits))
         start = task.start()
@@ -91,16 +86,9 @@ class HierarchicalSampling:
                 return False
             yield from task.offered(complete.legal)
             found += complete.legal
-        strict = of_whole_schedules(model)
-        if strict is not None and not found:
-            return (yield from self.refined(space, strict, board, share))
+        if pricer.adds_nests and not found:
+            return (yield from self.refined(pricer.of_whole_schedules, share))
         yield last_step(start, len(passes))
-        found.sort(key=lambda state: state.cost)
-        try:
-            for state in found[: self.polished]:
-                yield from polished(task, state, rounds=1)
-        except OutOfTime:
-            return False
         yield board.scored
         return True
 

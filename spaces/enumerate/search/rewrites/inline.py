@@ -1,4 +1,4 @@
-"""Funcs of a found schedule that are inlined after all.
+"""Inlines Funcs that a found schedule stores.
 
 A search decides a Func before its producers: it stores a Func that would read a producer at root
 again and again. Once the producer is computed elsewhere, or has clones, to compute the Func anew
@@ -7,85 +7,52 @@ may be cheaper.
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import ClassVar
 
-from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board
-from spaces.enumerate.search.events import Event, Found
-from spaces.enumerate.search.first_schedules import priced
-from spaces.enumerate.search.judging import is_clearly_cheaper
-from spaces.enumerate.space.space import ScheduleSpace
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.derive import derived
+from attrs import frozen
+
+from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers, Rewrite
 from spaces.model.schedules.schedule import Schedule
 
 
-def inlined_after_all(
-    space: ScheduleSpace, model: CostModel, board: Board, most: float = math.inf
-) -> Iterator[Event]:
-    """Inlines Funcs of the best schedule of a board one after another, consumers first. Offers what
-    is clearly cheaper: first with one Func more, then with all that make it cheaper together.
+@frozen
+class InlineFunc:
+    """Inlines one Func.
 
-    Args:
-        space: the space of the search.
-        model: the cost model.
-        board: the board.
-        most: the work of the board (:attr:`Board.work`) at which it ends.
-
-    Raises:
-        OutOfTime: the search is at its end.
+    Attributes:
+        func: the Func.
     """
-    if not board.best or "inline" not in space.options.placements:
-        return
-    schedule = board.best[0].schedule
-    if any(entry.companions for entry in schedule.funcs):  # loops of others need its loops
-        return
-    with board.deadline.kept():  # the cost of a choice of a structure may be another one
-        best = Found(priced(space, model, board, schedule), schedule)
-    for found in _inlined(space, model, board, best, most, is_clearly_cheaper):
-        best = found
-        yield from board.offer(best)
-    together = best
-    for found in _inlined(space, model, board, best, most, operator.lt):
-        together = found
-    if is_clearly_cheaper(together.cost, best.cost):
-        yield from board.offer(together)
+
+    keeps_structure: ClassVar[bool] = False
+
+    func: str
+
+    def open(self, found: FoundSchedule) -> Iterator[OpenNumbers]:
+        """The schedule with the Func inlined, if no other Func is in its loops."""
+        schedule = found.schedule
+        if not _has_others_in_its_loops(schedule, self.func):
+            plain = Schedule.default(found.pipeline).of(self.func)
+            funcs = tuple(plain if one.name == self.func else one for one in schedule.funcs)
+            yield OpenNumbers(schedule.with_funcs(funcs), {})
 
 
-def _inlined(
-    space: ScheduleSpace,
-    model: CostModel,
-    board: Board,
-    best: Found,
-    most: float,
-    is_cheaper: Callable[[float, float], bool],
-) -> Iterator[Found]:
-    """Cheaper and cheaper schedules, each with one more Func of ``best`` inlined."""
-    pipeline = derived(space.pipeline, best.schedule)
+def find_funcs_to_inline(found: FoundSchedule) -> Iterator[Rewrite]:
+    """The pure Funcs that a schedule stores and that have no other Func in their loops, consumers
+    first, if the space inlines. Leaves out outputs and given Funcs. None if Funcs share loops.
+    """
+    schedule, pipeline, space = found.schedule, found.pipeline, found.space
+    shares_loops = any(entry.companions for entry in schedule.funcs)
+    if shares_loops or "inline" not in space.options.placements:
+        return
+    kept = {*pipeline.outputs, *space.kept_names}
     for function in reversed(pipeline.functions):
         name = function.name
-        if board.work >= most:
-            return
-        if name in space.kept_names or not _may_be_inlined(pipeline, best.schedule, name):
-            continue
-        with board.deadline.kept():
-            inlined = _with_inlined(pipeline, best.schedule, name)
-            cost = priced(space, model, board, inlined)
-            if is_cheaper(cost, best.cost) and space.verdict(inlined):
-                best = Found(cost, inlined)
-                yield best
+        is_stored = not schedule.of(name).compute.is_inline
+        may_be_inlined = function.is_pure and not _has_others_in_its_loops(schedule, name)
+        if is_stored and may_be_inlined and name not in kept:
+            yield InlineFunc(name)
 
 
-def _may_be_inlined(pipeline: Pipeline, schedule: Schedule, name: str) -> bool:
-    """Whether a stored Func is pure, no output, and has no loop in which another Func is."""
-    is_used = any(name in (one.compute.func, one.store.func) for one in schedule.funcs)
-    is_stored = not schedule.of(name).compute.is_inline
-    is_pure = pipeline.function(name).is_pure and name not in pipeline.outputs
-    return is_stored and is_pure and not is_used
-
-
-def _with_inlined(pipeline: Pipeline, schedule: Schedule, name: str) -> Schedule:
-    plain = Schedule.default(pipeline).of(name)
-    return schedule.with_funcs(tuple(plain if f.name == name else f for f in schedule.funcs))
+def _has_others_in_its_loops(schedule: Schedule, name: str) -> bool:
+    return any(name in (one.compute.func, one.store.func) for one in schedule.funcs)

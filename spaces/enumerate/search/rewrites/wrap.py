@@ -1,4 +1,4 @@
-"""Wrappers that a search tries: of images that sums read, so that the loops of a nest read a copy.
+"""Wrappers of images that sums read, so that the loops of a nest read a copy.
 
 The lines of an image are apart by its width, and so few of them may share a cache. A copy of the
 part that a tile needs has them side by side.
@@ -10,15 +10,21 @@ import math
 from collections.abc import Iterator
 
 from spaces.constraints.devices.device import CpuDevice
+from spaces.enumerate.search.rewrites.derive import Derive
+from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, Rewrite
 from spaces.enumerate.space.patterns.menus import adds_up
 from spaces.model.algorithm.pipeline import Image, Pipeline
 from spaces.model.schedules.derivations import Wrap
 
 
-def wrappers_for_sums(pipeline: Pipeline, cpu: CpuDevice) -> Iterator[Wrap]:
+def find_wrappers(found: FoundSchedule) -> Iterator[Rewrite]:
     """A wrapper of each image that a Func adds up along its own lines and that the second-level
-    cache does not hold; those of the last Funcs first.
+    cache does not hold; those of the last Funcs first. None for GPUs, or if the space does not
+    wrap.
     """
+    pipeline, cpu = found.space.pipeline, found.space.device
+    if not isinstance(cpu, CpuDevice) or "in_" not in found.space.options.directives:
+        return
     large = {one.name for one in pipeline.images if _bytes(pipeline, one) > cpu.l2_bytes}
     seen: set[str] = set()
     for function in reversed(pipeline.functions):
@@ -29,7 +35,7 @@ def wrappers_for_sums(pipeline: Pipeline, cpu: CpuDevice) -> Iterator[Wrap]:
                 along = call.args and function.args and function.args[0] in call.args[0].names
                 if along and call.target in large - seen:
                     seen.add(call.target)
-                    yield Wrap(call.target)
+                    yield Derive("in_", (Wrap(call.target),))
 
 
 def _bytes(pipeline: Pipeline, image: Image) -> int:

@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from attrs import evolve, field, frozen
 
 from spaces.enumerate.search.stagewise.root_nests import funcs_in, roots_of
-from spaces.enumerate.space.process.decided_part import part_alone
-from spaces.enumerate.space.process.sizes import sizes_of
+from spaces.enumerate.space.decided_part import part_alone
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 

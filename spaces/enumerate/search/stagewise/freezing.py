@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterator, Mapping
 
 from attrs import evolve, field, frozen
 
-from spaces.cost.batch import Batch
-from spaces.cost.model import AdditiveModel, CostModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event
-from spaces.enumerate.search.first_schedules import first_incumbent, plain_nest
-from spaces.enumerate.search.judging import drawn_if_none
-from spaces.enumerate.search.runners_up import runners_up
+from spaces.enumerate.search.first_schedules import (
+    offer_first_incumbent,
+    offer_plain_nest,
+)
+from spaces.enumerate.search.judging import offer_draw_if_none
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.stagewise.changed_nests import nests_of
+from spaces.enumerate.search.stagewise.refining import RefiningSearch
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.options import PlacementOption
-from spaces.enumerate.space.process.decided_part import decided_part
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
@@ -34,18 +37,6 @@ FEWEST = 1.0
 """How many Funcs stay open, as a multiple of ``log2(N)``, if the first search did not end in time:
 as many as in [A21].
 """
-
-
-class RefiningSearch(Protocol):
-    """A search that a larger one runs on a part of a space, such as :class:`Stagewise`."""
-
-    def refined(
-        self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
-    ) -> Generator[Event, None, bool]:
-        """Searches in a share of the time limit, and offers to a board what it finds. Returns
-        whether it ended in time.
-        """
-        ...
 
 
 @frozen(kw_only=True)
@@ -64,37 +55,36 @@ class Freezing:
     that :class:`Stagewise` skips, and for a frozen Func all other options.
 
     Attributes:
-        first: the search that decides all Funcs. It does not choose numbers again: on the apps this
-            took up to a third of the time, and changed the cost of the result by less than 0.1 %.
+        first: the search that decides all Funcs.
         second: the search that decides the open ones.
         opened: how many Funcs stay open, as a multiple of ``log2(N)``. With three times as many as
             in [A21], schedules of the apps cost 4 to 12 % less, and the search takes 5 to 30 %
             longer.
     """
 
-    first: RefiningSearch = field(default=Stagewise(width=1, rounds=0))
+    first: RefiningSearch = field(default=Stagewise(width=1))
     second: RefiningSearch = field(default=Stagewise(width=1))
     opened: float = 3.0
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        patterns = space.of_patterns
-        apart = _with_funcs_apart(patterns)
-        yield from first_incumbent(apart, model, board)
-        complete = yield from self.first.refined(apart, model, board, FIRST)
+        pricer = Pricer.of(space, model, limits)
+        board, patterns = pricer.board, pricer.within(space.of_patterns)
+        apart = pricer.within(_with_funcs_apart(space.of_patterns))
+        yield from offer_first_incumbent(apart)
+        complete = yield from self.first.refined(apart, FIRST)
         # If its share of the time is too short, so is the rest for a second search of many Funcs.
         opened = self.opened if complete else min(self.opened, FEWEST)
         try:
             with board.deadline.kept():
-                rest = _frozen(patterns, model, board, opened)
+                rest = pricer.within(_frozen(patterns, opened))
         except OutOfTime:
             complete = False
         else:
-            refined = yield from self.second.refined(rest, model, board)
+            refined = yield from self.second.refined(rest)
             complete = complete and refined
-        yield from plain_nest(space, model, board)
-        yield from drawn_if_none(space, model, board)
-        yield from runners_up(space, model, board)
+        yield from offer_plain_nest(pricer)
+        yield from offer_draw_if_none(pricer)
+        yield from offer_runners_up(pricer)
         yield board.done(space, complete)
 
 
@@ -109,12 +99,13 @@ def _with_funcs_apart(space: ScheduleSpace) -> ScheduleSpace:
     return evolve(space, options=apart)
 
 
-def _frozen(space: ScheduleSpace, model: CostModel, board: Board, opened: float) -> ScheduleSpace:
+def _frozen(pricer: Pricer, opened: float) -> ScheduleSpace:
     """The part of a space with the cheap Funcs of the best schedule so far."""
+    space, board = pricer.space, pricer.board
     if not board.best:
         return space
     schedule = board.best[0].schedule
-    added = added_costs(space, model, board, schedule)
+    added = added_costs(pricer, schedule)
     apart = (entry for entry in schedule.funcs if entry.compute.is_inline or entry.compute.is_root)
     decided = [entry for entry in apart if entry.name not in space.kept_names]
     decided.sort(key=lambda entry: added[entry.name])
@@ -123,22 +114,18 @@ def _frozen(space: ScheduleSpace, model: CostModel, board: Board, opened: float)
     return evolve(space, fixed=space.fixed.with_funcs((*space.fixed.funcs, *cheap)))
 
 
-def added_costs(
-    space: ScheduleSpace, model: CostModel, board: Board, schedule: Schedule
-) -> Mapping[str, float]:
+def added_costs(pricer: Pricer, schedule: Schedule) -> Mapping[str, float]:
     """What each Func adds to the cost of a schedule when Funcs are decided consumers first. If the
     model adds up the costs of nests, only those that a Func changes are priced.
 
     Args:
-        space: the space of the schedule.
-        model: the cost model.
-        board: what asks the model.
+        pricer: the pricer of the space of the schedule.
         schedule: a complete schedule of the space.
     """
-    pipeline = space.pipeline
+    pipeline = pricer.space.pipeline
 
     def price(part: Pipeline, one: Schedule) -> float:
-        return float(board.price(model, Batch.of(part, one, memo=space.memo)))
+        return pricer.price_schedule(one, part=part)
 
     added: dict[str, float] = {}
     entries: tuple[FuncSchedule, ...] = ()
@@ -146,7 +133,7 @@ def added_costs(
     for function in reversed(pipeline.functions):
         name = function.name
         readers = [reader for reader in pipeline.consumers(name) if reader != name]
-        adds_nests = isinstance(model, AdditiveModel) and name not in pipeline.outputs
+        adds_nests = pricer.adds_nests and name not in pipeline.outputs
         nests = nests_of(pipeline, entries, readers) if adds_nests else None
         decided = frozenset((*added, name))
         entries = tuple(one for one in schedule.funcs if one.name in decided)

@@ -18,7 +18,6 @@ from typing import TypeAlias
 import numpy as np
 from attrs import define, evolve, field
 
-from spaces.cost.model import AdditiveModel
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.model.algorithm.pipeline import Function, Pipeline
@@ -30,7 +29,7 @@ _Decision: TypeAlias = tuple[int, FuncSchedule]
 
 
 @define
-class Glances:
+class KnownCosts:
     """Prices the ways to decide a Func one by one.
 
     Attributes:
@@ -50,12 +49,12 @@ class Glances:
         bounds is illegal.
         """
         if not self._tells_others(way):
-            return self.task.glanced(self.part, way)
+            return self.task.price_usual_numbers(self.part, way)
         state, entry = decision = _decision(way)
         if self._is_unbounded_alike(way):
             self._bounded[state, evolve(entry, bounds=())] = way
             return None
-        found = self._of_other_state(way) or self.task.glanced(self.part, way)
+        found = self._of_other_state(way) or self.task.price_usual_numbers(self.part, way)
         if found is not None:
             self._priced[decision] = found
             if entry.compute.is_root:
@@ -71,8 +70,8 @@ class Glances:
 
     def _tells_others(self, way: OpenWay) -> bool:
         """Whether the cost of a way may tell that of others: not if Funcs share loops."""
-        is_additive = isinstance(self.task.model, AdditiveModel)
-        return is_additive and not any(one.companions for one in way.state.partial.state.entries)
+        entries = way.state.partial.state.entries
+        return self.task.pricer.adds_nests and not any(one.companions for one in entries)
 
     def _is_unbounded_alike(self, way: OpenWay) -> bool:
         """Whether its explicit bounds equal what is required without them, and all loops along the
@@ -83,17 +82,17 @@ class Glances:
         bounds = [one for one in entry.bounds if isinstance(one, Bound)]
         if not bounds or len(bounds) < len(entry.bounds):
             return False
-        found = self._glance(state, evolve(entry, bounds=()))
+        found = self._price_known(state, evolve(entry, bounds=()))
         if found is None or not all(_is_written_out(function, entry, one) for one in bounds):
             return False
         if entry.compute.is_root:  # there all of it is required
             return all(
                 process.sizes.extent(entry.name, one.dimension) == one.extent for one in bounds
             )
-        batch = self.task.batch(self.part, found.way)
-        if batch is None:
+        features = self.task.read_features(self.part, found.way)
+        if features is None:
             return False
-        required = batch.features.func(entry.name).required
+        required = features.func(entry.name).required
         extents = dict(zip(function.args, required, strict=True))
         return all(np.all(extents[one.dimension] == one.extent) for one in bounds)
 
@@ -107,18 +106,18 @@ class Glances:
             return None
         if evolve(entry, stages=common.stages, bounds=common.bounds) != common:
             return None  # readers see another storage
-        here = self._glance(own, common)
+        here = self._price_known(own, common)
         for other in self._at_root:
-            there, known = self._glance(other, common), self._glance(other, entry)
+            there, known = self._price_known(other, common), self._price_known(other, entry)
             if here is not None and there is not None and known is not None:
                 return PricedWay(usual, np.asarray(here.cost + (known.cost - there.cost)))
         return None
 
-    def _glance(self, state: int, entry: FuncSchedule) -> PricedWay | None:
+    def _price_known(self, state: int, entry: FuncSchedule) -> PricedWay | None:
         """A way with a price by one choice of numbers, if there is one."""
         found = self._priced.get((state, entry))
-        is_glance = found is not None and found.costs.size == 1 and np.isfinite(found.cost)
-        return found if is_glance else None
+        is_single = found is not None and found.costs.size == 1 and np.isfinite(found.cost)
+        return found if is_single else None
 
 
 def _decision(way: OpenWay) -> _Decision:

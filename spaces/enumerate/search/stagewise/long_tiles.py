@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spaces.constraints.devices.occupancy import SymbolicNumber
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.patterns.menus import entry_parameters
-from spaces.enumerate.space.process.sizes import sizes_of
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
 from spaces.model.schedules.schedule import FuncSchedule
@@ -75,8 +75,8 @@ def may_reach_far(
 
 
 def overreach_of_updates(
-    pipeline: Pipeline, entry: FuncSchedule, numbers: Mapping[str, SymbolicNumber]
-) -> SymbolicNumber:
+    pipeline: Pipeline, entry: FuncSchedule, numbers: Mapping[str, int | NDArray[np.int64]]
+) -> float | NDArray[np.float64]:
     """How many times as long as a Func its updates in blocks of threads are, along the dimension
     where this is most: whole tiles compute more, and all that they read is larger.
 
@@ -86,11 +86,11 @@ def overreach_of_updates(
         numbers: the number or, for many choices, the numbers of each factor that is a name.
     """
     sizes, args = sizes_of(pipeline), pipeline.function(entry.name).args
-    most: SymbolicNumber = 1.0
+    most: float | NDArray[np.float64] = 1.0
     for order in entry.stages[1:]:
         if not any(loop.kind is LoopKind.GPU_THREAD for loop in order.loops):
             continue
-        lengths: dict[str, SymbolicNumber] = {}
+        lengths: dict[str, int | NDArray[np.int64]] = {}
         outer = {arg: arg for arg in args}
         for record in order.splits:
             if isinstance(record, Split) and record.old in outer:

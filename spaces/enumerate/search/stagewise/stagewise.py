@@ -19,41 +19,31 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from itertools import islice
 
 import numpy as np
 from attrs import evolve, frozen
 
-from spaces.constraints.devices.device import CpuDevice, GpuDevice
-from spaces.cost.model import AdditiveModel, CostModel
-from spaces.enumerate.search.board import Board, Limits
-from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.first_schedules import first_incumbent
-from spaces.enumerate.search.judging import drawn_if_none, is_clearly_cheaper
-from spaces.enumerate.search.rewrites.clone import clones_for_nests
-from spaces.enumerate.search.rewrites.inline import inlined_after_all
-from spaces.enumerate.search.rewrites.numbers import polished
-from spaces.enumerate.search.rewrites.slab import in_slabs_after_all
-from spaces.enumerate.search.rewrites.wrap import wrappers_for_sums
-from spaces.enumerate.search.runners_up import runners_up
-from spaces.enumerate.search.stagewise.factoring import factors_for_threads
-from spaces.enumerate.search.stagewise.known_costs import Glances
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.events import Event
+from spaces.enumerate.search.first_schedules import offer_first_incumbent
+from spaces.enumerate.search.judging import offer_draw_if_none
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.runners_up import offer_runners_up
+from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.promising import priced_in_phases
 from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
 from spaces.enumerate.search.stagewise.state import FreeNumbers, HalfDecided, PricedWay
 from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of, walked
-from spaces.enumerate.search.stagewise.ways import StageDecisions, of_whole_schedules
-from spaces.enumerate.space.patterns.menus import adds_up, entry_parameters
+from spaces.enumerate.search.stagewise.ways import StageDecisions
+from spaces.enumerate.space.patterns.menus import adds_up
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.deadline import OutOfTime
-from spaces.model.schedules.derivations import Derivation
 
 QUICK = 2000
 """The work (:attr:`Board.work`) up to which a search is quick: about two seconds of a core. Beyond
-it the search keeps the narrow beam and begins no change of its result: it has a schedule without
-them.
+it the search keeps the narrow beam.
 """
 
 GPU_WIDTH = 2
@@ -75,13 +65,8 @@ _ALL = 1 << 30
 @frozen(kw_only=True)
 class Stagewise:
     """Stage-by-stage search of the whole patterns of a space (``ScheduleSpace.of_patterns``): for
-    ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. It then
-    tries to change the best schedule: with clones of Funcs that it has at root, if the space has
-    ``clone_in``; with wrappers of images that sums read, if the space is for a CPU and has ``in_``;
-    with partial results of reductions to few elements, if it is for a GPU and has ``rfactor``; with
-    nests in slabs, if these are in the space; and with Funcs inlined that it stores. It begins no
-    further change once the changes took as much work (:attr:`Board.work`) as the decisions, or took
-    :data:`QUICK`.
+    ``Options.small`` and ``Options.medium``; of larger spaces it searches the medium part. The
+    strategy ``stagewise`` then rewrites the best schedule.
 
     Of the half-decided schedules it keeps the cheapest. For a CPU it compares them with the middle
     number of each menu, and chooses among all numbers only for the cheapest few.
@@ -101,9 +86,6 @@ class Stagewise:
             of the Func decided last: only the sum shows what the loops of its reader are worth.
         lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
             the loops around a Func are chosen anew with it; beyond it, they keep their values.
-        polished: the number of complete schedules whose numbers the search chooses again at the
-            end, one Func at a time.
-        rounds: how often it chooses them again.
         alike: how many of the half-decided schedules may compute and store all Funcs at the same
             levels, with the same loops of the Func decided last.
         places: how many compute levels of a Func it looks at with all store levels, and how many of
@@ -111,115 +93,71 @@ class Stagewise:
             (:func:`~spaces.enumerate.search.stagewise.promising.priced_in_phases`).
         sum_places: the same for Funcs that add up terms, whose loops matter more, and for Funcs
             decided just before them.
-        cloned: for how many Funcs at root that several nests read it tries a clone for each nest,
-            one Func after the other, if the space has ``clone_in``.
-        wrapped: for how many images that sums read it tries a wrapper, one after the other.
-        factored: how many ways to factor a reduction it tries, one after the other, if the space is
-            for a GPU and has ``rfactor``.
     """
 
     width: int | None = None
     before_sums: int = 4
     lattice: int = 4096
-    polished: int = 1
-    rounds: int = 1
     alike: int = 1
     places: int = 3
     sum_places: int = 6
-    cloned: int = 2
-    wrapped: int = 2
-    factored: int = 2
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from first_incumbent(space, model, board)
-        complete = yield from self.refined(space, model, board)
-        yield from drawn_if_none(space, model, board)
-        yield from runners_up(space, model, board)
-        yield board.done(space, complete)
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first_incumbent(pricer)
+        complete = yield from self.refined(pricer)
+        yield from offer_draw_if_none(pricer)
+        yield from offer_runners_up(pricer)
+        yield pricer.board.done(space, complete)
 
-    def refined(
-        self, space: ScheduleSpace, model: CostModel, board: Board, share: float = 1.0
-    ) -> Generator[Event, None, bool]:
+    def refined(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
         """Searches in a share of the time limit, and offers to a board what it finds. Returns
         whether it ended in time.
         """
-        given, space = space, space.of_patterns
-        task = StageDecisions(space, model, board, self.lattice, board.until(share))
-        wanted = self.polished
+        states = yield from self.find_states(pricer, share)
+        return states is not None
 
-        def walk(
-            task: StageDecisions, start: HalfDecided, known: Collection[str] = ()
-        ) -> Generator[Event, None, Complete | None]:
-            recurring = RecurringDecisions()
-
-            def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
-                return self._decided(task, states, decided, recurring)
-
-            return walked(task, start, deciding, share, wanted=wanted, known=known)
-
-        start, begun = task.start(), board.work
-        states = yield from walk(task, start)
-        if states is None:
-            return False
-        # Changes of the result take no more work than the result.
-        most = min(2 * board.work - begun, begun + QUICK)
-        legal = states.legal
-        strict = of_whole_schedules(model)
-        if strict is not None and not legal:
-            return (yield from self.refined(given, strict, board, share))
-        yield last_step(start)
-        try:
-            found, complete = [(task, state) for state in legal], True
-            yield from task.offered(legal)
-            for other, steps, origins in self._derived(given, task, [*legal, *states.unjudged]):
-                if board.work >= most:
-                    break
-                until = {name for step in steps for name in (step.func, step.name)}
-                starts = [task.repeated(one, other.start(steps), until) for one in origins]
-                start = min(starts, key=other.cost_so_far) if len(starts) > 1 else starts[0]
-                known = _known(start, until)
-                if known:
-                    start = evolve(start, cost=other.cost_so_far(start))
-                changed = yield from _without_steps(walk(other, start, known))
-                if changed is None:
-                    complete = False
-                    break
-                if changed.legal and is_clearly_cheaper(changed.legal[0].cost, legal[0].cost):
-                    yield from other.offered(changed.legal)
-                    found += [(other, state) for state in changed.legal]
-            found.sort(key=lambda one: one[1].cost)
-            for one, state in found[:wanted]:
-                yield from polished(one, state, self.rounds)
-            if complete:
-                yield from in_slabs_after_all(given, model, board, most)
-                yield from inlined_after_all(space, model, board, most)
-        except OutOfTime:
-            return False
-        yield board.scored
-        return complete
-
-    def _derived(
-        self, given: ScheduleSpace, task: StageDecisions, found: Sequence[HalfDecided]
-    ) -> Iterator[tuple[StageDecisions, tuple[Derivation, ...], Sequence[HalfDecided]]]:
-        """The derivations to try, each with the states that it may make cheaper: those of Funcs
-        that the first state has at root, and those of images for any state. Empty if the given
-        space has no derivations.
+    def find_states(
+        self, pricer: Pricer, share: float = 1.0
+    ) -> Generator[Event, None, Complete | None]:
+        """Searches in a share of the time limit, offers the cheapest schedule to the board, and
+        returns the states in which every Func is decided; None if the time was over before.
         """
-        space, pipeline = task.space, task.space.pipeline
-        if "clone_in" in space.options.directives:
-            for state in found[:1]:
-                entries, most = state.partial.state.entries, space.options.clone_consumers
-                for clones in islice(clones_for_nests(pipeline, entries, most), self.cloned):
-                    yield task, clones, [state]
-        if found and "in_" in given.options.directives and isinstance(space.device, CpuDevice):
-            wrapping = evolve(task, space=space.with_directive("in_"))
-            for wrapper in islice(wrappers_for_sums(pipeline, space.device), self.wrapped):
-                yield wrapping, (wrapper,), found
-        if found and "rfactor" in given.options.directives:
-            factoring = evolve(task, space=space.with_directive("rfactor"))
-            for step in islice(factors_for_threads(factoring.space), self.factored):
-                yield factoring, (step,), found[:1]
+        patterns = pricer.within(pricer.space.of_patterns)
+        task = StageDecisions(patterns, self.lattice, pricer.board.until(share))
+        start = task.start()
+        states = yield from self.decide_rest(task, start, share)
+        if states is None:
+            return None
+        if pricer.adds_nests and not states.legal:
+            return (yield from self.find_states(pricer.of_whole_schedules, share))
+        yield last_step(start)
+        yield from task.offered(states.legal)
+        yield pricer.board.scored
+        return states
+
+    def decide_rest(
+        self,
+        task: StageDecisions,
+        start: HalfDecided,
+        share: float = 1.0,
+        known: Collection[str] = (),
+    ) -> Generator[Event, None, Complete | None]:
+        """Decides all Funcs that a state leaves open. Returns the complete states, the cheapest
+        legal one first; None if the time was over before.
+
+        Args:
+            task: what the steps share.
+            start: the state to begin with.
+            share: the share of the time limit at which the search ends.
+            known: the Funcs that ``start`` decides, whose cost it has.
+        """
+        recurring = RecurringDecisions()
+
+        def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
+            return self._decided(task, states, decided, recurring)
+
+        return walked(task, start, deciding, share, wanted=1, known=known)
 
     def _decided(
         self,
@@ -240,14 +178,15 @@ class Stagewise:
         function = pipeline.function(decided[-1])
         following = names[len(decided) : len(decided) + 1]
         reads_sum = any(adds_up(pipeline.function(one)) for one in following)
-        is_gpu = isinstance(task.space.device, GpuDevice)
-        width = self.width or (GPU_WIDTH if is_gpu and task.board.work < QUICK else 1)
+        is_gpu = task.pricer.is_gpu
+        width = self.width or (GPU_WIDTH if is_gpu and task.pricer.board.work < QUICK else 1)
         numbered = NUMBERED if adds_up(function) else 1
         kept = _Kept(width, self.alike, _levels, numbered)
         places = self.sum_places if reads_sum or adds_up(function) else self.places
         if reads_sum:  # only the sum shows what the ways are worth
             kept = evolve(kept, width=max(width, self.before_sums), alike=1, trait=_last)
-        elif not following and _may_wrap(task.space):  # then another one may be the cheapest
+        elif not following and not is_gpu and any(map(adds_up, pipeline.functions)):
+            # Of these another one may be the cheapest once an image that a sum reads is wrapped.
             kept = evolve(kept, width=max(width, self.before_sums), alike=1)
         if task.space.where:
             places = _ALL
@@ -273,9 +212,9 @@ class Stagewise:
             found = kept.of(task, part, self._priced(task, part, states, decided, places))
             recurring.compared(_added(states, found))
         if not reads_sum:  # else the sum shows which of them are good
-            settled = decided[-2:] if adds_up(function) else decided[-1:]
+            last = decided[-2:] if adds_up(function) else decided[-1:]
             for state in found:
-                for name in settled:
+                for name in last:
                     if name not in task.space.kept_names:
                         free = task.free(state, decided) if name == decided[-1] else None
                         recurring.keep(state, name, free)
@@ -291,9 +230,9 @@ class Stagewise:
     ) -> list[PricedWay]:
         """Ways to decide the last of some Funcs, with what they cost by usual numbers."""
         ways = [way for state in states for way in task.ways(state, decided)]
-        share = 1.0 if isinstance(task.space.device, GpuDevice) else COMPARED
-        glances = Glances(task, part)
-        return glances.with_bounds(priced_in_phases(ways, places, glances, share))
+        share = 1.0 if task.pricer.is_gpu else COMPARED
+        known = KnownCosts(task, part)
+        return known.with_bounds(priced_in_phases(ways, places, known, share))
 
 
 def _without_price(
@@ -317,24 +256,6 @@ def _without_price(
         yield found
 
 
-def _known(start: HalfDecided, changed: Collection[str]) -> list[str]:
-    """The Funcs that a state decides as a legal schedule does: all of it, with numbers, or none. It
-    may have decided a changed Func, too, where there was no choice.
-    """
-    entries = start.partial.state.entries
-    names = [entry.name for entry in entries]
-    numbers = {name for entry in entries for name in entry_parameters(entry)}
-    return names if numbers <= set(start.numbers) and not set(names) & set(changed) else []
-
-
-def _may_wrap(space: ScheduleSpace) -> bool:
-    """Whether there are images that a search tries to wrap."""
-    pipeline, device = space.pipeline, space.device
-    if not isinstance(device, CpuDevice):
-        return False
-    return any(True for _ in wrappers_for_sums(pipeline, device))
-
-
 def _added(before: Sequence[HalfDecided], after: Sequence[HalfDecided]) -> float:
     """What the cheapest state costs more than the cheapest one before."""
     costs = [min((state.cost for state in states), default=np.inf) for states in (before, after)]
@@ -347,20 +268,6 @@ def _levels(way: PricedWay) -> Hashable:
 
 def _last(way: PricedWay) -> Hashable:
     return way.last
-
-
-def _without_steps(
-    events: Generator[Event, None, Complete | None],
-) -> Generator[Event, None, Complete | None]:
-    """The events but those of steps, for a search whose steps were counted before."""
-    while True:
-        try:
-            event = next(events)
-        except StopIteration as end:
-            found: Complete | None = end.value
-            return found
-        if not isinstance(event, Expanded):
-            yield event
 
 
 @frozen
@@ -389,7 +296,7 @@ class _Kept:
         found: list[PricedWay] = []
         levels: set[Hashable] = set()
         ordered = sorted(ways, key=lambda way: way.cost)
-        repeated = self._repeated(ordered) if isinstance(task.model, AdditiveModel) else set()
+        repeated = self._repeated(ordered) if task.pricer.adds_nests else set()
         for number, way in enumerate(ordered):
             level = id(way.way.state.before), way.way.entry.compute
             is_next = level not in levels and len(levels) < self.numbered
@@ -409,12 +316,12 @@ class _Kept:
             trait = self.trait(found[i]) if self.width > 1 else None
             if alike[trait] >= self.alike:
                 continue
-            is_glance = found[i].way.whole is not None
-            if not is_glance and found[i].is_legal:
+            is_usual = found[i].way.whole is not None
+            if not is_usual and found[i].is_legal:
                 alike[trait] += 1
                 states.append(found[i].chosen)
                 continue
-            next_step = task.with_all_numbers if is_glance else task.legal
+            next_step = task.with_all_numbers if is_usual else task.legal
             judged = next_step(part, found[i])
             if judged is None:
                 continue

@@ -38,8 +38,8 @@ class HalfDecided:
     """A half-decided schedule, the numbers of its parameters, and its cost.
 
     Attributes:
-        cost: the cost of its pipeline; infinite while Funcs of it wait for their price. An
-            :class:`AdditiveModel` prices each nest as if it were alone, and this is the sum.
+        cost: the cost of its pipeline; infinite while Funcs of it wait for their price. If the
+            model adds up nests, each is priced as if it were alone, and this is the sum.
         before: the state before the last Func was decided; None of the first.
         others: the cost of the nests that its last decision did not change, if it is known.
     """

@@ -23,10 +23,12 @@ class Complete:
     """States in which every Func is decided.
 
     Attributes:
+        task: what the steps to them shared.
         legal: those with a legal schedule and the cost of their whole pipeline, cheapest first.
         unjudged: others, which may be illegal.
     """
 
+    task: StageDecisions
     legal: list[HalfDecided]
     unjudged: list[HalfDecided]
 
@@ -65,9 +67,9 @@ def walked(
             yield Expanded((number - 1) * len(names) + step, numbers * len(names) + 1, name)
             if name in known:
                 continue
-            with task.board.until(share * (1 - COMPLETING)).kept():
+            with task.pricer.board.until(share * (1 - COMPLETING)).kept():
                 states = deciding(states, names[:step])
-            yield task.board.scored
+            yield task.pricer.board.scored
         if not all(state.is_priced for state in states):
             wanted = None  # those without a price may be the cheapest
         legal: list[HalfDecided] = []
@@ -79,7 +81,7 @@ def walked(
     except OutOfTime:
         yield from task.completions(states)
         return None
-    return Complete(sorted(legal, key=lambda state: state.cost), unjudged)
+    return Complete(task, sorted(legal, key=lambda state: state.cost), unjudged)
 
 
 def last_step(start: HalfDecided, numbers: int = 1) -> Expanded:

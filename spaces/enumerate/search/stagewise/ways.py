@@ -11,12 +11,10 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from spaces.constraints.devices.device import GpuDevice
-from spaces.cost.batch import Batch
-from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
-from spaces.enumerate.search.board import Board
+from spaces.cost.features.features import Features
 from spaces.enumerate.search.events import Event, Found
-from spaces.enumerate.search.first_schedules import RUNGS, filled, priced
+from spaces.enumerate.search.first_schedules import RUNGS, filled
+from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.changed_nests import Nests, funcs_around, nests_of
 from spaces.enumerate.search.stagewise.dominance import (
     is_read_in_lanes,
@@ -27,7 +25,6 @@ from spaces.enumerate.search.stagewise.dominance import (
 from spaces.enumerate.search.stagewise.long_tiles import (
     OVERREACH,
     fitting_menus,
-    may_reach_far,
     overreach_of_updates,
 )
 from spaces.enumerate.search.stagewise.state import (
@@ -37,17 +34,15 @@ from spaces.enumerate.search.stagewise.state import (
     OpenWay,
     PricedWay,
 )
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.frontier import depth_of
 from spaces.enumerate.space.patterns.menus import adds_up, entry_parameters
-from spaces.enumerate.space.process.decided_part import decided_part
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.topics.placing import may_be_inlined, may_start_nest
-from spaces.enumerate.space.restrictions.restricted import Restricted
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
-from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.derivations import Derivation
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, of_constant_extent
 from spaces.model.schedules.parameters import bind
@@ -56,9 +51,6 @@ from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 COMPLETING = 0.125
 """The share of the time limit that is left to complete half-decided schedules."""
 
-
-FEW = 12
-"""A small pipeline has at most so many Funcs."""
 
 ALONE = 8
 """How many choices of a structure are judged one by one if none is legal with open numbers."""
@@ -75,19 +67,24 @@ class StageDecisions:
     """What the steps of one search share.
 
     Attributes:
-        space: a space of whole patterns.
-        model: the cost model.
-        board: what asks the model and keeps the best.
+        pricer: the pricer of a space of whole patterns.
         lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
             the loops around a Func are chosen anew with it; beyond it, they keep their values.
         deadline: the end of the search.
     """
 
-    space: ScheduleSpace
-    model: CostModel
-    board: Board
+    pricer: Pricer
     lattice: int
     deadline: Deadline
+
+    @property
+    def space(self) -> ScheduleSpace:
+        """The space of the search."""
+        return self.pricer.space
+
+    def within(self, space: ScheduleSpace) -> StageDecisions:
+        """The same steps in another space of the same pipeline."""
+        return evolve(self, pricer=self.pricer.within(space))
 
     def start(self, steps: Collection[Derivation] = ()) -> HalfDecided:
         """The state in which no Func is decided, with some derivations and without others."""
@@ -102,10 +99,12 @@ class StageDecisions:
     def repeated(
         self, known: HalfDecided, start: HalfDecided, until: Collection[str]
     ) -> HalfDecided:
-        """The state after ``start`` with the decisions of a complete one that had no derivations,
-        up to the first Func of ``until``. They wait for their price.
+        """The state after ``start`` with the decisions of a complete one, which may have other
+        derivations, up to the first Func of ``until``. They wait for their price.
         """
-        labels = known.partial.taken[len(self.start().partial.taken) :]
+        given = self.space.pipeline.derivations
+        steps = known.partial.state.pipeline.derivations[len(given) :]
+        labels = known.partial.taken[len(self.start(steps).partial.taken) :]
         partial = whole = start.partial
         for label in labels:
             decision = partial.decision
@@ -150,7 +149,7 @@ class StageDecisions:
         Raises:
             OutOfTime: the search is at its end.
         """
-        if state.is_priced and not isinstance(self.model, AdditiveModel):
+        if state.is_priced and not self.pricer.adds_nests:
             return state
         pipeline = state.partial.state.pipeline
         names = [function.name for function in reversed(pipeline.functions)]
@@ -162,24 +161,23 @@ class StageDecisions:
 
     def completions(self, states: Sequence[HalfDecided]) -> Iterator[Event]:
         """Offers half-decided schedules, with the Funcs that are left as the ladder has them."""
-        space, board = self.space, self.board
         for state in states if states and states[0].partial.state.entries else ():
             for rung in RUNGS:
                 try:
                     with self.deadline.kept():
                         schedule = filled(state.partial, state.numbers, rung)
-                        if not space.verdict(schedule):
+                        if not self.pricer.is_legal(schedule):
                             continue
-                        cost = priced(space, self.model, board, schedule)
+                        cost = self.pricer.price_schedule(schedule)
                 except OutOfTime:
                     return
-                yield from board.offer(Found(cost, schedule))
+                yield from self.pricer.board.offer(Found(cost, schedule))
 
     def offered(self, states: Iterable[HalfDecided]) -> Iterator[Event]:
         """Offers schedules in which every Func is decided."""
         for state in states:
             schedule = bind(state.partial.schedule, state.numbers)
-            yield from self.board.offer(Found(state.cost, schedule))
+            yield from self.pricer.board.offer(Found(state.cost, schedule))
 
     def ways(self, state: HalfDecided, names: Sequence[str]) -> Iterator[OpenWay]:
         """Every undominated way to decide the last of some Funcs."""
@@ -191,7 +189,7 @@ class StageDecisions:
         """The ways from a state to some in which the last of some Funcs is decided, too."""
         changed, others = self._changed(state, names)
         for after in afters:
-            self.board.considered += 1
+            self.pricer.board.considered += 1
             decided = HalfDecided(after, state.numbers, np.inf, state)
             free = self.free(decided, names)
             yield OpenWay(decided, names, free, changed, others)
@@ -204,7 +202,7 @@ class StageDecisions:
         pipeline = state.partial.state.pipeline
         if name in pipeline.outputs:
             return None, 0.0
-        if not (isinstance(self.model, AdditiveModel) and np.isfinite(state.cost)):
+        if not (self.pricer.adds_nests and np.isfinite(state.cost)):
             return None, 0.0
         readers = [reader for reader in pipeline.consumers(name) if reader != name]
         nests = nests_of(pipeline, state.entries(decided), readers)
@@ -214,27 +212,8 @@ class StageDecisions:
         if known is not None:
             return nests.reading(name), known
         schedule = OpenWay(state, tuple(nests.funcs)).structure.schedule
-        batch = Batch.of(nests.pipeline, schedule, memo=self.space.memo)
-        before = float(self.board.price(self.model, batch))
+        before = self.pricer.price_schedule(schedule, part=nests.pipeline)
         return nests.reading(name), state.cost - before
-
-    def nests_around(self, state: HalfDecided, name: str) -> Nests | None:
-        """The nests of a complete state whose costs the numbers of a Func change; None if all may.
-
-        They are the nest of the Func and those of all that is read there: tiles that reach beyond
-        the Func make these larger, too. Tiles that may reach far beyond it change all nests before.
-        """
-        process = state.partial.state
-        entry = next(one for one in process.entries if one.name == name)
-        reaches_far = may_reach_far(process.pipeline, entry, self.menus(state, entry))
-        if reaches_far or not isinstance(self.model, AdditiveModel):
-            return None
-        own = nests_of(process.pipeline, process.entries, [name])
-        if own is None:
-            return None
-        read = {callee for one in own.funcs for callee in process.pipeline.function(one).callees}
-        names = [one.name for one in process.entries if one.name == name or one.name in read]
-        return nests_of(process.pipeline, process.entries, names)
 
     def wanted(self, state: HalfDecided, names: Sequence[str]) -> Callable[[FuncSchedule], bool]:
         """Which entries of the last of some Funcs the search tries. In a restricted space it tries
@@ -270,7 +249,7 @@ class StageDecisions:
         and is not computed again by each thread that computes its reader.
         """
         process = state.partial.state
-        if isinstance(self.space.device, GpuDevice):
+        if self.pricer.is_gpu:
             entries = {entry.name: entry for entry in process.entries}
             loses_nothing = not is_read_in_threads(process.pipeline, entries, name)
         else:
@@ -291,7 +270,7 @@ class StageDecisions:
             known: the way that the search takes, if it knows it.
         """
         space, name, process = self.space, names[-1], state.partial.state
-        adds_up = isinstance(self.model, AdditiveModel) and state.is_priced
+        adds_up = self.pricer.adds_nests and state.is_priced
         if not adds_up or space.where or space.sizes or name in process.pipeline.outputs:
             return None
         if known is None:
@@ -355,7 +334,7 @@ class StageDecisions:
         menus = state.partial.state.menus
         counted = entries.values()
         function = state.partial.state.pipeline.function(entry.name)
-        if around and adds_up(function) and isinstance(self.space.device, GpuDevice):
+        if around and adds_up(function) and self.pricer.is_gpu:
             counted = {around[0].func: entries[around[0].func], entry.name: entry}.values()
         numbers = (len(menus[one]) for e in counted for one in entry_parameters(e))
         sizes = accumulate(numbers, operator.mul)
@@ -373,64 +352,59 @@ class StageDecisions:
         return fitting_menus(process.pipeline, entry, process.menus)
 
     def scored(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
-        """A way with its costs; None if it has no loop nest.
+        """A way with its costs; None if no choice has a finite one.
 
         Args:
             part: the pipeline of all decided Funcs.
             way: the way.
         """
-        return self._priced(part, way, self.board.score)
+        return self._priced(way, self.pricer.price_structure(way.priced, _nests(part, way)))
 
-    def with_all_numbers(self, part: Pipeline, glance: PricedWay) -> PricedWay | None:
+    def with_all_numbers(self, part: Pipeline, priced: PricedWay) -> PricedWay | None:
         """A way that was priced with usual numbers, with its costs for all numbers. The funnel of
         the search counts its structure once.
         """
-        whole = glance.way.whole
+        whole = priced.way.whole
         if whole is None:
-            return glance
-        found = self._priced(part, whole, self.board.rescore)
-        return None if found is None else evolve(found, otherwise=glance.otherwise)
+            return priced
+        found = self._repriced(part, whole)
+        return None if found is None else evolve(found, otherwise=priced.otherwise)
 
-    def _priced(
-        self,
-        part: Pipeline,
-        way: OpenWay,
-        price: Callable[[CostModel, Batch], NDArray[np.float64]],
-    ) -> PricedWay | None:
-        batch = self.batch(part, way)
-        if batch is None:
+    def _repriced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
+        return self._priced(way, self.pricer.reprice_structure(way.priced, _nests(part, way)))
+
+    def _priced(self, way: OpenWay, costs: NDArray[np.float64]) -> PricedWay | None:
+        if not np.isfinite(costs).any():
             return None
-        costs = way.others + price(self.model, batch)
-        return PricedWay(way, costs, is_legal=not self._is_doubtful(way))
+        return PricedWay(way, way.others + costs, is_legal=not self._is_doubtful(way))
 
-    def batch(self, part: Pipeline, way: OpenWay) -> Batch | None:
-        """What is priced of a way: the nests that it changes; None if they have no loop nest."""
-        structure = way.priced
-        part = part if way.changed is None else way.changed.pipeline
-        try:
-            return Batch.of(part, structure.schedule, structure.columns, memo=self.space.memo)
-        except UnboundedError:
-            return None
+    def read_features(self, part: Pipeline, way: OpenWay) -> Features | None:
+        """The features of the nests that a way changes; None if they have no loop nest."""
+        return self.pricer.read_features(way.priced, _nests(part, way))
 
-    def glanced(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
+    def price_usual_numbers(self, part: Pipeline, way: OpenWay) -> PricedWay | None:
         """A way with its cost for usual numbers, or for all if it has none for these; None if it
-        has no loop nest. For GPUs all numbers count: the middle ones of threads and of the values
+        has no cost at all. For GPUs all numbers count: the middle ones of threads and of the values
         of a thread often do not go together.
         """
-        if isinstance(self.space.device, GpuDevice):
+        if self.pricer.is_gpu:
             found = self.scored(part, way)
             return None if found is None else self._within_reach(found)
-        found = self.scored(part, way.usual)
-        if found is None or np.isfinite(found.cost):
-            return found
-        return self.with_all_numbers(part, found)
+        usual = way.usual
+        found = self.scored(part, usual)
+        if found is None and usual.whole is not None:
+            found = self._repriced(part, usual.whole)
+        return found
 
     def _within_reach(self, found: PricedWay) -> PricedWay:
         """The way without the choices whose updates reach far beyond the Func decided last, unless
         all do: its producers, which have no cost yet, would compute as much more.
         """
         way, structure = found.way, found.way.priced
-        numbers = {**way.state.numbers, **structure.columns}
+        numbers: dict[str, int | NDArray[np.int64]] = {
+            **way.state.numbers,
+            **structure.columns,
+        }
         reach = overreach_of_updates(way.state.partial.state.pipeline, way.entry, numbers)
         costs = np.where(reach > OVERREACH, np.inf, found.costs)
         return evolve(found, costs=costs) if np.isfinite(costs).any() else found
@@ -441,12 +415,11 @@ class StageDecisions:
         on threads, or store arrays of such extents in kernels.
         """
         space, pipeline = self.space, way.state.partial.state.pipeline
-        if space.where or space.sizes or not isinstance(self.model, AdditiveModel):
+        if space.where or space.sizes or not self.pricer.adds_nests:
             return True
         if way.decided[-1] in pipeline.outputs:  # tiles may be longer than an output
             return True
-        is_gpu = isinstance(space.device, GpuDevice)
-        if is_gpu and (way.changed is None or _is_at_loop(way.entry)):
+        if self.pricer.is_gpu and (way.changed is None or _is_at_loop(way.entry)):
             return True
         entry, sizes = way.entry, way.state.partial.state.sizes
         constant = sizes.constant.get(entry.name, frozenset())
@@ -456,33 +429,29 @@ class StageDecisions:
         """The way with an infinite cost for each choice that is illegal, or that the restrictions
         leave out.
         """
-        structure, restricted = way.structure, self.space.restricted
-        columns, memo = structure.columns, self.space.memo.nests
-        mask = self.space.judged.mask(part, structure.schedule, columns, memo)
-        if isinstance(self.space.device, GpuDevice) and not mask.any():
-            mask = self._legal_alone(part, way)
-        if restricted.where:
-            mask = restricted.conditions_mask(structure.schedule, columns, mask, part)
-        costs = np.where(mask, way.costs, np.inf)
-        if restricted.predicates:
-            _drop_unwanted(restricted, structure, costs)
-        self.board.legal += bool(np.isfinite(costs).any())
+        costs = self.pricer.keep_legal(way.structure, way.costs, part)
+        if self.pricer.is_gpu and not np.isfinite(costs).any():
+            costs = self._legal_alone(part, way)
         return evolve(way, costs=costs, is_legal=True)
 
-    def _legal_alone(self, part: Pipeline, way: PricedWay) -> NDArray[np.bool_]:
-        """The first legal one of the cheapest choices, each judged with its numbers: some extents
-        are known to be constant only then (:func:`legal_mask`), such as those of threads of a Func
-        that a block computes for its tile.
+    def _legal_alone(self, part: Pipeline, way: PricedWay) -> NDArray[np.float64]:
+        """The costs of the first legal one of the cheapest choices, each judged with its numbers:
+        some extents are known to be constant only then, such as those of threads of a Func that a
+        block computes for its tile. All other choices cost infinitely much.
         """
-        mask = np.zeros(way.costs.shape, dtype=np.bool_)
+        costs = np.full(way.costs.shape, np.inf)
         for index in np.argsort(way.costs, axis=None, kind="stable")[:ALONE]:
-            schedule, memo = way.structure.at(int(index)), self.space.memo.nests
-            if not np.isfinite(way.costs.flat[index]):
+            alone = Structure(way.structure.at(int(index)), {})
+            cost = self.pricer.keep_legal(alone, np.array(way.costs.flat[index]), part)
+            if np.isfinite(cost):
+                costs.flat[index] = cost
                 break
-            if self.space.judged.mask(part, schedule, {}, memo).all():
-                mask.flat[index] = True
-                break
-        return mask
+        return costs
+
+
+def _nests(part: Pipeline, way: OpenWay) -> Pipeline:
+    """The pipeline of what is priced of a way: of all decided Funcs, or of the nests it changes."""
+    return part if way.changed is None else way.changed.pipeline
 
 
 @lru_cache(maxsize=16)
@@ -512,22 +481,3 @@ def _has_open_extents(order: DomainOrder, dimensions: Collection[str]) -> bool:
 
 def _is_at_loop(entry: FuncSchedule) -> bool:
     return not (entry.compute.is_root or entry.compute.is_inline)
-
-
-def of_whole_schedules(model: CostModel) -> CostModel | None:
-    """The model without its promise to add up nests, for a search that finds no legal complete
-    schedule: it then prices and judges whole schedules at each step. None if it did so already.
-    """
-    return FunctionModel(model.cost) if isinstance(model, AdditiveModel) else None
-
-
-def _drop_unwanted(
-    restricted: Restricted, structure: Structure, costs: NDArray[np.float64]
-) -> None:
-    """Asks the predicates about choices, cheapest first, up to the first one that they allow. A
-    choice that they refuse gets an infinite cost.
-    """
-    for index in np.argsort(costs, axis=None, kind="stable"):
-        if not np.isfinite(costs.flat[index]) or restricted.allows(structure.at(int(index))):
-            break
-        costs.flat[index] = np.inf

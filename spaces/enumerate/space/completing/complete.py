@@ -11,7 +11,7 @@ from attrs import define, field
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.given import check_given
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.derive import derived

@@ -7,7 +7,7 @@ from attrs import evolve
 from spaces.constraints.solver.emptiness import Emptiness
 from spaces.constraints.solver.emptiness import explain_empty as explain_universe
 from spaces.enumerate.space.completing.universe import universe
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
 
 

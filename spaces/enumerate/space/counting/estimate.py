@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 from attrs import frozen
+
+from spaces.enumerate.space.counting.candidates import Candidates
+from spaces.enumerate.space.counting.draws import draws
+from spaces.enumerate.space.space import Space
+from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.expressions.numbers import seconds_given
 
 _DEVIATIONS = 1.959964
 """Standard deviations around the mean of a normal distribution that hold 95 % of it."""
@@ -98,13 +106,11 @@ class WeightedEstimate:
     the mean of some hundred draws is mostly too low.
 
     Attributes:
-        candidates: the number of schedules, legal or not, is certainly not greater than this.
         samples: the number of schedules drawn.
         legal: the number of legal ones among them.
         mean: the mean weight.
     """
 
-    candidates: int
     samples: int
     legal: int
     mean: Fraction
@@ -116,20 +122,43 @@ class WeightedEstimate:
         """
         return self.mean / 20
 
-    @property
-    def high(self) -> int:
-        """The number is certainly not greater than this."""
-        return self.candidates
-
     def __str__(self) -> str:
-        """``at least 5.1e+21 with 95 % confidence and at most 1.9e+40; the 200 samples, 180 of them
-        legal, have the mean weight 1.0e+23``.
+        """``at least 5.1e+21 with 95 % confidence; the mean weight of 200 samples, 180 of them
+        legal, is 1.0e+23``.
         """
         return (
-            f"at least {about(self.low)} with 95 % confidence and at most {about(self.high)}; "
-            f"the mean weight of {self.samples} samples, {self.legal} of them legal, is "
-            f"{about(self.mean)}"
+            f"at least {about(self.low)} with 95 % confidence; the mean weight of {self.samples} "
+            f"samples, {self.legal} of them legal, is {about(self.mean)}"
         )
+
+
+def estimating(
+    space: Space, samples: int = 200, seed: int = 0, *, seconds: float = math.inf
+) -> Iterator[CountEstimate | WeightedEstimate]:
+    """Estimates of the number of legal schedules after each of at most ``samples`` random ones; the
+    last one is the best. Weighted ones unless the space has ``only_patterns``.
+
+    Raises:
+        ValueError: ``samples`` is less than 1.
+        TimeoutError: the time does not suffice for one schedule.
+    """
+    if samples < 1:
+        raise ValueError(f"estimate(samples) takes an integer of at least 1, not {samples}.")
+    deadline = Deadline.after(seconds_given("estimate(seconds)", seconds))
+    drawn, legal, total = 0, 0, Fraction(0)
+    try:
+        for draw in deadline.each(itertools.islice(draws(space, seed), samples)):
+            drawn, legal, total = drawn + 1, legal + bool(draw.verdict), total + draw.weight
+            if space.only_patterns:
+                yield CountEstimate(space.once(Candidates).total, drawn, legal)
+            else:
+                yield WeightedEstimate(drawn, legal, total / drawn)
+    except OutOfTime:
+        if not drawn:
+            raise TimeoutError(
+                f"To draw one schedule of {space.pipeline.name} takes longer than {seconds:g} "
+                "s; give estimate more seconds."
+            ) from None
 
 
 def about(number: float | Fraction) -> str:

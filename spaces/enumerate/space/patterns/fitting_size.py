@@ -9,21 +9,24 @@ of each warp idle.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
-from spaces.cost.batch import Batch
+from spaces.constraints.sizes.kernels import kernels
+from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.process.decided_part import decided_part
 from spaces.enumerate.space.sizes_of_space import FurtherSize, JudgedSizes
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.formulas.algebra import ARRAYS, read_all
 from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.parameters import parameters
@@ -127,11 +130,18 @@ def _has_whole_warps(part: Pipeline, structure: Structure, device: Device) -> ND
     """
     found = np.ones(structure.shape, dtype=np.bool_)
     if isinstance(device, GpuDevice):
-        features = Batch.of(part, structure.schedule, structure.columns).features
-        for kernel in features.kernels:
-            is_small = features.func(kernel.func).distinct < device.warp_threads
-            found &= (kernel.threads % device.warp_threads == 0) | is_small
+        nest = NestMemo().bounds(part, structure.schedule, sizes=part.sizes())
+        numbers: dict[str, Any] = {**part.scalar_defaults(), **part.sizes(), **structure.columns}
+        for kernel in kernels(nest):
+            (threads,) = read_all((kernel.threads_per_block,), numbers, ARRAYS)
+            found &= threads % device.warp_threads == 0
+        found |= _values(part) < device.warp_threads
     return found
+
+
+def _values(part: Pipeline) -> int:
+    """The number of values of the only output of a pipeline."""
+    return math.prod(extent for _, extent in part.estimate(*part.outputs) or ())
 
 
 def _guarded(orders: Orders) -> Orders:

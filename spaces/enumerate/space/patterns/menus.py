@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.enumerate.space.atomic_stages import atomic_stages, may_change_in_one_step
-from spaces.enumerate.space.counting.census import CandidateBlock, NestLoops, NestWays
-from spaces.enumerate.space.frontier import ResidualPath, store_depths
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.path_form import PathForm
 from spaces.enumerate.space.patterns.builder import Maker, Orders, Pattern, Shape
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, ROOT_PATTERNS, made_by
 from spaces.enumerate.space.patterns.fitting_size import OutputLoops
-from spaces.enumerate.space.process.sizes import sizes_of
+from spaces.enumerate.space.places import FuncPlaces
 from spaces.enumerate.space.sizes_of_space import FurtherSize
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split
+from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
 from spaces.model.schedules.parameters import parameters
-from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel, Schedule
+from spaces.model.schedules.schedule import INLINE, FuncSchedule, LoopLevel, Schedule, StageOf
 
 CHANNELS = 4
 """The largest extent that whole patterns unroll."""
@@ -43,7 +41,6 @@ class FuncMenu:
         root: domain orders at root, by the name of their pattern.
         inner: domain orders at a loop, by the name of their pattern.
         factors: the menu of each parameter of these orders.
-        named: the levels that given entries name.
     """
 
     function: Function
@@ -54,78 +51,6 @@ class FuncMenu:
     root: Mapping[str, Orders] = field(eq=False)
     inner: Mapping[str, Orders] = field(eq=False)
     factors: Mapping[str, tuple[int, ...]] = field(eq=False)
-    named: frozenset[LoopLevel] = field(kw_only=True, default=frozenset())
-
-    def levels(self, path: PathForm) -> Iterator[PathForm | None]:
-        """The levels where the Func may be computed, but for those of the path of its uses; None if
-        it is inlined.
-        """
-        if self.may_inline:
-            yield None
-        if self.may_root:
-            yield path.root
-
-    def ways(self, at: PathForm) -> Iterator[NestWays]:
-        """The orders of the Func at a level, one a pattern."""
-        if at.outer is None:
-            yield from self._root_ways.values()
-        else:
-            for name, ways in self._inner_ways.items():
-                if fits(self.inner[name], at.kinds):
-                    yield ways
-
-    def stores(self, at: PathForm) -> int:
-        """The number of levels where the Func may be stored if it is computed at a level."""
-        return at.stores if self.stores_outside and at.outer is not None else 1
-
-    def chosen(
-        self, path: ResidualPath, block: CandidateBlock
-    ) -> tuple[FuncSchedule, dict[str, int], int]:
-        """The entry of a candidate, the numbers of its parameters, and the index that remains.
-
-        Args:
-            path: the loops around the uses of the Func.
-            block: the block of the candidate.
-        """
-        if block.at is None or block.ways is None:
-            return self.inlined, {}, block.index
-        depth, index, numbers = block.at.depth, block.index, {}
-        orders = (self.inner if depth else self.root)[block.ways.name]
-        index, place = divmod(index, self.stores(block.at))
-        store = store_depths(path, depth)[place]
-        entry = self.scheduled(orders, _level(path, depth), _level(path, store))
-        for parameter in entry_parameters(entry):
-            index, place = divmod(index, len(self.factors[parameter]))
-            numbers[parameter] = self.factors[parameter][place]
-        return entry, numbers, index
-
-    @cached_property
-    def _root_ways(self) -> dict[str, NestWays]:
-        return {name: self._ways(name, orders) for name, orders in self.root.items()}
-
-    @cached_property
-    def _inner_ways(self) -> dict[str, NestWays]:
-        return {name: self._ways(name, orders) for name, orders in self.inner.items()}
-
-    def _ways(self, name: str, orders: Orders) -> NestWays:
-        return NestWays(name, tuple(self._stage_ways(order) for order in orders))
-
-    def _stage_ways(self, order: DomainOrder) -> dict[NestLoops, int]:
-        """The loops of a stage, with the number of choices of its parameters."""
-        return {self.loops(order): self.choices((order,))}
-
-    def choices(self, orders: Orders) -> int:
-        """The number of choices of the parameters of some stages."""
-        factors = (s.factor for order in orders for s in order.splits if isinstance(s, Split))
-        return math.prod(len(self.factors[f]) for f in factors if isinstance(f, str))
-
-    def loops(self, order: DomainOrder) -> NestLoops:
-        """The loops of a stage, as forms of paths have them."""
-        levels = (LoopLevel(self.function.name, loop.name) for loop in order.loops)
-        return tuple(
-            (loop.kind, level if level in self.named else None)
-            for loop, level in zip(order.loops, levels, strict=True)
-        )
 
     @property
     def inlined(self) -> FuncSchedule:
@@ -160,24 +85,6 @@ class FixedMenu(FuncMenu):
             entry=entry,
         )
 
-    def levels(self, path: PathForm) -> Iterator[PathForm | None]:
-        """The given compute level, or root if no loop of the path is it; None if it is inlined."""
-        compute = self.entry.compute
-        if compute.is_inline:
-            yield None
-        else:
-            yield next((at for at in path.levels if at.level == compute), path.root)
-
-    def chosen(
-        self, path: ResidualPath, block: CandidateBlock
-    ) -> tuple[FuncSchedule, dict[str, int], int]:
-        """The given entry."""
-        return self.entry, {}, block.index
-
-    def ways(self, at: PathForm) -> Iterator[NestWays]:
-        """The given domain orders."""
-        yield self._ways("given", self.entry.stages)
-
 
 def func_menus(
     pipeline: Pipeline,
@@ -191,14 +98,23 @@ def func_menus(
     """
     shapes = stage_shapes(pipeline, device, options)
     given = {entry.name: entry for entry in fixed.funcs}
-    named = frozenset(entry.compute for entry in fixed.funcs)
-    menus = {
+    return {
         function.name: FixedMenu.of(function, given[function.name])
         if function.name in given
         else _func_menu(pipeline, function, options, shapes[function.name], device, sizes)
         for function in reversed(pipeline.functions)
     }
-    return {name: evolve(menu, named=named) for name, menu in menus.items()}
+
+
+def loops_of(menus: Mapping[str, FuncMenu]) -> dict[StageOf, tuple[str, ...]]:
+    """The names of the loops that each stage may have."""
+    loops: dict[StageOf, dict[str, None]] = {}
+    for name, menu in menus.items():
+        for orders in (*menu.root.values(), *menu.inner.values()):
+            for index, order in enumerate(orders):
+                found = loops.setdefault(StageOf(name, index), {})
+                found |= dict.fromkeys(sorted(order.all_names))
+    return {stage: tuple(found) for stage, found in loops.items()}
 
 
 @lru_cache(maxsize=16)
@@ -237,13 +153,14 @@ def _func_menu(
         (plain,) = _orders(("serial",), ROOT_PATTERNS, shapes, factors).values()
         loops = OutputLoops.of(pipeline, function.name, device, sizes)
         root = loops.fitting(root, factors, in_vectors, plain)
+    places = FuncPlaces.of(pipeline, options, function.name)
     inner = {} if is_output else _orders(options.inner, INNER_PATTERNS, shapes, factors)
     return FuncMenu(
         function=function,
-        may_inline="inline" in options.placements and function.is_pure and not is_output,
-        may_root="root" in options.placements or is_output,
-        may_move="at" in options.placements and not is_output,
-        stores_outside=options.storage == "outside",
+        may_inline=places.inline,
+        may_root=places.root,
+        may_move=places.at,
+        stores_outside=places.outside,
         root=root,
         inner=inner,
         factors=factors,
@@ -395,7 +312,3 @@ def fits(orders: Orders, kinds: Collection[LoopKind]) -> bool:
 def entry_parameters(entry: FuncSchedule) -> tuple[str, ...]:
     """The parameters of the entry of one Func."""
     return parameters(Schedule((entry,)))
-
-
-def _level(path: ResidualPath, depth: int) -> LoopLevel:
-    return path[depth - 1].level if depth else ROOT

@@ -8,12 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
-from spaces.cost.features.counting import features
-from spaces.cost.features.features import Features
-from spaces.cost.model import CostModel
-from spaces.enumerate.space.process.decided_part import decided_part
 from spaces.enumerate.space.process.decision import (
     DecisionOption,
     DecisionPoint,
@@ -21,14 +17,11 @@ from spaces.enumerate.space.process.decision import (
     option_taken,
     parts_of,
 )
-from spaces.enumerate.space.process.lower_bound import lower_bound
-from spaces.enumerate.space.process.prospects import may_become_legal
-from spaces.enumerate.space.process.settled import settled
+from spaces.enumerate.space.process.final_funcs import final_funcs
+from spaces.enumerate.space.process.legality import may_become_legal
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.deadline import ask_clock
-from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.canonical import canonical_form
-from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 Chooser: TypeAlias = Callable[[DecisionPoint], DecisionOption]
@@ -64,7 +57,7 @@ class PartialSchedule:
         without a label.
         """
         while state.agenda:
-            options = state.agenda[0].options(_without_topic(state))
+            options = state.agenda[0].options(state.without_topic())
             first, second = next(options), next(options, None)
             if second is not None:
                 break
@@ -82,7 +75,7 @@ class PartialSchedule:
     def _offered(self) -> Iterator[DecisionOption]:
         """The options one by one: each is made only if somebody asks."""
         if self.state.agenda:
-            yield from self.state.agenda[0].options(_without_topic(self.state))
+            yield from self.state.agenda[0].options(self.state.without_topic())
 
     def _after(self, option: DecisionOption) -> PartialSchedule:
         return PartialSchedule.at(option.after, (*self.taken, option.label))
@@ -111,30 +104,6 @@ class PartialSchedule:
         return may_become_legal(self.state) and self.can_satisfy
 
     @cached_property
-    def features(self) -> Features | None:
-        """The features of the decided Funcs, as formulas over factors without a number and sizes.
-        They read the other Funcs as images. None if no Func is decided, or if an index that they
-        read has no limit yet.
-        """
-        state = self.state
-        decided = frozenset(entry.name for entry in state.entries)
-        if not decided:
-            return None
-        part = decided_part(state.pipeline, decided)
-        schedule = bind(Schedule(state.entries, part.derivations), state.numbers)
-        try:
-            return features(part, schedule)
-        except UnboundedError:
-            return None
-
-    def bound(self, model: CostModel) -> float:
-        """A lower bound of the cost of every completion, as a search prices it: a choice of its
-        structure, at the estimates. It never falls from a decision to the next. Minus infinity if
-        the model offers none: it is no :class:`BoundedModel`.
-        """
-        return lower_bound(self.state, model)
-
-    @cached_property
     def can_satisfy(self) -> bool:
         """Whether any completion may satisfy the restrictions of the space. False only if none
         does.
@@ -147,7 +116,7 @@ class PartialSchedule:
             state.entries,
             state.numbers,
             state.menus,
-            settled(state, state.entries),
+            final_funcs(state, state.entries),
         )
 
     def take(self, option: DecisionOption | str) -> PartialSchedule:
@@ -309,10 +278,6 @@ def replayed(start: PartialSchedule, labels: Iterable[str]) -> PartialSchedule:
     for label in labels:
         start = start.take(label)
     return start
-
-
-def _without_topic(state: ProcessState) -> ProcessState:
-    return evolve(state, agenda=state.agenda[1:])
 
 
 def _entry(state: ProcessState, func: str) -> FuncSchedule | None:

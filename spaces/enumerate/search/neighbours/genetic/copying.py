@@ -16,7 +16,7 @@ from spaces.model.schedules.domain_order import (
 from spaces.model.schedules.schedule import FuncSchedule
 
 
-def copied_entry(
+def copy_entry(
     source: FuncSchedule, target: FuncSchedule, of_source: Function, of_target: Function
 ) -> FuncSchedule:
     """The entry of the target with the levels and the domain orders of the source. Dimensions
@@ -25,13 +25,13 @@ def copied_entry(
     stages = list(target.stages)
     for index, order in enumerate(source.stages[: len(stages)]):
         dimensions = (one.stages[index].dimensions for one in (of_source, of_target))
-        stages[index] = _copied_order(order, *dimensions)
+        stages[index] = _copy_order(order, *dimensions)
     inside_target = source.compute.func == target.name or source.store.func == target.name
     levels = target if inside_target else source
     return evolve(target, stages=tuple(stages), compute=levels.compute, store=levels.store)
 
 
-def _copied_order(
+def _copy_order(
     order: DomainOrder, source: tuple[str, ...], target: tuple[str, ...]
 ) -> DomainOrder:
     """The domain order of a stage for one with other dimensions. What is made from a dimension
@@ -52,10 +52,10 @@ def _copied_order(
         OrderedLoop(names[loop.name], loop.kind) for loop in order.loops if loop.name not in lost
     ]
     outside = [OrderedLoop(name, LoopKind.SERIAL) for name in reversed(target[len(source) :])]
-    return DomainOrder(tuple(_renamed(one, names) for one in records), (*outside, *loops))
+    return DomainOrder(tuple(_rename(one, names) for one in records), (*outside, *loops))
 
 
-def _renamed(record: Split | Fuse, names: dict[str, str]) -> Split | Fuse:
+def _rename(record: Split | Fuse, names: dict[str, str]) -> Split | Fuse:
     if isinstance(record, Split):
         old, outer, inner = (names[one] for one in (record.old, record.outer, record.inner))
         return evolve(record, old=old, outer=outer, inner=inner)

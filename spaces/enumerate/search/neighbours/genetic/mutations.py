@@ -8,18 +8,18 @@ from typing import TypeAlias
 
 from attrs import evolve
 
-from spaces.enumerate.search.neighbours.changes import PlacedSchedule, Way
-from spaces.enumerate.search.neighbours.genetic.copying import copied_entry
-from spaces.enumerate.search.neighbours.genetic.templates import TEMPLATES, fully_tiled, vectors_at
+from spaces.enumerate.search.neighbours.genetic.copying import copy_entry
+from spaces.enumerate.search.neighbours.genetic.templates import TEMPLATES, tile_fully, vectorize_at
+from spaces.enumerate.space.counting.random_ways import with_random_func
+from spaces.enumerate.space.edits import DecidedSchedule, Way, find_way_near
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
-from spaces.enumerate.space.process.partial import Guide, PartialSchedule, form_of
-from spaces.enumerate.space.process.random_ways import with_random_func
+from spaces.enumerate.space.process.partial import Guide, PartialSchedule
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 
-Mutation: TypeAlias = Callable[[PlacedSchedule, str, random.Random], Way | None]
+Mutation: TypeAlias = Callable[[DecidedSchedule, str, random.Random], Way | None]
 """Changes the schedule of one Func, and returns the way to the changed schedule; None if the rule
 does not apply to the Func. The schedule may be illegal.
 """
@@ -29,28 +29,28 @@ GOES_ON = 0.85
 """The chance that loop fusion goes on with the callees of a callee: that of the published tuner."""
 
 
-def random_constants(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
+def randomize_constants(parent: DecidedSchedule, func: str, chosen: random.Random) -> Way | None:
     """Randomizes the constants: all factors of the Func."""
 
     def choose(partial: PartialSchedule) -> DecisionOption:
         is_own = partial.func == func
-        return chosen.choice(partial.options) if is_own else partial.nearest(place.form)
+        return chosen.choice(partial.options) if is_own else partial.nearest(parent.form)
 
-    numbers = [one for one in place.way if one.state.has_structure]
+    numbers = [one for one in parent.way if one.state.has_structure]
     if not any(one.func == func for one in numbers):
         return None
-    structural = place.way[: len(place.way) - len(numbers)]
+    structural = parent.way[: len(parent.way) - len(numbers)]
     return (*structural, *numbers[0].led(choose))
 
 
-def random_schedule(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
+def randomize_schedule(parent: DecidedSchedule, func: str, chosen: random.Random) -> Way | None:
     """Replaces the schedule of the Func by a random one."""
-    number = next((n for n, one in enumerate(place.way) if _decides(one, func)), None)
+    number = next((n for n, one in enumerate(parent.way) if _decides(one, func)), None)
     if number is None:
         return None
-    before = place.way[number]
+    before = parent.way[number]
     known = parameters(Schedule(before.state.entries))
-    numbers = {name: place.way[-1].state.numbers[name] for name in known}
+    numbers = {name: parent.way[-1].state.numbers[name] for name in known}
     start = PartialSchedule(evolve(before.state, numbers=numbers), before.taken)
     found = with_random_func(start, chosen)
     if found is None:
@@ -67,52 +67,52 @@ def random_schedule(place: PlacedSchedule, func: str, chosen: random.Random) -> 
             return next(
                 one for one in partial.options if one.after.numbers.items() <= known.items()
             )
-        return partial.nearest(place.form)
+        return partial.nearest(parent.form)
 
-    return (*place.way[:number], *decided[:-1], *decided[-1].led(choose))
+    return (*parent.way[:number], *decided[:-1], *decided[-1].led(choose))
 
 
-def copied_schedule(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
+def copy_schedule(parent: DecidedSchedule, func: str, chosen: random.Random) -> Way | None:
     """Replaces the schedule of the Func by that of another one, dimension by dimension."""
-    schedule, pipeline = place.schedule, place.way[-1].state.pipeline
+    schedule, pipeline = parent.schedule, parent.way[-1].state.pipeline
     others = [one.name for one in pipeline.functions if one.name != func]
     if not others:
         return None
     other = chosen.choice(others)
-    entry = copied_entry(
+    entry = copy_entry(
         schedule.of(other), schedule.of(func), *map(pipeline.function, (other, func))
     )
-    return _nearest(place, [entry])
+    return _lead_near(parent, [entry])
 
 
-def added_transformation(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
+def add_transformation(parent: DecidedSchedule, func: str, chosen: random.Random) -> Way | None:
     """Adds a random domain transformation to those of the Func."""
-    return _transformed(place, func, chosen, lambda before, after: after > before)
+    return _transform(parent, func, chosen, lambda before, after: after > before)
 
 
-def removed_transformation(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
+def remove_transformation(parent: DecidedSchedule, func: str, chosen: random.Random) -> Way | None:
     """Removes a random domain transformation of the Func."""
-    return _transformed(place, func, chosen, lambda before, after: after < before)
+    return _transform(parent, func, chosen, lambda before, after: after < before)
 
 
-def replaced_transformation(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
+def replace_transformation(parent: DecidedSchedule, func: str, chosen: random.Random) -> Way | None:
     """Replaces a random domain transformation of the Func by another one."""
-    return _transformed(place, func, chosen, lambda before, after: after == before)
+    return _transform(parent, func, chosen, lambda before, after: after == before)
 
 
-def loop_fusion(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
+def fuse_loops(parent: DecidedSchedule, func: str, chosen: random.Random) -> Way | None:
     """Tiles the Func fully, and computes callees in vectors inside its tiles: under the inner loop
     over x. Goes on with the callees of each callee until a coin fails.
     """
-    state = place.way[-1].state
-    entry = fully_tiled(state, func, chosen)
-    level = None if entry is None else _inside_tile(entry)
+    state = parent.way[-1].state
+    entry = tile_fully(state, func, chosen)
+    level = None if entry is None else _find_tile(entry)
     if entry is None or level is None:
         return None
-    return _nearest(place, [entry, *_fused_callees(state, func, level, chosen)])
+    return _lead_near(parent, [entry, *_fuse_callees(state, func, level, chosen)])
 
 
-def _fused_callees(
+def _fuse_callees(
     state: ProcessState, func: str, level: LoopLevel, chosen: random.Random
 ) -> Iterator[FuncSchedule]:
     """The entries of the callees that loop fusion computes at a level."""
@@ -122,36 +122,40 @@ def _fused_callees(
             if name in seen or state.pipeline.is_image.get(name, False):
                 continue
             seen.add(name)
-            entry = vectors_at(state, name, chosen, level)
+            entry = vectorize_at(state, name, chosen, level)
             if entry is not None:
                 yield entry
             if chosen.random() < GOES_ON:
                 open_.append(name)
 
 
-def template(place: PlacedSchedule, func: str, chosen: random.Random) -> Way | None:
+def apply_template(parent: DecidedSchedule, func: str, chosen: random.Random) -> Way | None:
     """Replaces the schedule of the Func by a common pattern."""
-    state = place.way[-1].state
-    entry = chosen.choice(TEMPLATES)(state, func, chosen, place.schedule)
-    return None if entry is None else _nearest(place, [entry])
+    state = parent.way[-1].state
+    entry = chosen.choice(TEMPLATES)(state, func, chosen, parent.schedule)
+    return None if entry is None else _lead_near(parent, [entry])
 
 
 GENERIC: Mapping[str, Mutation] = {
-    "constants": random_constants,
-    "random": random_schedule,
-    "copy": copied_schedule,
-    "add": added_transformation,
-    "remove": removed_transformation,
-    "replace": replaced_transformation,
+    "constants": randomize_constants,
+    "random": randomize_schedule,
+    "copy": copy_schedule,
+    "add": add_transformation,
+    "remove": remove_transformation,
+    "replace": replace_transformation,
 }
 """The rules that know nothing of images."""
 
 
-IMAGING: Mapping[str, Mutation] = {"fusion": loop_fusion, "template": template}
+IMAGING: Mapping[str, Mutation] = {"fusion": fuse_loops, "template": apply_template}
 """The rules that know what suits images."""
 
 
-def transformations(entry: FuncSchedule) -> int:
+MUTATIONS: Mapping[str, Mutation] = {**GENERIC, **IMAGING}
+"""All rules, by name."""
+
+
+def count_transformations(entry: FuncSchedule) -> int:
     """The number of domain transformations of a Func: its splits, fuses and loops that are not
     serial.
     """
@@ -161,8 +165,8 @@ def transformations(entry: FuncSchedule) -> int:
     )
 
 
-def _transformed(
-    place: PlacedSchedule,
+def _transform(
+    parent: DecidedSchedule,
     func: str,
     chosen: random.Random,
     wanted: Callable[[int, int], bool],
@@ -170,10 +174,10 @@ def _transformed(
     """The way with another option of a random decision about the domain orders of the Func, so that
     ``wanted`` holds for the number of its transformations before and after.
     """
-    old = place.schedule.of(func)
-    numbers = [n for n, one in enumerate(place.way) if _decides(one, func)]
+    old = parent.schedule.of(func)
+    numbers = [n for n, one in enumerate(parent.way) if _decides(one, func)]
     for number in chosen.sample(numbers, len(numbers)):
-        partial, taken = place.way[number], place.way[number + 1].taken[-1]
+        partial, taken = parent.way[number], parent.way[number + 1].taken[-1]
         after = {one.label: _entry_after(one, func) for one in partial.options}
         own = after[taken]
         options = [
@@ -182,20 +186,20 @@ def _transformed(
             if (entry := after[option.label]) is not None
             and own is not None
             and entry.stages != own.stages
-            and wanted(transformations(own), transformations(entry))
+            and wanted(count_transformations(own), count_transformations(entry))
         ]
         if not options:
             continue
-        way = partial.take(chosen.choice(options)).led(_like(place.form, func, chosen))
-        found = (*place.way[: number + 1], *way)
+        way = partial.take(chosen.choice(options)).led(_follow(parent.form, func, chosen))
+        found = (*parent.way[: number + 1], *way)
         new = found[-1].schedule.of(func)
         # A loop may only have moved: the form has a place for it further inside.
-        if wanted(transformations(old), transformations(new)):
+        if wanted(count_transformations(old), count_transformations(new)):
             return found
     return None
 
 
-def _like(form: FormParts, func: str, chosen: random.Random) -> Guide:
+def _follow(form: FormParts, func: str, chosen: random.Random) -> Guide:
     """Follows a form; factors of the Func that the form lacks have random numbers."""
 
     def choose(partial: PartialSchedule) -> DecisionOption:
@@ -220,7 +224,7 @@ def _entry_after(option: DecisionOption, func: str) -> FuncSchedule | None:
     return next((one for one in entries if one.name == func), None)
 
 
-def _inside_tile(entry: FuncSchedule) -> LoopLevel | None:
+def _find_tile(entry: FuncSchedule) -> LoopLevel | None:
     """The level inside the tile of a Func: its innermost loop outside vectors and threads."""
     found = None
     for loop in entry.stages[0].loops:
@@ -230,12 +234,11 @@ def _inside_tile(entry: FuncSchedule) -> LoopLevel | None:
     return found
 
 
-def _nearest(place: PlacedSchedule, entries: Iterable[FuncSchedule]) -> Way:
+def _lead_near(parent: DecidedSchedule, entries: Iterable[FuncSchedule]) -> Way:
     """The way to the schedule of the space that is nearest to that of a place with these entries
     in place of its own.
     """
-    schedule = place.schedule
+    schedule = parent.schedule
     for entry in entries:
         schedule = schedule.replace(entry)
-    start = place.way[0]
-    return tuple(start.along(form_of(start.state, schedule)))
+    return find_way_near(parent.way[0], schedule)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 from spaces.cost.features.accesses import Course, stage_work
-from spaces.enumerate.search.neighbours.genetic.templates import fully_tiled, parallel_rows
+from spaces.enumerate.search.neighbours.genetic.templates import parallelize_rows, tile_fully
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, Schedule
 
 
-def reasonable(state: ProcessState, chosen: random.Random) -> Schedule:
+def draw_reasonable(state: ProcessState, chosen: random.Random) -> Schedule:
     """A reasonable schedule: Funcs with a footprint of one are inlined, and all others are at root,
     either fully parallelized and tiled, or parallel over y. A coin decides for each Func; its
     weight is random for each schedule.
@@ -25,15 +25,15 @@ def reasonable(state: ProcessState, chosen: random.Random) -> Schedule:
     def entry(name: str) -> FuncSchedule:
         if has_footprint_one(state.pipeline, name):
             return FuncSchedule.default(state.function(name), stored=False)
-        way = fully_tiled if chosen.random() < weight else parallel_rows
+        way = tile_fully if chosen.random() < weight else parallelize_rows
         found = way(state, name, chosen)
-        return found or breadth_first(state, name)
+        return found or order_breadth_first(state, name)
 
     names = (function.name for function in state.pipeline.functions)
     return Schedule(tuple(map(entry, names)), state.pipeline.derivations)
 
 
-def breadth_first(state: ProcessState, name: str) -> FuncSchedule:
+def order_breadth_first(state: ProcessState, name: str) -> FuncSchedule:
     """The Func at root, in row-major loops."""
     plain = FuncSchedule.default(state.function(name), stored=True)
     return FuncSchedule(name, plain.stages, ROOT, ROOT)

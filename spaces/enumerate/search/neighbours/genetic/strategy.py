@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import concluded, opened
-from spaces.enumerate.search.neighbours.changes import ChangedSchedule
-from spaces.enumerate.search.neighbours.genetic.mutations import GENERIC, IMAGING
+from spaces.enumerate.search.judging import conclude_search, offer_first
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.neighbours.genetic.mutations import IMAGING, MUTATIONS
 from spaces.enumerate.search.neighbours.genetic.population import (
     Individual,
     Offspring,
     OffspringJudge,
 )
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.edits import DecisionEdit
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 
-_Maker: TypeAlias = Callable[[], ChangedSchedule | None]
-"""Makes a schedule to try."""
+_Draw: TypeAlias = Callable[[], DecisionEdit | None]
+"""Draws an edit that leads to a schedule to try; None if it finds none."""
 
 
 @frozen(kw_only=True)
@@ -86,21 +88,21 @@ class Genetic:
             raise ValueError(f"Genetic(population={value}): a generation needs two schedules.")
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
-        board = Board(limits)
-        yield from opened(space, model, board)
-        judge = OffspringJudge(space, model, board)
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first(pricer)
         chosen = random.Random(limits.seed)
-        offspring = Offspring(space, chosen, self.numbers, self.tournament)
-        yield from concluded(space, board, self._generations(offspring, judge))
+        judge = OffspringJudge(pricer, chosen, self.numbers)
+        offspring = Offspring(space, chosen, self.tournament)
+        yield from conclude_search(pricer, self._breed(offspring, judge))
 
-    def _generations(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
+    def _breed(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
         individuals: list[Individual] = []
         for step in range(1, self.generations + 1):
             yield Expanded(step, self.generations, "generation")
-            individuals = yield from self.generation(individuals, offspring, judge)
-            yield judge.board.scored
+            individuals = yield from self.breed_generation(individuals, offspring, judge)
+            yield judge.pricer.board.scored
 
-    def generation(
+    def breed_generation(
         self, last: Sequence[Individual], offspring: Offspring, judge: OffspringJudge
     ) -> Generator[Event, None, list[Individual]]:
         """The next generation, cheapest first; the first one if ``last`` is empty.
@@ -110,31 +112,26 @@ class Genetic:
         """
         size = self.population
         individuals = list(last[: round(self.elites * size)])
-        makers: list[_Maker] = []
+        draws: list[_Draw] = []
         if last:
-            makers += [lambda: offspring.crossed(last)] * round(self.crosses * size)
-            mutate: _Maker = lambda: self._mutated(last, offspring)  # noqa: E731
-            makers += [mutate] * round(self.mutants * size)
-        rest = size - len(individuals) - len(makers)
-        new: _Maker = (lambda: self._random(offspring)) if last else offspring.reasonable
-        for make in [*makers, *[new] * rest]:
+            draws += [partial(offspring.cross_parents, last)] * round(self.crosses * size)
+            draws += [partial(self._mutate, last, offspring)] * round(self.mutants * size)
+        rest = size - len(individuals) - len(draws)
+        new = partial(self._start_anew, offspring) if last else offspring.make_reasonable
+        for draw in [*draws, *[new] * rest]:
             for _ in range(self.attempts):
                 ask_clock()
-                change = make()
-                found = None if change is None else (yield from judge.judged(change))
+                found = yield from judge.judge(draw())
                 if found is not None:
                     individuals.append(found)
                     break
         return sorted(individuals, key=lambda one: one.cost)
 
-    def _mutated(
-        self, parents: Sequence[Individual], offspring: Offspring
-    ) -> ChangedSchedule | None:
-        rules = {**GENERIC, **IMAGING}
-        weights = [1.0 if name in GENERIC else self.favor for name in rules]
-        (rule,) = offspring.chosen.choices(list(rules.values()), weights)
-        return offspring.mutated(rule, parents)
+    def _mutate(self, parents: Sequence[Individual], offspring: Offspring) -> DecisionEdit | None:
+        weights = [self.favor if rule in IMAGING else 1.0 for rule in MUTATIONS]
+        (rule,) = offspring.chosen.choices(list(MUTATIONS), weights)
+        return offspring.mutate_func(rule, parents)
 
-    def _random(self, offspring: Offspring) -> ChangedSchedule | None:
+    def _start_anew(self, offspring: Offspring) -> DecisionEdit | None:
         is_sensible = offspring.chosen.random() < self.sensible
-        return offspring.reasonable() if is_sensible else offspring.drawn()
+        return offspring.make_reasonable() if is_sensible else offspring.draw_schedule()

@@ -12,40 +12,42 @@ from itertools import pairwise
 from attrs import evolve
 
 from spaces.constraints.devices.device import GpuDevice
+from spaces.enumerate.search.readers import computed_readers
 from spaces.enumerate.space.patterns.builder import Maker, Pattern, Shape, serial
 from spaces.enumerate.space.patterns.cpu import tiles, vectors
 from spaces.enumerate.space.patterns.gpu import blocks, threads
 from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
 from spaces.enumerate.space.process.state import ProcessState
-from spaces.enumerate.space.readers import computed_readers
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, made_from
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, LoopLevel, Schedule
 
 
-def fully_tiled(state: ProcessState, func: str, chosen: random.Random) -> FuncSchedule | None:
+def tile_fully(state: ProcessState, func: str, chosen: random.Random) -> FuncSchedule | None:
     """Tiles over x and y at root, with vectors along x inside a tile, and the rows of tiles in
     parallel. On a GPU, tiles of blocks and threads. A Func without two long dimensions has
     vectors, in parallel.
     """
     if isinstance(state.device, GpuDevice):
-        return _entry(state, func, blocks, chosen)
-    return _entry(state, func, tiles, chosen) or parallel_vectors(state, func, chosen)
+        return _make_entry(state, func, blocks, chosen)
+    return _make_entry(state, func, tiles, chosen) or parallelize_vectors(state, func, chosen)
 
 
-def parallel_rows(state: ProcessState, func: str, chosen: random.Random) -> FuncSchedule | None:
+def parallelize_rows(state: ProcessState, func: str, chosen: random.Random) -> FuncSchedule | None:
     """Row-major loops at root, with y in parallel. On a GPU, tiles."""
     if isinstance(state.device, GpuDevice):
-        return fully_tiled(state, func, chosen)
-    return _entry(state, func, lambda shape: _in_parallel(shape, serial), chosen)
+        return tile_fully(state, func, chosen)
+    return _make_entry(state, func, lambda shape: _parallelize_outermost(shape, serial), chosen)
 
 
-def parallel_vectors(state: ProcessState, func: str, chosen: random.Random) -> FuncSchedule | None:
+def parallelize_vectors(
+    state: ProcessState, func: str, chosen: random.Random
+) -> FuncSchedule | None:
     """Rows in parallel at root, with vectors along x."""
-    return _entry(state, func, lambda shape: _in_parallel(shape, vectors), chosen)
+    return _make_entry(state, func, lambda shape: _parallelize_outermost(shape, vectors), chosen)
 
 
-def under_reader(
+def vectorize_under_reader(
     state: ProcessState, func: str, chosen: random.Random, schedule: Schedule
 ) -> FuncSchedule | None:
     """Vectors along x, computed and stored inside the loop of a reader over x. On a GPU, threads.
@@ -61,23 +63,23 @@ def under_reader(
     if not readers:
         return None
     reader = chosen.choice(readers)
-    shape = _with_plane(
+    shape = _choose_plane(
         stage_shapes(state.pipeline, state.device, state.choices)[reader][0], chosen
     )
     order = schedule.of(reader).stages[0]
-    loop = loop_over(order, shape.free[0]) if shape.free else None
-    return None if loop is None else vectors_at(state, func, chosen, LoopLevel(reader, loop))
+    loop = find_loop_over(order, shape.free[0]) if shape.free else None
+    return None if loop is None else vectorize_at(state, func, chosen, LoopLevel(reader, loop))
 
 
-def vectors_at(
+def vectorize_at(
     state: ProcessState, func: str, chosen: random.Random, level: LoopLevel
 ) -> FuncSchedule | None:
     """Vectors along x, computed and stored at a level. On a GPU, threads."""
     on_gpu = isinstance(state.device, GpuDevice)
-    return _entry(state, func, threads if on_gpu else vectors, chosen, level)
+    return _make_entry(state, func, threads if on_gpu else vectors, chosen, level)
 
 
-def loop_over(order: DomainOrder, dimension: str) -> str | None:
+def find_loop_over(order: DomainOrder, dimension: str) -> str | None:
     """The innermost loop over a dimension that is not inside vectors or unrolled loops; None if no
     such loop is left.
     """
@@ -93,16 +95,16 @@ def loop_over(order: DomainOrder, dimension: str) -> str | None:
 TEMPLATES: tuple[
     Callable[[ProcessState, str, random.Random, Schedule], FuncSchedule | None], ...
 ] = (
-    under_reader,
-    lambda state, func, chosen, schedule: fully_tiled(state, func, chosen),
-    lambda state, func, chosen, schedule: parallel_vectors(state, func, chosen),
+    vectorize_under_reader,
+    lambda state, func, chosen, schedule: tile_fully(state, func, chosen),
+    lambda state, func, chosen, schedule: parallelize_vectors(state, func, chosen),
 )
 """The common patterns that a mutation chooses from. On a GPU the second one is the tile of [RK13]'s
 fourth pattern.
 """
 
 
-def _entry(
+def _make_entry(
     state: ProcessState,
     func: str,
     maker: Maker,
@@ -111,7 +113,7 @@ def _entry(
 ) -> FuncSchedule | None:
     """The Func in a pattern, with random numbers; x and y are random for each stage."""
     shapes = stage_shapes(state.pipeline, state.device, state.choices)[func]
-    planes = tuple(_with_plane(shape, chosen) for shape in shapes)
+    planes = tuple(_choose_plane(shape, chosen) for shape in shapes)
     patterns, fits = stage_patterns("of a search", maker, planes)
     if not fits:
         return None
@@ -121,7 +123,7 @@ def _entry(
     return bind(Schedule((entry,)), numbers).funcs[0]
 
 
-def _with_plane(shape: Shape, chosen: random.Random) -> Shape:
+def _choose_plane(shape: Shape, chosen: random.Random) -> Shape:
     """The shape in which x and y are the only dimensions to tile: two adjacent long ones at random.
     Short dimensions, such as channels, are not tiled.
     """
@@ -132,7 +134,7 @@ def _with_plane(shape: Shape, chosen: random.Random) -> Shape:
     return evolve(shape, free=(x, *(name for name in shape.free if name != x)), long=(x, y))
 
 
-def _in_parallel(shape: Shape, maker: Maker) -> Pattern | None:
+def _parallelize_outermost(shape: Shape, maker: Maker) -> Pattern | None:
     """A pattern with y outermost, in parallel."""
     pattern = maker(shape)
     if pattern is None or not shape.long:

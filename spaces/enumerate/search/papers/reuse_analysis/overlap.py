@@ -9,6 +9,7 @@ from attrs import field, frozen
 from spaces.cost.features.accesses import ReadGroup, stage_work
 from spaces.cost.features.features import read_extents
 from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.formulas.symbolic import as_array
 
 
 def overlap(access: ReadGroup, var: str, dimensions: tuple[str, ...]) -> int:
@@ -27,7 +28,7 @@ def overlap(access: ReadGroup, var: str, dimensions: tuple[str, ...]) -> int:
     one = read_extents(access, still)
     two = read_extents(access, {**still, var: 2})
     shared = [
-        2 * int(first) - int(both)
+        2 * int(as_array(first)) - int(as_array(both))
         for index, first, both in zip(access.indices, one, two, strict=True)
         if index.step(var)
     ]

@@ -11,9 +11,11 @@ from attrs import define, evolve, field
 from spaces.constraints.devices.device import CpuDevice
 from spaces.enumerate.search.papers.reuse_analysis.overlap import dependences, origins
 from spaces.enumerate.search.papers.reuse_analysis.tiling import Tiling, tilings
-from spaces.enumerate.space.process.decided_part import decided_part
-from spaces.enumerate.space.process.sizes import sizes_of
-from spaces.enumerate.space.space import NOTHING_FIXED, ScheduleSpace
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.decided_part import decided_part
+from spaces.enumerate.space.estimated_boxes import sizes_of
+from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.space import NOTHING_FIXED
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule
@@ -29,16 +31,21 @@ class Segmentation:
     """The search for segments of one space, and what it found of each of them.
 
     Attributes:
-        space: a space of patterns on a CPU.
+        pricer: the pricer of a space of patterns on a CPU.
         load_weight: the cost of a load relative to a computed value.
         smallest: the least number of Funcs before the first cut: max_split of [S19].
     """
 
-    space: ScheduleSpace
+    pricer: Pricer
     load_weight: float
     smallest: int
     _found: dict[Segment, list[Tiling]] = field(init=False, factory=dict)
     _split: dict[Segment, tuple[float, Segments]] = field(init=False, factory=dict)
+
+    @property
+    def space(self) -> ScheduleSpace:
+        """The space whose Funcs are divided."""
+        return self.pricer.space
 
     def best(self) -> Segments:
         """The segments of the whole pipeline [S19 4.5]: as few as there can be if their buffers fit
@@ -100,7 +107,7 @@ class Segmentation:
         if given:
             return [Tiling(given, {}, 0.0, 0.0)]
         output = last(self.space.pipeline, segment)
-        part = part_of(self.space, segment)
+        part = self.pricer.within(part_of(self.space, segment))
         return tilings(part, self.space.menus, output, self.load_weight)
 
     def schedules(self, segments: Segments) -> Iterator[Schedule]:

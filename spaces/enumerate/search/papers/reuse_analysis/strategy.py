@@ -8,16 +8,17 @@ from attrs import field, frozen
 from attrs.validators import ge
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded, Found
-from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.first_schedules import offer_incumbents
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.beam import allows
 from spaces.enumerate.search.papers.reuse_analysis.segments import Segmentation
 from spaces.enumerate.search.papers.reuse_analysis.tiling import LOAD_WEIGHT
-from spaces.enumerate.search.runners_up import runners_up
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.runners_up import offer_runners_up
+from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
 
 
@@ -48,9 +49,9 @@ class ReuseAnalysis:
                 f"The strategy reuse-analysis schedules for CPUs, not for {space.device.name}; "
                 "search with stagewise or annealing."
             )
-        board = Board(limits)
-        yield from incumbents(space, model, board)
-        patterns = space.of_patterns
+        pricer = Pricer.of(space, model, limits)
+        board, patterns = pricer.board, pricer.within(space.of_patterns)
+        yield from offer_incumbents(pricer)
         analysis = Segmentation(patterns, self.load_weight, self.smallest)
         complete = True
         try:
@@ -61,10 +62,9 @@ class ReuseAnalysis:
             for schedule in analysis.schedules(segments):
                 with board.deadline.kept():
                     board.considered += 1
-                    if not (allows(patterns, schedule) and space.verdict(schedule)):
+                    if not (allows(patterns.space, schedule) and pricer.is_legal(schedule)):
                         continue
-                    batch = Batch.of(space.pipeline, schedule, memo=patterns.memo)
-                    cost = float(board.score(model, batch))
+                    cost = float(pricer.price_structure(Structure(schedule, {})))
                 board.legal += 1
                 yield from board.offer(Found(cost, schedule))
                 yield board.scored
@@ -72,5 +72,5 @@ class ReuseAnalysis:
         except OutOfTime:
             complete = False
         yield board.scored
-        yield from runners_up(space, model, board)
+        yield from offer_runners_up(pricer)
         yield board.done(space, complete)

@@ -8,11 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.constraints.devices.occupancy import SymbolicNumber
-from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
 from spaces.cost.features.input_loads import input_loads
 from spaces.enumerate.search.papers.reuse_analysis.fusion import (
@@ -25,13 +23,14 @@ from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     trivial_inlined,
 )
 from spaces.enumerate.search.papers.reuse_analysis.overlap import origins
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters
-from spaces.enumerate.space.process.sizes import sizes_of
-from spaces.enumerate.space.space import ScheduleSpace
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import PART, Structure
 from spaces.model.deadline import ask_clock
-from spaces.model.formulas.regions import UnboundedError
+from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import ROOT, Bound, FuncSchedule, LoopLevel
@@ -61,12 +60,12 @@ class Tiling:
     footprint: float
 
 
-def tilings(segment: ScheduleSpace, menus: Menus, output: str, load_weight: float) -> list[Tiling]:
+def tilings(segment: Pricer, menus: Menus, output: str, load_weight: float) -> list[Tiling]:
     """The best tile sizes for each loop permutation, cheapest first: Algorithm 3 of [S19]. The
     permutations are the patterns of the output.
 
     Args:
-        segment: the space of the segment; Funcs that read it are its outputs.
+        segment: the pricer of the space of the segment; Funcs that read it are its outputs.
         menus: the menu of each Func.
         output: the last Func of the segment.
         load_weight: w of [S19].
@@ -77,10 +76,11 @@ def tilings(segment: ScheduleSpace, menus: Menus, output: str, load_weight: floa
 
 
 def _tiling(
-    segment: ScheduleSpace, menus: Menus, output: str, orders: Orders, load_weight: float
+    pricer: Pricer, menus: Menus, output: str, orders: Orders, load_weight: float
 ) -> Tiling | None:
     """The best tile sizes for one loop permutation; None if none satisfies all constraints."""
     ask_clock()
+    segment = pricer.space
     pipeline, device = segment.pipeline, segment.device
     assert isinstance(device, CpuDevice)
     function = pipeline.function(output)
@@ -93,22 +93,20 @@ def _tiling(
     allowed = _valid(segment, output, orders, structure)
     if not allowed.any():
         return None
-    allowed = allowed & segment.legal(structure)
+    allowed = allowed & pricer.find_legal(structure)
     if not allowed.any():
         return None
-    try:
-        schedule, columns = structure.schedule, structure.columns
-        features = Batch.of(pipeline, schedule, columns, memo=segment.memo).features
-    except UnboundedError:
+    features = pricer.read_features(structure)
+    if features is None:
         return None
     if device.l2_bytes:
-        allowed = allowed & (np.asarray(unfolded_bytes(features)) <= device.l2_bytes)
+        allowed = allowed & (as_array(unfolded_bytes(features)) <= device.l2_bytes)
     if not allowed.any():
         return None
-    costs = np.where(allowed, segment_cost(features, output, load_weight), np.inf)
+    costs = np.where(allowed, as_array(segment_cost(features, output, load_weight)), np.inf)
     # Of tiles that cost the same, the largest has the fewest loops to enter.
     index = costs.size - 1 - int(np.argmin(costs.ravel()[::-1]))
-    footprint = np.broadcast_to(buffer_bytes(features, output), structure.shape)
+    footprint = np.broadcast_to(as_array(buffer_bytes(features, output)), structure.shape)
     numbers = {**fixed, **structure.numbers(index)}
     own = tuple(e for e in entries if e.name == output or e.name not in pipeline.outputs)
     return Tiling(own, numbers, float(costs.flat[index]), float(footprint.flat[index]))
@@ -153,18 +151,19 @@ def unfolded_bytes(features: Features) -> SymbolicNumber:
     return sizes
 
 
-def fills_lines(width: SymbolicNumber, element_bytes: int, device: CpuDevice) -> SymbolicNumber:
+def fills_lines(width: ArrayLike, element_bytes: int, device: CpuDevice) -> NDArray[np.bool_]:
     """Whether a tile of this width is a multiple of a cache line and of a vector [S19 4.2]."""
     bits = np.asarray(width) * element_bytes * 8
-    return (bits % (device.cache_line_bytes * 8) == 0) & (bits % device.vector_bits == 0)
+    whole: NDArray[np.bool_] = bits % np.lcm(device.cache_line_bytes * 8, device.vector_bits) == 0
+    return whole
 
 
-def keeps_threads_busy(extent: int, tile: SymbolicNumber, threads: float) -> SymbolicNumber:
+def keeps_threads_busy(extent: int, tile: ArrayLike, threads: float) -> NDArray[np.bool_]:
     """Whether there are as many tiles as threads: [S19] (14)."""
     return extent / np.asarray(tile) >= threads
 
 
-def covers_overlap(tile: SymbolicNumber, overlap: int) -> SymbolicNumber:
+def covers_overlap(tile: ArrayLike, overlap: int) -> NDArray[np.bool_]:
     """Whether a tile is at least as large as the greatest overlap: [S19] (15)."""
     return np.asarray(tile) >= overlap
 

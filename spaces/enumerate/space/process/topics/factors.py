@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.enumerate.space.options import Options
@@ -23,34 +23,14 @@ def factor_menu(state: ProcessState, stage: StageOf, dimension: str) -> tuple[in
     multiples of a vector register, divisors of the extent at the estimates, what divides it into
     a few equal parts, and the tile sizes of patterns, so that no narrower space has other ones.
     """
-    extent = state.sizes.extent(stage.func, dimension)
-    return factors_for(state.choices, state.device, state.function(stage.func), extent)
-
-
-def factors_for(
-    choices: Options, device: Device, function: Function, extent: int | None
-) -> tuple[int, ...]:
-    """The factors for a dimension of a Func with this extent at the estimates."""
-    found = _always(choices, device, function)
+    choices, extent = state.choices, state.sizes.extent(stage.func, dimension)
+    found = _always(choices, state.device, state.function(stage.func))
     if extent is not None:
         found |= _divisors(extent)
         found |= {-(-extent // parts) for parts in range(2, choices.equal_parts + 1)}
     most = _largest(choices, extent)
     patterns = {*choices.row_tiles, *choices.tiles}
     return tuple(sorted({n for n in found if n <= most} | patterns))
-
-
-def most_factors(choices: Options, device: Device, function: Function, extent: int | None) -> int:
-    """An upper limit of the number of factors for a dimension of at most this extent; for one of
-    any extent if it is None.
-    """
-    most = _largest(choices, extent)
-    every = {*range(1, most + 1), *choices.row_tiles, *choices.tiles}
-    if extent is None:
-        return len(every)
-    always = every & (_always(choices, device, function) | {*choices.row_tiles, *choices.tiles})
-    parts = max(choices.equal_parts - 1, 0)
-    return min(len(every), len(always) + most_divisors(extent) + parts)
 
 
 def _largest(choices: Options, extent: int | None) -> int:
@@ -74,18 +54,6 @@ def natural_lanes(device: CpuDevice, function: Function) -> int:
     """The lanes of a vector register for the widest element type of a Func."""
     bits = max(8, *(type.bits for type in function.types))
     return max(1, device.vector_bits // bits)
-
-
-@lru_cache(maxsize=1024)
-def most_divisors(limit: int, primes: tuple[int, ...] = (2, 3, 5, 7, 11, 13, 17, 19, 23)) -> int:
-    """The largest number of divisors of a number up to a limit below 6 * 10**9. Of the numbers
-    with most divisors, one is a product of the first primes.
-    """
-    best, power, exponent = 1, 1, 0
-    while primes and power * primes[0] <= limit:
-        power, exponent = power * primes[0], exponent + 1
-        best = max(best, (exponent + 1) * most_divisors(limit // power, primes[1:]))
-    return best
 
 
 @lru_cache(maxsize=1024)
@@ -134,15 +102,17 @@ class FactorTopic:
         return f"{self.place} factor {self.split}"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        (entry,) = (entry for entry in state.entries if entry.name == self.func)
+        func = self.func
+        (entry,) = (entry for entry in state.entries if entry.name == func)
         record = self.place.order(entry).splits[self.split]
         origin = state.origins(self.place).taken[self.split]
         assert isinstance(record, Split)
         assert isinstance(record.factor, str)
+        part = f"{self.place} factor {origin}"
         for number in state.menus[record.factor]:
-            numbers = {**state.numbers, record.factor: number}
             yield DecisionOption(
                 f"{record.factor} = {number}",
-                {f"{self.place} factor {origin}": number},
-                evolve(state, numbers=numbers),
+                {part: number},
+                state,
+                change=partial(ProcessState.with_number, parameter=record.factor, number=number),
             )

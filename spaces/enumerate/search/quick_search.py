@@ -1,0 +1,70 @@
+"""The quick search: stage by stage, and then rewrites of what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+
+from attrs import field, frozen
+
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.events import Event
+from spaces.enumerate.search.first_schedules import offer_first_incumbent
+from spaces.enumerate.search.judging import offer_draw_if_none
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.rewrites.registry import REWRITES
+from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule
+from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
+from spaces.enumerate.search.runners_up import offer_runners_up
+from spaces.enumerate.search.stagewise.stagewise import QUICK, Stagewise
+from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.model.deadline import OutOfTime
+
+
+@frozen(kw_only=True)
+class QuickSearch:
+    """Searches stage by stage (:class:`Stagewise`), and rewrites the best schedule while this makes
+    it cheaper: with clones of Funcs that several nests read, if the space has ``clone_in``; with
+    wrappers of images that sums read, if the space is for a CPU and has ``in_``; with partial
+    results of reductions to few elements, if it is for a GPU and has ``rfactor``; with other
+    numbers; with nests in strips of rows, if these are in the space; and with Funcs inlined that it
+    stores. It begins no rewrite of the structure once the rewrites took as much work
+    (:attr:`Board.work`) as the search before, or took :data:`QUICK`.
+
+    Attributes:
+        walk: the search that finds the schedule, and that decides what a rewrite leaves open.
+        rewrites: what finds the rewrites to try, one kind after the other.
+    """
+
+    walk: Stagewise = field(default=Stagewise())
+    rewrites: Sequence[FindRewrites] = REWRITES
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_first_incumbent(pricer)
+        complete = yield from self.refined(pricer)
+        yield from offer_draw_if_none(pricer)
+        yield from offer_runners_up(pricer)
+        yield pricer.board.done(space, complete)
+
+    def refined(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
+        """Searches in a share of the time limit, and offers to a board what it finds. Returns
+        whether it ended in time.
+        """
+        board = pricer.board
+        begun = board.work
+        complete = yield from self.walk.find_states(pricer, share)
+        if complete is None:
+            return False
+        if not complete.legal:
+            return True
+        most = min(2 * board.work - begun, begun + QUICK)
+        states = (*complete.legal, *complete.unjudged)
+        found = FoundSchedule.of_states(complete.task.pricer, pricer.space, states)
+        rewriting = Rewriting(complete.task, self.walk, self.rewrites, most, share)
+        try:
+            yield from rewriting.rewrite_while_cheaper(found)
+        except OutOfTime:
+            return False
+        yield board.scored
+        return True

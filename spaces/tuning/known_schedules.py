@@ -1,0 +1,97 @@
+"""The measured schedules of a pipeline in a store, the fastest first among results that compare."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Iterator, Mapping
+
+from attrs import frozen
+
+from spaces.constraints.devices.device import Device
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.tuning.identity import this_machine
+from spaces.tuning.store import StudySummary, TuningStore
+from spaces.tuning.trial import Trial, fastest
+
+_Sizes = Mapping[str, tuple[tuple[int, int], ...]]
+
+
+@frozen(order=True)
+class Remoteness:
+    """How much the results of a study differ from a run. The most important difference comes first.
+
+    Attributes:
+        is_other_device: they are for another device.
+        is_other_machine: another machine measured them, or another version of this library.
+        is_other_size: an estimate of the pipeline differs.
+        scale: the sum of the logarithms of how much extents differ.
+    """
+
+    is_other_device: bool
+    is_other_machine: bool
+    is_other_size: bool
+    scale: float
+
+
+def list_known_schedules(
+    store: TuningStore, pipeline: Pipeline, target: Device
+) -> Iterator[tuple[int, Trial]]:
+    """The measured schedules of the algorithm of a pipeline, each with the number of its study.
+
+    Results of one machine for one device at one size compare by their times, from whichever study
+    they are. Of such groups, the nearest to a run at the estimates of ``pipeline`` on this machine
+    comes first: results for the device before those for others, results of this machine before
+    others, results at these sizes before others, then the nearest sizes. Of equally near groups
+    the newest comes first.
+    """
+    machine = this_machine(target)
+    asked = _sizes(pipeline)
+    wanted = set(store.similar_studies(pipeline))
+    groups: dict[tuple[str, ...], list[StudySummary]] = {}
+    for line in store.studies():
+        if line.id in wanted:
+            key = (line.device, line.machine.fingerprint, json.dumps(line.sizes, sort_keys=True))
+            groups.setdefault(key, []).append(line)
+
+    def remoteness(group: list[StudySummary]) -> tuple[Remoteness, int]:
+        line = group[-1]
+        sizes = _sizes(store.pipeline_of(line.id))
+        away = Remoteness(
+            line.device != target.name,
+            line.machine != machine,
+            any(sizes.get(name) != ranges for name, ranges in asked.items()),
+            _scale(asked, sizes),
+        )
+        return away, -line.id
+
+    for group in sorted(groups.values(), key=remoteness):
+        yield from _by_time(store, [line.id for line in group])
+
+
+def _by_time(store: TuningStore, studies: list[int]) -> list[tuple[int, Trial]]:
+    """The trials with times of studies whose results compare, sorted by the upper end of the
+    interval of the time.
+    """
+    found: list[tuple[float, int, Trial]] = []
+    for study in studies:
+        trials = fastest(store.trials(study))
+        beside = [s for one in trials if one.result for s in one.result.reference_seconds]
+        reference = statistics.median(beside) if beside else math.inf
+        found += ((one.result.interval[1] * reference, study, one) for one in trials if one.result)
+    found.sort(key=lambda line: (line[0], -line[1], line[2].number))
+    return [(study, trial) for _, study, trial in found]
+
+
+def _sizes(pipeline: Pipeline) -> _Sizes:
+    return {one.buffer: one.ranges for one in pipeline.estimates}
+
+
+def _scale(asked: _Sizes, found: _Sizes) -> float:
+    """How far extents are from those asked for, over the buffers that both name."""
+    return sum(
+        abs(math.log(max(one, 1) / max(other, 1)))
+        for name in asked.keys() & found.keys()
+        for (_, one), (_, other) in zip(asked[name], found[name], strict=True)
+    )

@@ -1,0 +1,69 @@
+"""Shortcuts of the stage-by-stage search: it finds the same without them, or hardly cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count, cycle, islice
+
+import pytest
+
+import spaces
+from bench.cost_quality.random_pipelines import random_pipeline
+from spaces.enumerate.search.stagewise import stagewise
+from spaces.enumerate.search.stagewise.known_costs import KnownCosts
+from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
+from tests.cpus import FOUR_CORES
+
+SMALL = 5
+"""How many Funcs a random pipeline has at most."""
+
+PIPELINES = 6
+"""How many random pipelines are searched."""
+
+
+def pipelines() -> Iterator[spaces.Pipeline]:
+    """The first random pipelines that are small."""
+    small = (one for one in map(random_pipeline, count()) if len(one.functions) <= SMALL)
+    return islice(small, PIPELINES)
+
+
+def costs() -> list[float]:
+    """What a search finds for random pipelines, for a CPU and for a GPU in turns."""
+    targets = cycle((FOUR_CORES, spaces.device("sm_80")))
+    found = []
+    for pipeline, target in zip(pipelines(), targets, strict=False):
+        space = spaces.ScheduleSpace(pipeline, target)
+        found.append(spaces.best(spaces.search(space, strategy="stagewise")).best[0].cost)
+    return found
+
+
+@pytest.fixture(scope="module")
+def with_shortcuts() -> list[float]:
+    return costs()
+
+
+def compare(one: list[float], other: list[float]) -> list[float]:
+    """How many times as much one search costs as the other."""
+    return [a / b for a, b in zip(one, other, strict=True)]
+
+
+def test_costs_that_follow_from_others_change_no_result(
+    with_shortcuts: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def price(self: KnownCosts, way: OpenWay) -> PricedWay | None:
+        return self.task.price_usual_numbers(self.part, way)
+
+    monkeypatch.setattr(KnownCosts, "__call__", price)
+    ratios = compare(with_shortcuts, costs())
+    assert ratios == pytest.approx([1.0] * len(ratios), rel=1e-9)
+
+
+def test_two_phases_miss_little(
+    with_shortcuts: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def price_all(ways, kept, price, compared=1.0):
+        return [found for way in ways if (found := price(way)) is not None]
+
+    monkeypatch.setattr(stagewise, "priced_in_phases", price_all)
+    ratios = compare(with_shortcuts, costs())
+    assert max(ratios) <= 1.05
