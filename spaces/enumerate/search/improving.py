@@ -11,7 +11,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board, Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import first_incumbent
-from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
+from spaces.enumerate.search.judging import PART, concluded, drawn_if_none
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.quick_search import QuickSearch
 from spaces.enumerate.search.runners_up import runners_up
@@ -85,8 +85,12 @@ class Improving:
                     yield Expanded(tried // PART + 1, 0, "improvement")
                     yield board.scored
                 tried += 1
-                found = yield from offer_cheapest(pricer, edit.open_numbers(chosen, self.numbers))
-                if found is not None and found.cost < least:
+                structure = edit.open_numbers(chosen, self.numbers)
+                found = pricer.cheapest_below(structure, board.worst)
+                if found is None:
+                    continue
+                yield from board.offer(found)
+                if found.cost < least:
                     least, decided = found.cost, edit.with_numbers_of(found.schedule)
                     is_improved = True
                     break
