@@ -9,9 +9,9 @@ from attrs import evolve
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.apart import apart, bare
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done, Event, Found, Improved
 from spaces.enumerate.search.first_schedules import PRICING
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.tidying import tidied
 from spaces.enumerate.space.schedule_space import ScheduleSpace
