@@ -1,4 +1,4 @@
-"""Tuning by chance: what every other strategy has to beat."""
+"""Tuning by random schedules, which every other strategy must beat."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ import pytest
 import spaces
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done
 from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.grouping import Grouping
 from spaces.enumerate.search.papers.groups import GroupPrices, StageGroup, tile_limits
 from spaces.enumerate.search.pricer import Pricer

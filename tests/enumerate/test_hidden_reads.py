@@ -11,7 +11,7 @@ import pytest
 
 from spaces.constraints.devices.device import CpuDevice, GpuDevice, device
 from spaces.constraints.legality.verify import verify
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.readers import computed_readers
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options

@@ -27,7 +27,7 @@ from functools import lru_cache
 import numpy as np
 from attrs import evolve
 
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures
 from spaces.cost.model import BoundedModel, CostModel
@@ -64,7 +64,9 @@ def decided_features(partial: PartialSchedule) -> Features | None:
         return None
     part = decided_part(state.pipeline, decided)
     try:
-        return features(part, bind(Schedule(state.entries, part.derivations), state.numbers))
+        return extract_features(
+            part, bind(Schedule(state.entries, part.derivations), state.numbers)
+        )
     except UnboundedError:
         return None
 
@@ -140,7 +142,7 @@ def _countable(state: ProcessState) -> tuple[tuple[FuncSchedule, ...], Features]
         part = decided_part(state.pipeline, frozenset(entry.name for entry in entries))
         schedule = followed(Schedule(entries, part.derivations), state.pipeline.sizes())
         try:
-            return entries, features(part, schedule, feature_memo(state.nests))
+            return entries, extract_features(part, schedule, feature_memo(state.nests))
         except (LevelError, OrderError, UnboundedError):
             entries = entries[1:]
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import first_incumbent
 from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.quick_search import QuickSearch
 from spaces.enumerate.search.runners_up import runners_up

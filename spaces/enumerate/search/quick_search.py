@@ -7,10 +7,10 @@ from collections.abc import Generator, Iterator, Sequence
 from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.first_schedules import first_incumbent
 from spaces.enumerate.search.judging import drawn_if_none
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.registry import REWRITES
 from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule

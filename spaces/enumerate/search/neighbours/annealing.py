@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import incumbents, offer_schedule
 from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.refining import RefiningSearch
 from spaces.enumerate.space.edits import DecidedSchedule

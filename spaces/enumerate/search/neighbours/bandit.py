@@ -16,9 +16,9 @@ from typing import TypeAlias
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.judging import PART, concluded, offer_first
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.genetic.mutations import MUTATIONS
 from spaces.enumerate.search.neighbours.genetic.population import (
     Individual,

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.judging import concluded, offer_cheapest, offer_first
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.counting.draws import Draw, draws
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts

@@ -10,9 +10,9 @@ from itertools import count
 from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.exhaustive import offer_cheapest_of_parts
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.listing import structure_of

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import count
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.listing import structures
 from spaces.enumerate.space.process.partial import PartialSchedule

@@ -16,9 +16,9 @@ from attrs import evolve, frozen
 
 from spaces.cost.features.accesses import stage_work
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded, Found
 from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.groups import GroupPrices, StageGroup
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.readers import computed_readers
@@ -175,7 +175,7 @@ class _Merging:
         try:
             with self.pricer.board.deadline.kept():
                 schedule = self._schedule(groups)
-                if schedule is None or not self.space.verdict(schedule):
+                if schedule is None or not self.pricer.is_legal(schedule):
                     return
                 cost = self.pricer.price_schedule(schedule)
         except OutOfTime:

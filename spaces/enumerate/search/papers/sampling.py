@@ -17,10 +17,10 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.first_schedules import incumbents
 from spaces.enumerate.search.judging import drawn_if_none
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from attrs import evolve, field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.first_schedules import first_incumbent, plain_nest
 from spaces.enumerate.search.judging import drawn_if_none
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import runners_up
 from spaces.enumerate.search.stagewise.changed_nests import nests_of

@@ -9,9 +9,9 @@ from attrs.validators import ge
 
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded, Found
 from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.beam import allows
 from spaces.enumerate.search.papers.reuse_analysis.segments import Segmentation
 from spaces.enumerate.search.papers.reuse_analysis.tiling import LOAD_WEIGHT
@@ -62,7 +62,7 @@ class ReuseAnalysis:
             for schedule in analysis.schedules(segments):
                 with board.deadline.kept():
                     board.considered += 1
-                    if not (allows(patterns.space, schedule) and space.verdict(schedule)):
+                    if not (allows(patterns.space, schedule) and pricer.is_legal(schedule)):
                         continue
                     cost = float(pricer.price_structure(Structure(schedule, {})))
                 board.legal += 1
