@@ -101,26 +101,26 @@ def _structured(partial: PartialSchedule, rung: Rung) -> PartialSchedule:
     return partial
 
 
-def incumbents(pricer: Pricer) -> Iterator[Event]:
+def offer_incumbents(pricer: Pricer) -> Iterator[Event]:
     """Offers the legal schedules of the ladder: the first one however long it takes, others in
     :data:`SHARE` of the time limit. The first one has an infinite cost if there is no time to price
     it. Offers none if the restrictions name loops that patterns lack.
     """
     for structure, numbers in _climbed(pricer):
         yield from offer_schedule(pricer, structure, numbers)
-    yield from plain_nest(pricer)
+    yield from offer_plain_nest(pricer)
 
 
-def first_incumbent(pricer: Pricer) -> Iterator[Event]:
-    """Offers the first legal schedule of the ladder, as :func:`incumbents` does but with a price
-    for its numbers alone, which takes less time: for searches that soon find better ones.
+def offer_first_incumbent(pricer: Pricer) -> Iterator[Event]:
+    """Offers the first legal schedule of the ladder, for searches that soon find better ones. It
+    prices its numbers alone, which takes less time.
     """
     for structure, numbers in islice(_climbed(pricer), 1):
         yield from offer_schedule(pricer, bind(structure, numbers))
-    yield from plain_nest(pricer)
+    yield from offer_plain_nest(pricer)
 
 
-def plain_nest(pricer: Pricer) -> Iterator[Event]:
+def offer_plain_nest(pricer: Pricer) -> Iterator[Event]:
     """Offers plain loops of each Func at root, if the space has them and they are legal and cheap,
     in :data:`SHARE` of the time limit. For tiny sizes hardly anything is cheaper, since kernels and
     threads take time to start. Whole patterns lack these loops.

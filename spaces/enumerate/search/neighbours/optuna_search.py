@@ -12,7 +12,12 @@ from attrs import frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, concluded, offer_cheapest, offer_first
+from spaces.enumerate.search.judging import (
+    PART,
+    conclude_search,
+    offer_cheapest,
+    offer_first,
+)
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.counting.draws import draws
@@ -54,7 +59,7 @@ class OptunaSearch:
         optuna = _import_optuna()
         pricer = Pricer.of(space, model, limits)
         yield from offer_first(pricer)
-        yield from concluded(pricer, self._run_trials(optuna, pricer))
+        yield from conclude_search(pricer, self._run_trials(optuna, pricer))
 
     def _run_trials(self, optuna: Any, pricer: Pricer) -> Iterator[Event]:
         space, board = pricer.space, pricer.board

@@ -9,7 +9,12 @@ from attrs import frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, concluded, offer_cheapest, offer_first
+from spaces.enumerate.search.judging import (
+    PART,
+    conclude_search,
+    offer_cheapest,
+    offer_first,
+)
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.counting.draws import draws
@@ -31,7 +36,7 @@ class RandomDraws:
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
         yield from offer_first(pricer)
-        yield from concluded(pricer, self._price_draws(pricer))
+        yield from conclude_search(pricer, self._price_draws(pricer))
 
     def _price_draws(self, pricer: Pricer) -> Iterator[Event]:
         space, board = pricer.space, pricer.board

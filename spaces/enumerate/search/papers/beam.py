@@ -12,7 +12,7 @@ from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded, Found
-from spaces.enumerate.search.first_schedules import PRICING, incumbents
+from spaces.enumerate.search.first_schedules import PRICING, offer_incumbents
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -56,7 +56,7 @@ class Beam:
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
         board = pricer.board
-        yield from incumbents(pricer)
+        yield from offer_incumbents(pricer)
         checked = _plain_start(pricer)
         states = board.best[:1] if checked is None else _priced(pricer, checked.schedule)
         for found in states:

@@ -8,7 +8,7 @@ from itertools import count
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.first_schedules import offer_incumbents
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.listing import structures
@@ -29,7 +29,7 @@ def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterat
     """
     pricer = Pricer.of(space, model, limits)
     board = pricer.board
-    yield from incumbents(pricer)
+    yield from offer_incumbents(pricer)
 
     def may_be_kept(partial: PartialSchedule) -> bool:
         worst = board.worst
