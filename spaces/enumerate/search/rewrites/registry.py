@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spaces.enumerate.search.rewrites.clone import find_clones
 from spaces.enumerate.search.rewrites.factor import find_factors
+from spaces.enumerate.search.rewrites.further_numbers import find_further_numbers
 from spaces.enumerate.search.rewrites.inline import find_funcs_to_inline
 from spaces.enumerate.search.rewrites.numbers import find_stale_numbers
 from spaces.enumerate.search.rewrites.rewrite import FindRewrites
@@ -15,6 +16,7 @@ REWRITES: tuple[FindRewrites, ...] = (
     find_wrappers,
     find_factors,
     find_stale_numbers,
+    find_further_numbers,
     find_strips,
     find_funcs_to_inline,
 )
