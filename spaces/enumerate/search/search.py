@@ -29,6 +29,7 @@ from spaces.enumerate.search.papers.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.search.quick_search import QuickSearch
 from spaces.enumerate.search.rare_garbage import with_rare_garbage
+from spaces.enumerate.search.rewrites.registry import rewrite_schedule
 from spaces.enumerate.search.stagewise.freezing import Freezing
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -41,7 +42,7 @@ log = logging.getLogger("spaces.search")
 
 _OWN: Mapping[str, Strategy] = MappingProxyType(
     {
-        "annealing": Annealing(opening=QuickSearch()),
+        "annealing": Annealing(opening=QuickSearch(), rewrites=rewrite_schedule),
         "bandit": Bandit(),
         "beam": Beam(),
         "best-first": BestFirst(),
