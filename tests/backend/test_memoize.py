@@ -71,6 +71,10 @@ CASES = {
         "out.parallel(y)\ntotal.compute_at(out, y).bound_storage(x, 96).memoize()",
     ),
     "hoisted": (sums, "total.compute_at(out, y).hoist_storage_root().memoize()"),
+    "a clone for all": (
+        table,
+        "curve.compute_root().memoize()\ncurve.clone_in(slope, out)\nslope.compute_root()",
+    ),
     "a clone": (
         table,
         "curve.clone_in(slope).compute_root().memoize()\nslope.compute_root()\n"
