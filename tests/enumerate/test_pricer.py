@@ -73,6 +73,9 @@ def test_a_finite_cost_is_that_of_a_legal_schedule(make, device, number, chosen)
         assert costs.flat[index] == pytest.approx(float(pricer.model.cost(batch)))
     cheapest = pricer.find_cheapest(structure)
     assert (np.inf if cheapest is None else cheapest.cost) == costs.min()
+    if cheapest is not None:
+        assert pricer.find_cheapest_below(structure, cheapest.cost) == cheapest
+        assert pricer.find_cheapest_below(structure, cheapest.cost * (1 - 1e-9)) is None
 
 
 @pytest.mark.parametrize(("device", "lanes"), [(FOUR_CORES, 16), (SM_80, 1)])
@@ -102,6 +105,16 @@ def test_restrictions_count(lanes: int) -> None:
             assert structure.at(int(np.argmin(costs))) == one.schedule
     assert found
     assert pricer.board.legal == 2 * found
+
+
+def test_what_costs_too_much_gets_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    pricer = Pricer.of(small_space(blur(), FOUR_CORES), reuse(FOUR_CORES), spaces.Limits())
+    structure = next(pricer.space.structures())
+    least = pricer.price_structure(structure).min()
+    monkeypatch.setattr(Pricer, "find_legal", None)
+    assert pricer.find_cheapest_below(structure, least / 2) is None
+    assert pricer.board.legal == 0
+    assert pricer.board.structures == 2
 
 
 def test_what_has_no_loop_nest_costs_infinitely_much() -> None:
