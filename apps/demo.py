@@ -29,8 +29,8 @@ from spaces.backend.cuda.launch import GpuExecutor, gpu_available
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import CpuDevice, Device, device
 from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline

@@ -34,7 +34,7 @@ from spaces.backend.llvm.runtime.helpers import release_scratch
 from spaces.backend.measuring.cpu_program import SHORTEST, warm_up
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import interval_of_median
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline

@@ -20,8 +20,9 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.registry import default_model
-from spaces.enumerate.search.board import Limits
-from spaces.enumerate.search.search import best, default_strategy, search
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.registry import default_strategy
+from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule

@@ -21,11 +21,11 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.writing.text import format_schedule, parse_schedule
-from spaces.tuning.compiled import ranked_by_compiler
+from spaces.tuning.compiler_ranking import rank_by_compiler
 
 GPU = "sm_90"
 """The device of all schedules."""
@@ -154,7 +154,7 @@ def _find(app: str, target: str, model: str, seconds: float) -> tuple[float, str
     start = time.perf_counter()
     found = best(search(space, model, limits=Limits(top=FINALISTS, seconds=seconds)))
     took = time.perf_counter() - start
-    first, *_ = ranked_by_compiler(space, found.best, model, seconds=RANKING)
+    first, *_ = rank_by_compiler(space, found.best, model, seconds=RANKING)
     return took, format_schedule(first.found.schedule, pipeline)
 
 

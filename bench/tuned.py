@@ -19,7 +19,7 @@ from spaces.backend.measuring.cpu_program import fast_cpu_program
 from spaces.backend.measuring.local import LocalMeasurer
 from spaces.backend.measuring.tolerances import tolerance
 from spaces.constraints.devices.device import Device, device
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace

@@ -159,7 +159,13 @@ def _default(value: object) -> str:
         return f"{type(value).__name__}.{value.name}"
     if inspect.isfunction(value):
         return value.__name__
-    return repr(value) if type(value) in _PLAIN else "..."
+    return repr(value) if _is_plain(value) else "..."
+
+
+def _is_plain(value: object) -> bool:
+    """Whether the form of a value is short and the same in each process."""
+    items = value if isinstance(value, tuple) else ()
+    return type(value) in _PLAIN and all(map(_is_plain, items))
 
 
 def _choice(name: str, choice: str, module: str) -> str:

@@ -440,19 +440,14 @@ from spaces.cost.features.named_features import (
 )
 
 # Searching
-from spaces.enumerate.search.search import (
-    search as search,
-    best as best,
-    default_strategy as default_strategy,
-    register_strategy as register_strategy,
-    strategy_names as strategy_names,
-    UnknownStrategyError as UnknownStrategyError,
-)
-from spaces.enumerate.search.board import (
-    Board as Board,
-    Limits as Limits,
-    Strategy as Strategy,
-)
+from spaces.enumerate.search.search import search as search, best as best
+from spaces.enumerate.search.registry import default_strategy as default_strategy
+from spaces.enumerate.search.registry import register_strategy as register_strategy
+from spaces.enumerate.search.registry import strategy_names as strategy_names
+from spaces.enumerate.search.registry import UnknownStrategyError as UnknownStrategyError
+from spaces.enumerate.search.board import Board as Board
+from spaces.enumerate.search.limits import Limits as Limits
+from spaces.enumerate.search.registry import Strategy as Strategy
 from spaces.enumerate.search.neighbours.annealing import Annealing as Annealing
 from spaces.enumerate.search.neighbours.bandit import Bandit as Bandit
 from spaces.enumerate.search.papers.beam import Beam as Beam
@@ -523,8 +518,8 @@ from spaces.tuning.evolving import Evolving as Evolving
 from spaces.tuning.iterated import Iterated as Iterated
 from spaces.tuning.top_ranked import TopRanked as TopRanked
 from spaces.tuning.random_trials import RandomTrials as RandomTrials
-from spaces.tuning.compiled import (
-    ranked_by_compiler as ranked_by_compiler,
+from spaces.tuning.compiler_ranking import (
+    rank_by_compiler as rank_by_compiler,
     CompiledSchedule as CompiledSchedule,
 )
 from spaces.tuning.store import (
@@ -534,7 +529,7 @@ from spaces.tuning.store import (
 )
 from spaces.tuning.schema import StoreError as StoreError
 from spaces.tuning.identity import TuningMachine as TuningMachine
-from spaces.tuning.calibrating import (
+from spaces.tuning.calibration import (
     calibrate as calibrate,
     Calibration as Calibration,
 )
@@ -543,7 +538,7 @@ from spaces.cost.training import (
     TrainableModel as TrainableModel,
     PricedRun as PricedRun,
 )
-from spaces.tuning.exporting import (
+from spaces.tuning.export import (
     t4_text as t4_text,
     trials_from_t4 as trials_from_t4,
     csv_text as csv_text,

@@ -16,7 +16,7 @@ from spaces.apps.command_line.tune import StoreFile, opened_store
 from spaces.apps.errors import CommandError
 from spaces.backend.measuring.session import MeasuringError
 from spaces.constraints.devices.device import CpuDevice, device
-from spaces.tuning.calibrating import calibrate as fit
+from spaces.tuning.calibration import calibrate as fit
 from spaces.tuning.identity import this_machine
 from spaces.tuning.kernels import KERNELS
 

@@ -35,7 +35,6 @@ from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostFunction, CostModel
 from spaces.cost.registry import cost_model, default_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import (
     Certificate,
     Done,
@@ -46,8 +45,9 @@ from spaces.enumerate.search.events import (
     Improved,
     Scored,
 )
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.optuna_search import OptunaUnavailableError
-from spaces.enumerate.search.search import DEFAULT, UnknownStrategyError
+from spaces.enumerate.search.registry import UnknownStrategyError
 from spaces.enumerate.search.search import search as search_space
 from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.enumerate.space.empty_space import EmptySpaceError
@@ -57,9 +57,10 @@ from spaces.model.amounts import amount
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
-from spaces.tuning.compiled import CompiledSchedule, ranked_by_compiler
-from spaces.tuning.priced import priced_here
+from spaces.tuning.compiler_ranking import CompiledSchedule, rank_by_compiler
+from spaces.tuning.fitted_models import load_model_here
 from spaces.tuning.schema import StoreError
+from spaces.tuning.strategies import DEFAULT
 
 Cost = Annotated[
     str,
@@ -154,7 +155,9 @@ def search(
     own = _own_model(cost) if is_function_name(cost) else None
     limits = Limits(top=top, apart=apart, seconds=seconds, seed=seed)
     try:
-        chosen = priced_here(cost, space.device) if own is None else cost_model(own, space.device)
+        chosen = (
+            load_model_here(cost, space.device) if own is None else cost_model(own, space.device)
+        )
     except (StoreError, ValueError) as error:
         raise WrongUsage(str(error)) from None
     try:
@@ -203,7 +206,7 @@ def search(
 def _compiled(space: ScheduleSpace, done: Done, model: CostModel) -> tuple[CompiledSchedule, ...]:
     """What the compiler makes of the result of a search, and in which order it puts it."""
     try:
-        return ranked_by_compiler(space, done.best, model)
+        return rank_by_compiler(space, done.best, model)
     except CudaUnavailable as error:
         raise CommandError(f"--compiler: {error}.") from None
 

@@ -25,7 +25,7 @@ from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
 from spaces.model.writing.text import format_schedule
-from spaces.tuning.exporting import csv_text, t4_text
+from spaces.tuning.export import csv_text, t4_text
 from spaces.tuning.schema import StoreError
 from spaces.tuning.trial import Trial, fastest
 from spaces.tuning.tune import best_known

@@ -20,7 +20,7 @@ from bench.cost_quality.records import Record
 from bench.cost_quality.scores import regret, spearman
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
-from spaces.cost.features.counting import FeatureMemo
+from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.measurer import RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.registry import cost_model

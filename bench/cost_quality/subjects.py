@@ -10,7 +10,7 @@ from bench.contenders import inputs_of, pipeline_of, written
 from bench.cost_quality.random_pipelines import random_pipeline
 from spaces.backend.arguments import Array
 from spaces.constraints.devices.device import device
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline

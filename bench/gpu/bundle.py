@@ -32,14 +32,14 @@ from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.agreement import EXACT
 from spaces.backend.measuring.tolerances import tolerance
 from spaces.constraints.devices.device import device
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Op, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.writing.text import format_schedule, parse_schedule
-from spaces.tuning.compiled import ranked_by_compiler
+from spaces.tuning.compiler_ranking import rank_by_compiler
 
 SEARCHING = 20.0
 """Seconds of a search for a schedule."""
@@ -242,7 +242,7 @@ def _schedule(making: Making, app: str, which: str) -> str:
     space = ScheduleSpace(pipeline, device(making.arch))
     found = best(search(space, limits=Limits(top=FINALISTS, seconds=SEARCHING))).best
     alone = [one for one in found if on_card_alone(pipeline, one.schedule, making.arch)]
-    first, *_ = ranked_by_compiler(space, alone or found[:1], seconds=RANKING)
+    first, *_ = rank_by_compiler(space, alone or found[:1], seconds=RANKING)
     return format_schedule(first.found.schedule, pipeline)
 
 

@@ -9,7 +9,7 @@ from bench.spaces.limits import Found, limited
 from bench.spaces.subjects import THREE, Subject
 from spaces.cost.registry import cost_model
 from spaces.enumerate.search.apart import apart, bare
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 
 SECONDS = 8.0

@@ -11,8 +11,9 @@ from bench.spaces.limits import Found, limited
 from bench.spaces.subjects import DEVICES, THREE, Subject
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
-from spaces.enumerate.search.search import best, default_strategy, search
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.registry import default_strategy
+from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 

@@ -21,8 +21,9 @@ from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits, Strategy
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.annealing import Annealing
+from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.model.writing.text import parse_schedule

@@ -12,8 +12,9 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.cost.registry import cost_model
 from spaces.enumerate.search.apart import bare
-from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.events import Done, Event, Improved, Scored
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.search import search
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace

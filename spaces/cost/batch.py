@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.legality.lattice import Columns
-from spaces.cost.features.counting import FeatureMemo, features
+from spaces.cost.features.extraction import FeatureMemo, extract_features
 from spaces.cost.features.features import Features
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import FormulaError
@@ -21,7 +21,7 @@ from spaces.model.showing import outline
 
 
 class BatchError(ValueError):
-    """A batch has no meaning: a parameter or a size has no value."""
+    """A parameter or a size of a batch has no value, or a cost model gives no number."""
 
 
 @frozen(repr=False)
@@ -30,8 +30,8 @@ class Batch:
 
     Attributes:
         pipeline: the algorithm.
-        schedule: the structure, with parameters as factors by name; of a specialized schedule the
-            case that applies at ``sizes``.
+        schedule: the structure, with the names of parameters as factors. Of a specialized schedule,
+            it is the case that applies at ``sizes``.
         columns: the values of the parameters. As open-mesh axes of a tile lattice (shapes
             ``(n, 1)`` and ``(1, m)``), a term that depends on one of them is computed once.
         sizes: the sizes to cost at; the pipeline's estimates if not given.
@@ -77,7 +77,9 @@ class Batch:
             )
         chosen = pipeline.sizes() if sizes is None else dict(sizes)
         plain = followed(schedule, chosen) if is_specialized(schedule) else schedule
-        return Batch(pipeline, plain, given, chosen, features(pipeline, plain, memo, chosen))
+        return Batch(
+            pipeline, plain, given, chosen, extract_features(pipeline, plain, memo, chosen)
+        )
 
     def at(self, columns: Columns) -> Batch:
         """The same structure with other values of its parameters."""

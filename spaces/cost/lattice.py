@@ -20,8 +20,8 @@ from spaces.model.formulas.recorded import DependsOnDataError, Recorded, express
 from spaces.model.formulas.symbolic import SymbolicNumber
 
 MANY = 1 << 19
-"""Machine code costs batches of at least this many choices. To compile it takes 60 to 800 ms; on
-that many choices arrays take 0.2 to 0.8 s.
+"""Batches of at least this many choices are priced by machine code. To compile it takes 60 to
+800 ms; for that many choices, arrays take 0.2 to 0.8 s.
 """
 
 
@@ -50,7 +50,7 @@ def cost_formula(model: FormulaModel, batch: Batch) -> Expr:
         known = dict(zip(fixed, read_all(tuple(fixed), batch.sizes, INTEGERS), strict=True))
         return [known.get(leaf, Recorded(cast(Int64, leaf))) for leaf in leaves]
 
-    return cast(Float64, expression_of(model.price(batch.formulas.mapped(numbers))))
+    return cast(Float64, expression_of(model.price(batch.formulas.map_numbers(numbers))))
 
 
 def lattice_costs(model: CostModel, batch: Batch) -> NDArray[np.float64]:

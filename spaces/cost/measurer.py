@@ -1,4 +1,4 @@
-"""Measured costs: what became of compiled schedules, and their times."""
+"""Measured costs: the outcomes and times of compiled schedules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spaces.model.showing import outline
 
 
 class RunOutcome(StrEnum):
-    """What became of a schedule that was to be measured."""
+    """The outcome of measuring a schedule."""
 
     CORRECT = "correct"
     """It ran, and its results are those of the trusted schedule."""
@@ -39,14 +39,14 @@ class RunOutcome(StrEnum):
 
 @frozen(repr=False)
 class Measurement:
-    """What became of one schedule.
+    """The outcome of one schedule.
 
-    Each run has a run of the reference beside it, so that a moment in which the machine is slow
-    counts for both.
+    Each run has a run of the reference beside it. So a moment in which the machine is slow counts
+    for both.
 
     Attributes:
         schedule: the schedule.
-        outcome: what became of it.
+        outcome: whether it ran, or why not.
         reason: why it has no times, as a sentence; empty if it is correct.
         seconds: the time of each run, in order; fewer than of others if it was too slow to go on.
         reference_seconds: for each of these runs the time of the reference in the same round.
@@ -101,9 +101,9 @@ class Measurement:
 
 
 def interval_of_median(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """The narrowest interval from one value to another that holds the median of what the values are
-    drawn from with this confidence, whatever its distribution. Of fewer than six values it is the
-    range of all, with less confidence.
+    """The narrowest interval between two of the values that contains the median of their
+    distribution with this confidence, whatever the distribution is. For fewer than six values it is
+    the range of all, with less confidence.
     """
     ordered = sorted(values)
     count = len(ordered)

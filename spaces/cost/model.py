@@ -28,55 +28,53 @@ class CostModel(Protocol):
 
 @runtime_checkable
 class BoundedModel(CostModel, Protocol):
-    """A cost model that says what single Funcs cost at least. So a half-decided schedule has a
-    lower bound: the sum over the Funcs whose loops no later decision changes.
+    """A cost model with a lower bound for single Funcs. So a partial schedule has a lower bound:
+    the sum over the Funcs whose loops no later decision changes.
     """
 
     def least(self, features: Features) -> SymbolicNumber:
-        """What the Funcs in ``features`` cost at least in every schedule that has them with these
-        loops and this storage: one number for each choice.
+        """A lower bound of the cost of the Funcs in ``features``, in every schedule that has them
+        with these loops and this storage: one number for each choice.
 
-        Take the least cost of no Func, and add the least costs of any different Funcs of a
-        schedule, each alone: the cost of the schedule must not be below this sum. The least cost of
-        a Func must not be negative, and must not fall if a stage has more reads and operations:
-        those that later decisions may change are left out of ``features``. Images stand for Funcs
-        that are open.
+        A search adds the bound of no Func and the bounds of several Funcs of a schedule, each
+        alone. The cost of the schedule must not be below this sum. The bound of a Func must not be
+        negative, and must not fall if a stage has more reads and operations: ``features`` leaves
+        out those that later decisions may change. Images stand for Funcs that are not decided.
 
-        The least cost of no Func is a limit of every schedule's cost: 0, or minus infinity if the
-        model knows no limit.
+        The bound of no Func is a lower bound for all schedules: 0, or minus infinity if the model
+        knows none.
         """
         ...
 
 
 @runtime_checkable
 class AdditiveModel(CostModel, Protocol):
-    """A cost model whose cost of a schedule is the sum of the costs of its loop nests at root: what
-    one nest costs depends on the Funcs computed in it, and on what it reads only by its size. So a
-    search that decides Func after Func prices the nests that it changes; what it returns has the
-    cost of the whole.
+    """A cost model that adds up the costs of the loop nests at root. The cost of a nest depends on
+    the Funcs computed in it, and on the sizes of what it reads. So a search that decides one Func
+    after another prices only the nests that change; what it returns has the cost of the whole.
     """
 
     @property
     def adds_nests(self) -> bool:
-        """Always true: it tells these models from others."""
+        """Always true. Models without this property are not additive."""
         ...
 
 
 @runtime_checkable
 class PartedModel(CostModel, Protocol):
-    """A cost model that tells what costs how much."""
+    """A cost model that splits its price into parts."""
 
     def parts(self, features: Features) -> Mapping[tuple[str, int], Mapping[str, SymbolicNumber]]:
-        """For each Func and number of its stage the parts of its cost, each with a name. The sum of
-        all parts is the price.
+        """The parts of the price by name, for each Func and number of its stage. Their sum is the
+        price.
         """
         ...
 
 
 @runtime_checkable
 class RegisterModel(CostModel, Protocol):
-    """A cost model that estimates the registers of threads, and can be told what a compiler counts
-    instead.
+    """A cost model that estimates the registers of threads, and that can take the numbers of a
+    compiler instead.
     """
 
     def with_registers(self, counted: Mapping[tuple[str, int], int]) -> CostModel:

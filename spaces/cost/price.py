@@ -1,4 +1,4 @@
-"""The price of one schedule: what a cost model says of it, and which Funcs cost how much."""
+"""The price of one schedule by a cost model, and the part of each Func."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PricePart:
     Attributes:
         func: the Func that costs it.
         stage: 0 for its pure stage, n for its update n - 1.
-        what: what costs it, such as ``compute`` or ``from_memory``.
+        what: the kind of cost, such as ``compute`` or ``from_memory``.
         cost: how much, in the unit of the model.
     """
 
@@ -38,12 +38,12 @@ class PricePart:
 
 @frozen(repr=False)
 class SchedulePrice:
-    """What a cost model says of one schedule at the estimates.
+    """The price of one schedule by a cost model, at the estimates.
 
     Attributes:
         model: the name of the model.
         cost: the whole price; lower is better.
-        parts: what costs it, the dearest first; empty for a model that tells no parts.
+        parts: the parts of the price, the dearest first; empty for a model without parts.
     """
 
     model: str
@@ -83,7 +83,7 @@ def price(
 ) -> SchedulePrice:
     """The price of a legal schedule at the estimates of its pipeline, with its parts.
 
-    The models of the library tell parts; one of your own does so with a method ``parts(features)``
+    The models of the library have parts. One of your own has them with a method ``parts(features)``
     (:class:`~spaces.cost.model.PartedModel`).
 
     Args:

@@ -30,8 +30,8 @@ class PricedRun:
 class TrainableModel(CostModel, Protocol):
     """A cost model that measured times improve."""
 
-    def retrained(self, runs: Sequence[PricedRun]) -> CostModel:
-        """The model after it has learned from runs, beside all that it has learned before. The
-        result depends on nothing else. The model itself does not change.
+    def retrain(self, runs: Sequence[PricedRun]) -> CostModel:
+        """A model that has learned from these runs, in addition to all that this one has learned.
+        It depends on nothing else. This model does not change.
         """
         ...

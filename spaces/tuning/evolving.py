@@ -1,4 +1,4 @@
-"""Tuning by changes: what the model likes best, and then changes of what was fastest.
+"""Tuning by changes: first the schedules that the model ranks best, then changes of the fastest.
 
 As in the iterated mode of [A21] section 6, a model chooses among many candidates, few of them are
 measured, and the results decide where to look next.
@@ -37,13 +37,14 @@ class Evolving:
     Attributes:
         found: how many schedules of the search are measured.
         structures: how many structures the search scores at most.
-        parents: how many of the fastest schedules are changed; more if all their changes are
-            measured.
+        parents: how many of the fastest schedules are changed; more if all changes of these are
+            measured already.
         size: how many schedules a generation has.
         pool: how many changed schedules the model chooses them from.
-        surprises: how many of a generation are taken whatever the model says.
+        surprises: how many of a generation are taken at random, whatever the model says.
         numbers: how many choices of factors are tried with a change, at most.
-        likely: how many of them, cheapest first, are looked through for one that is not measured.
+        likely: how many of these choices, cheapest first, are searched for one that is not
+            measured.
     """
 
     found: int = 6
@@ -86,8 +87,8 @@ class Evolving:
         chosen: random.Random,
         tried: set[CanonicalForm],
     ) -> Iterator[Proposal]:
-        """Changed schedules, each with the numbers that the model likes best of those that are not
-        ``tried``, to which it adds them; ends when hardly any change is legal and new.
+        """Changed schedules, each with the cheapest numbers that are not ``tried``, to which it
+        adds them. Ends when hardly any change is legal and new.
         """
         decided = list(_decide(space, parents))
         for _ in range(20 * self.pool if decided else 0):

@@ -1,4 +1,4 @@
-"""What a result is about: names that mean the same in every process and on every machine."""
+"""Names of pipelines, schedules and machines that are the same in every process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def algorithm_of(pipeline: Pipeline) -> Pipeline:
 
 
 def pipeline_digest(pipeline: Pipeline) -> str:
-    """The digest of what a pipeline computes, at any size."""
+    """The digest of the algorithm of a pipeline, without its sizes."""
     return digest(to_json(algorithm_of(pipeline)))
 
 
@@ -66,7 +66,7 @@ class TuningMachine:
         target: LLVM's name of the processor.
         flags: a digest of LLVM's feature string.
         cores: the number of cores that this process may use.
-        gpu: the device and the name of the GPU, if that is what is measured; empty otherwise.
+        gpu: the device and the name of the GPU, if it is measured; empty otherwise.
         llvm: the version of LLVM.
         library: the version of this library.
     """
@@ -81,12 +81,12 @@ class TuningMachine:
 
     @property
     def fingerprint(self) -> str:
-        """The digest of all of it."""
+        """The digest of all attributes."""
         return digest(self.document)
 
     @property
     def document(self) -> str:
-        """All of it as JSON."""
+        """All attributes as JSON."""
         return json.dumps(asdict(self), sort_keys=True)
 
 

@@ -8,23 +8,24 @@ from collections.abc import Sequence
 from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits, Strategy
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
+from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.nest.canonical import canonical_form
-from spaces.tuning.retraining import retrained
-from spaces.tuning.top_ranked import ranked
+from spaces.tuning.retraining import retrain
+from spaces.tuning.top_ranked import rank_by_search
 from spaces.tuning.trial import Proposal, Trial
 
 ROUND = "round"
-"""The source of what a round proposes, with the number of the round."""
+"""The source of the proposals of a round; the number of the round follows it."""
 
 
 @frozen(kw_only=True)
 class Iterated:
     """Each round searches with the current model, measures the best schedules that are not measured
     yet, and retrains the model from all results of the study (:class:`TrainableModel`). A model
-    that cannot learn stays as it is; then further rounds only draw other samples.
+    that cannot learn stays as it is; then each round draws other samples only.
 
     [A21] tunes for 20 rounds of 80 samples each, from random weights. Ours begins with the model of
     the study, and a study may end at any time. The strategy searches the whole patterns of a space
@@ -35,8 +36,8 @@ class Iterated:
         rounds: the number of rounds.
         found: how many schedules a search finds, measured or not; they differ in structure.
         structures: how many structures a search prices at most.
-        attempts: with how many seeds a round searches at most, if all that is found is measured
-            already.
+        attempts: with how many seeds a round searches at most, while all found schedules are
+            measured already.
         strategy: the search. Its text (``repr``) is a part of the key of a study.
     """
 
@@ -54,7 +55,7 @@ class Iterated:
         number = 1 + sum(source.startswith(f"{ROUND} ") for source in sources)
         if number > self.rounds:
             return []
-        learned = retrained(model, space, trials)
+        learned = retrain(model, space, trials)
         tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
         chosen = random.Random(f"{seed} {number}")
         for _ in range(self.attempts):
@@ -63,7 +64,7 @@ class Iterated:
             )
             fresh = [
                 Proposal(one.schedule, f"{ROUND} {number}", one.cost)
-                for one in ranked(space, learned, self.strategy, limits)
+                for one in rank_by_search(space, learned, self.strategy, limits)
                 if canonical_form(space.pipeline, one.schedule) not in tried
             ]
             if fresh:

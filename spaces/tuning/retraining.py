@@ -16,19 +16,19 @@ LEAST = 8
 """The fewest schedules of a pipeline with times from which a model learns."""
 
 
-def retrained(model: CostModel, space: ScheduleSpace, trials: Sequence[Trial]) -> CostModel:
-    """The model after it has learned from all trials with times. The model itself if it cannot
-    learn (:class:`TrainableModel`), or if fewer than :data:`LEAST` trials have times.
+def retrain(model: CostModel, space: ScheduleSpace, trials: Sequence[Trial]) -> CostModel:
+    """The model after it has learned from all trials with times. If it cannot learn
+    (:class:`TrainableModel`), or if fewer than :data:`LEAST` trials have times, the same model.
     """
     if not isinstance(model, TrainableModel):
         return model
     runs = list(_runs(space, trials))
-    return model.retrained(runs) if len(runs) >= LEAST else model
+    return model.retrain(runs) if len(runs) >= LEAST else model
 
 
 def _runs(space: ScheduleSpace, trials: Sequence[Trial]) -> Iterator[PricedRun]:
-    """The trials with times. A time is relative to the reference in the same round, so that a slow
-    moment of the machine teaches nothing.
+    """The trials with times. Each time is relative to the reference in the same round, so a slow
+    moment of the machine changes nothing.
     """
     pipeline = space.pipeline
     for trial in trials:

@@ -12,7 +12,7 @@ from attrs import astuple, frozen
 
 @frozen
 class Runner:
-    """A process, by its number and the moment at which it began: numbers are used again.
+    """A process. The moment at which it began tells it from later ones with the same number.
 
     Attributes:
         host: the name of its machine.
@@ -41,7 +41,7 @@ class Runner:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is there. On another machine nobody knows, so it may be."""
+        """Whether the process is running. A process on another machine counts as running."""
         if self.host != platform.node():
             return True
         try:
@@ -57,8 +57,8 @@ class Runner:
 
 
 def _beginning(process: int) -> str:
-    """When a process began, in ticks since the system did; empty if the system does not tell, or if
-    the process has ended and nobody asked how (a zombie).
+    """When a process began, in ticks since the start of the system. Empty if the system does not
+    say so, or if the process has ended and its parent has not noticed (a zombie).
     """
     try:
         state, *fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()

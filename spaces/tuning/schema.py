@@ -1,4 +1,4 @@
-"""The tables of a store, and how older files become files of this version."""
+"""The tables of a store, and the migration of older files."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ MIGRATIONS = (
     );
     """,
 )
-"""The text of each version, in order: it makes a file of that version from one of the version
-before. A released text never changes.
+"""The SQL of each version, in order. It turns a file of the version before into one of this
+version. A released text never changes.
 """
 
 APPLICATION_ID = 0x53504143
-"""Says that an SQLite file is a store."""
+"""Marks an SQLite file as a store."""
 
 
 class StoreError(ValueError):

@@ -32,7 +32,7 @@ from spaces.tuning.identity import (
     sizes_text,
     with_sizes,
 )
-from spaces.tuning.prices import prices_from_json, prices_to_json
+from spaces.tuning.prices_as_json import prices_from_json, prices_to_json
 from spaces.tuning.runner import Runner
 from spaces.tuning.schema import StoreError, migrate
 from spaces.tuning.trial import Proposal, Trial, fastest
@@ -43,7 +43,7 @@ WAITING = 30.0
 
 @frozen
 class StudyKey:
-    """What a study is about, and what decides its proposals.
+    """The inputs that decide what a study measures and proposes.
 
     Attributes:
         pipeline: the pipeline, at the sizes that are measured.
@@ -121,8 +121,8 @@ class StudySummary:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Lets others read while one writes. Where two processes make a file at once, one finds it
-    locked, and SQLite does not wait for this one lock.
+    """Lets others read while one writes. If two processes make a file at once, one finds it locked,
+    and SQLite does not wait for this lock; so this function does.
     """
     end = time.monotonic() + WAITING
     while True:
@@ -195,17 +195,17 @@ class TuningStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def known(self, key: StudyKey) -> int | None:
+    def find_study(self, key: StudyKey) -> int | None:
         """The number of the study with this key. None if the store has no such study."""
         found = self._one("SELECT id FROM studies WHERE key = ?", key.digest)
         return None if found is None else int(found[0])
 
-    def study(self, key: StudyKey, reference: Schedule) -> int:
-        """The number of the study with this key. If the store has no such study, it begins, and
-        ``reference`` runs beside all its schedules.
+    def open_study(self, key: StudyKey, reference: Schedule) -> int:
+        """The number of the study with this key. If the store has no such study, adds one, whose
+        schedules run beside ``reference``.
         """
         with self._writing():
-            known = self.known(key)
+            known = self.find_study(key)
             if known is not None:
                 return known
             pipeline = self._keep_pipeline(key.pipeline)
@@ -253,7 +253,7 @@ class TuningStore:
         return added
 
     def tell(self, study: int, number: int, result: Measurement) -> None:
-        """Keeps what became of a trial.
+        """Keeps the result of a trial.
 
         Raises:
             StoreError: the study has no such trial, or its result is known.
@@ -330,9 +330,9 @@ class TuningStore:
             best=ranked[0].ratio if ranked else None,
         )
 
-    def alike(self, pipeline: Pipeline) -> list[int]:
-        """The numbers of all studies of what a pipeline computes, at any size and on any machine,
-        the newest first.
+    def similar_studies(self, pipeline: Pipeline) -> list[int]:
+        """The numbers of all studies of the algorithm of a pipeline, at any size and on any
+        machine, the newest first.
         """
         rows = self._connection.execute(
             "SELECT id FROM studies WHERE pipeline = ? ORDER BY id DESC",
@@ -400,8 +400,8 @@ class TuningStore:
         row = self._one("SELECT document FROM prices WHERE machine = ?", machine.fingerprint)
         return None if row is None else prices_from_json(row[0])
 
-    def taken(self, study: int) -> Runner | None:
-        """Makes this process the one that tunes a study. If another one does, returns that."""
+    def claim_study(self, study: int) -> Runner | None:
+        """Makes this process tune a study. If another process tunes it, returns that one."""
         me = Runner.this_process()
         with self._writing():
             (text,) = self._some("SELECT runner FROM studies WHERE id = ?", study)
@@ -411,7 +411,7 @@ class TuningStore:
             self._do("UPDATE studies SET runner = ? WHERE id = ?", me.text, study)
         return None
 
-    def released(self, study: int) -> None:
+    def release_study(self, study: int) -> None:
         """Lets other processes tune a study."""
         self._do("UPDATE studies SET runner = NULL WHERE id = ?", study)
 

@@ -17,10 +17,10 @@ class TuningStrategy(Protocol):
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
-        """What to measure next: legal schedules of the space, the most promising first.
+        """The schedules to measure next: legal ones of the space, the most promising first.
 
-        It may depend on nothing but the arguments, above all on no clock: then a study that is
-        resumed goes on as if nothing had happened. An empty generation ends the study.
+        They must depend on the arguments alone, above all on no clock. Then a study that is resumed
+        goes on as if it had not stopped. An empty generation ends the study.
 
         Args:
             space: the space.

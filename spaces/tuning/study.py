@@ -1,4 +1,4 @@
-"""Studies: ask for schedules to measure, tell what became of them, stop and resume at any time."""
+"""Studies: ask for schedules to measure, tell their results, stop and resume at any time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, Measurer
 from spaces.cost.model import CostModel
 from spaces.cost.registry import default_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.first_schedules import RUNGS, filled
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.amounts import amount
@@ -26,13 +26,13 @@ from spaces.model.expressions.numbers import seconds_given
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
+from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import this_machine
-from spaces.tuning.known import known_schedules
-from spaces.tuning.priced import priced_model
+from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import TuningStrategy
-from spaces.tuning.top_ranked import ranked
+from spaces.tuning.top_ranked import rank_by_search
 from spaces.tuning.trial import Proposal, Trial, fastest
 
 Callback: TypeAlias = Callable[["Study", Trial], None]
@@ -72,11 +72,10 @@ class Study:
     result, and measures nothing twice.
 
     Attributes:
-        space: the space of schedules.
-        store: the store.
-        id: the number of the study in the store.
-        reference: the schedule that runs beside all others. It should be about as fast as these: a
-            slow one takes most of the time.
+        space: the space of schedules. store: the store. id: the number of the study in the store.
+        reference: the schedule that runs beside all others. It should be about as fast as these,
+        for
+            a slow one takes most of the time.
         model: the cost model.
         strategy: what proposes schedules.
         seed: the seed of random choices.
@@ -149,7 +148,7 @@ class Study:
             raise ValueError(f"The seed is {seed}; it is a whole number from 0 to {MOST_SEED}.")
         chosen = tuning_strategy(strategy)
         model = model or default_model(space.device)
-        made = priced_model(model, space.device, store)
+        made = load_model(model, space.device, store)
         key = StudyKey(
             space.pipeline,
             this_machine(space.device),
@@ -161,12 +160,12 @@ class Study:
             reference,
             str(made.prices) if isinstance(made, Reuse) else "",
         )
-        id = store.known(key)
+        id = store.find_study(key)
         if id is None:
             begun = reference or _searched(space, made, searching)
             _check(space, begun)
-            id = store.study(key, begun)
-        other = store.taken(id)
+            id = store.open_study(key, begun)
+        other = store.claim_study(id)
         if other is not None:
             raise BusyStudyError(
                 f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
@@ -188,7 +187,7 @@ class Study:
 
     def _kept_elsewhere(self) -> Iterator[Schedule]:
         """The fastest schedules of other studies of this pipeline that are legal here."""
-        found = known_schedules(self.store, self.space.pipeline, self.space.device)
+        found = list_known_schedules(self.store, self.space.pipeline, self.space.device)
         others = dict.fromkeys(trial.schedule for study, trial in found if study != self.id)
         yield from islice(filter(self.space.verdict, others), WARM)
 
@@ -197,12 +196,12 @@ class Study:
 
     @property
     def trusted(self) -> Schedule:
-        """A simple schedule, whose results all others must have.
+        """A simple schedule, which gives the results that all others must give.
 
         Raises:
             EmptySpaceError: no simple schedule of the space is legal.
         """
-        return trusted(self.space)
+        return trusted_schedule(self.space)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -224,9 +223,9 @@ class Study:
         return next(iter(fastest(self._trials)), None)
 
     def ask(self, count: int = 1) -> list[Trial]:
-        """Trials to measure: first those that have no result yet. A new generation is proposed only
-        after all results of the last one, so fewer than ``count`` may come; none if they
-        are being measured, or if the strategy has no more ideas.
+        """Trials to measure: first those that have no result yet. The strategy proposes a new
+        generation only after all results of the last one, so there may be fewer than ``count``.
+        There are none if the strategy proposes nothing more.
         """
         waiting = self.open_trials
         if not waiting:
@@ -237,7 +236,7 @@ class Study:
         return list(waiting[:count])
 
     def _generation(self) -> list[Proposal]:
-        """What the strategy proposes next.
+        """The next proposals of the strategy.
 
         Raises:
             PluginError: it proposes something else.
@@ -251,7 +250,7 @@ class Study:
         return list(made)
 
     def tell(self, trial: Trial, result: Measurement) -> Trial:
-        """Keeps what became of a trial, and returns it with its result.
+        """Keeps the result of a trial, and returns the trial with it.
 
         Raises:
             StoreError: the study has no such trial, or its result is known.
@@ -317,7 +316,7 @@ class Study:
 
     def close(self) -> None:
         """Lets other processes tune the study."""
-        self.store.released(self.id)
+        self.store.release_study(self.id)
 
     def __enter__(self) -> Self:
         return self
@@ -326,9 +325,8 @@ class Study:
         self.close()
 
 
-def trusted(space: ScheduleSpace) -> Schedule:
-    """The first legal one of a fixed ladder of simple schedules: its results are those that others
-    must have.
+def trusted_schedule(space: ScheduleSpace) -> Schedule:
+    """The first legal one of a fixed list of simple schedules. All others must give its results.
 
     Raises:
         EmptySpaceError: none is legal.
@@ -345,8 +343,8 @@ def trusted(space: ScheduleSpace) -> Schedule:
 
 def _searched(space: ScheduleSpace, model: CostModel, seconds: float) -> Schedule:
     """The schedule that a search by the model ranks first; the trusted one if it finds none."""
-    found = ranked(space, model, None, Limits(top=1, seconds=seconds))
-    return found[0].schedule if found else trusted(space)
+    found = rank_by_search(space, model, None, Limits(top=1, seconds=seconds))
+    return found[0].schedule if found else trusted_schedule(space)
 
 
 def _check(space: ScheduleSpace, schedule: Schedule) -> None:

@@ -1,4 +1,4 @@
-"""Tuning by a search alone: its best schedules are measured, as in [A21] section 6 (top 5)."""
+"""Tuning by one search, whose best schedules are measured, as in [A21] section 6 (top 5)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -17,7 +18,7 @@ from spaces.model.nest.canonical import canonical_form
 from spaces.tuning.trial import Proposal, Trial
 
 SEARCH = "search"
-"""The source of what the search finds."""
+"""The source of schedules that the search finds."""
 
 
 @frozen(kw_only=True)
@@ -45,19 +46,19 @@ class TopRanked:
         tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
         return [
             Proposal(one.schedule, SEARCH, one.cost)
-            for one in ranked(space, model, self.strategy, limits)
+            for one in rank_by_search(space, model, self.strategy, limits)
             if canonical_form(space.pipeline, one.schedule) not in tried
         ]
 
 
-def ranked(
+def rank_by_search(
     space: ScheduleSpace, model: CostModel, strategy: Strategy | None, limits: Limits
 ) -> tuple[Found, ...]:
     """The best schedules of a search, cheapest first; none if it finds none.
 
     Raises:
-        OutOfTime: a deadline around this call is past. What the search has found by then depends
-            on the clock.
+        OutOfTime: a deadline around this call is past. The schedules found by then depend on the
+            clock, so they are not returned.
     """
     try:
         done = best(search(space, model, strategy, limits))

@@ -1,4 +1,4 @@
-"""Trials: schedules that a study proposes, with what became of them."""
+"""Trials: schedules that a study proposes, with their results."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Proposal:
 
     Attributes:
         schedule: a legal schedule.
-        source: who proposes it, such as ``search`` or ``change``.
-        predicted: its cost by the model; None if nobody asked.
+        source: where it comes from, such as ``search`` or ``change``.
+        predicted: its cost by the model; None if it was not priced.
     """
 
     schedule: Schedule
@@ -40,7 +40,7 @@ class Trial:
     Attributes:
         number: its place in the study, from 0.
         proposal: the schedule, and where it comes from.
-        result: what became of it; None as long as it is open.
+        result: its measurement; None as long as it is open.
     """
 
     number: int
@@ -67,8 +67,8 @@ class Trial:
 
 
 def fastest(trials: Iterable[Trial]) -> list[Trial]:
-    """The trials with times, first those that are most surely fast: by the upper end of the
-    interval of their ratio, so that few lucky runs do not win. Of equal ones the first.
+    """The trials with times, by the upper end of the interval of their ratio: so a few lucky runs
+    do not win. Of equal ones, the first.
     """
     timed = ((one.result.interval[1], one) for one in trials if one.result and one.result.seconds)
     return [one for _, one in sorted(timed, key=lambda pair: (pair[0], pair[1].number))]

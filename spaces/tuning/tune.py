@@ -20,7 +20,7 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.measurer import Measurer
 from spaces.cost.model import CostModel
 from spaces.cost.registry import default_model
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options, default_options
 from spaces.enumerate.space.restrictions.restriction import Restriction
@@ -30,8 +30,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.known import known_schedules
-from spaces.tuning.priced import priced_model
+from spaces.tuning.fitted_models import load_model
+from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.store import TuningStore, default_store
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.study import Callback, Study
@@ -136,11 +136,11 @@ def best_known(
     store: TuningStore, pipeline: Pipeline, target: Device, *, exact: bool = True
 ) -> tuple[int, Trial] | None:
     """The fastest schedule that a store has for a pipeline on a device, and the number of its
-    study; None if it has none that is legal. All studies of this machine at the estimates compete
-    by their times. Results at other sizes come next, then those of other machines. Unless
-    ``exact`` is false, schedules that round floats in another order do not count.
+    study; None if it has no legal one. All studies of this machine at the estimates compete by
+    their times. Results at other sizes come next, then those of other machines. Unless ``exact`` is
+    false, schedules that round floats in another order do not count.
     """
-    for study, trial in known_schedules(store, pipeline, target):
+    for study, trial in list_known_schedules(store, pipeline, target):
         is_here = store.device_of(study) == target.name
         if is_here and verify(pipeline, trial.schedule, target, exact=exact):
             return study, trial
@@ -156,8 +156,8 @@ def compile_best(
     seconds: float | None = None,
     exact: bool = True,
 ) -> CompiledPipeline | GpuPipeline:
-    """Compiles the fastest schedule that the store has for a pipeline; one that a search by the
-    cost model finds if it has none.
+    """Compiles the fastest schedule that the store has for a pipeline. If it has none, compiles one
+    that a search by the cost model finds.
 
     Args:
         pipeline: the pipeline.
@@ -179,7 +179,7 @@ def compile_best(
         pipeline = evolve(pipeline, estimates=estimates)
     opened = store if isinstance(store, TuningStore) else TuningStore.read(store or default_store())
     known = best_known(opened, pipeline, chosen, exact=exact)
-    model = priced_model(default_model(chosen), chosen, opened)
+    model = load_model(default_model(chosen), chosen, opened)
     if known is None:
         space = ScheduleSpace(pipeline, chosen, evolve(default_options(chosen), exact=exact))
         schedule = _searched(space, model, seconds)

@@ -13,7 +13,7 @@ from spaces.apps.command_line.search import show_found
 from spaces.backend.cuda.nvrtc import KernelResources
 from spaces.enumerate.search.events import Certificate, Done, Found
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning import compiled
+from spaces.tuning import compiler_ranking
 from tests.apps.command_line import spaces
 
 SMALL = ("--options", "small")
@@ -64,7 +64,7 @@ def test_the_compiler_ranks_what_a_search_found(monkeypatch):
         spilled = next(spills)
         return {name: KernelResources(40, 0, spilled, spilled, spilled) for name in names}
 
-    monkeypatch.setattr(compiled, "resources_within", counted)
+    monkeypatch.setattr(compiler_ranking, "resources_within", counted)
     arguments = ("search", "blur", "--device", "sm_90", "--top", "2")
     plain = json.loads(spaces(*arguments, "--json")[0])["schedules"]
     ranked = json.loads(spaces(*arguments, "--compiler", "--json")[0])["schedules"]

@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 
 from spaces.apps import demo
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done, Found
+from spaces.enumerate.search.limits import Limits
 from spaces.model.writing.text import parse_schedule
 from tests.apps.formulas import photograph
 

@@ -119,11 +119,11 @@ def three(monkeypatch):
     yield
     for registry in (
         "spaces.cost.registry._factories",
-        "spaces.enumerate.search.search._strategies",
+        "spaces.enumerate.search.registry._strategies",
     ):
         module, _, name = registry.rpartition(".")
         del getattr(sys.modules[module], name)["three"]
-    del sys.modules["spaces.enumerate.search.search"]._strategies["threes"]
+    del sys.modules["spaces.enumerate.search.registry"]._strategies["threes"]
     del sys.modules["spaces.tuning.strategies"]._strategies["three"]
 
 

@@ -17,7 +17,7 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import search
 from spaces.model.algorithm.consistency import pipeline_problems
 from spaces.model.algorithm.freeze import pipeline

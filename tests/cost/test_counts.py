@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -94,7 +94,7 @@ def test_counts_are_exact_on_stencils(data: st.DataObject) -> None:
     nest = loop_nest(pipe, chosen)
     assume(not _has_tiled_windows(nest))
     points, runs = _walk(nest, sizes)
-    found = features(pipe, chosen).read_ints(sizes)
+    found = extract_features(pipe, chosen).read_ints(sizes)
     for stage in found.stages:
         assert stage.points == points[stage.func, stage.index]
         for loop in stage.loops:
@@ -112,7 +112,7 @@ def test_iterations_that_a_guard_skips_are_no_points() -> None:
     split = Split("x", "xo", "xi", 8, Tail.GUARD_WITH_IF)
     loops = tuple(type(order.loops[0])(name) for name in ("xo", "xi"))
     guarded = Schedule.default(pipe).with_stage("f", 0, type(order)((split,), loops))
-    found = features(pipe, guarded).read_ints({"f.min.0": 0, "f.extent.0": 13})
+    found = extract_features(pipe, guarded).read_ints({"f.min.0": 0, "f.extent.0": 13})
     stage = found.func("f").stages[0]
     assert stage.points == 13
     assert [loop.runs for loop in stage.loops] == [2, 16]
@@ -126,7 +126,7 @@ def test_lanes_that_depend_on_an_outer_loop_have_a_number() -> None:
     out[x, y] = rows[x, 0] + rows[x, y / 2 * y]
     pipe = pipeline(out, estimates={out: [SIZE, SIZE]})
     chosen = parse_schedule("rows.compute_at(out, y).vectorize(y)", pipe)
-    (stage,) = features(pipe, chosen).func("rows").stages
+    (stage,) = extract_features(pipe, chosen).func("rows").stages
     middle = [SIZE // 2, SIZE // 2 + 1]  # as the rounding of y / 2 repeats
     assert evaluate(stage.lanes, pipe.sizes()) == max(at // 2 * at + 1 for at in middle)
 
@@ -145,5 +145,5 @@ def test_what_any_guard_skips_is_not_evaluated(splits: str) -> None:
     x, y = Var("x"), Var("y")
     f[x, y] = x + y
     pipe = pipeline(f, estimates={f: [18, 7]})
-    found = features(pipe, parse_schedule(f"f.{splits}", pipe)).read_ints(pipe.sizes())
+    found = extract_features(pipe, parse_schedule(f"f.{splits}", pipe)).read_ints(pipe.sizes())
     assert found.func("f").points == 18 * 7

@@ -6,7 +6,7 @@ import pytest
 
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.footprints import Regions
 from spaces.cost.features.records import LoopFeatures
 from spaces.model.algorithm.freeze import pipeline
@@ -31,7 +31,7 @@ def _copy(width: int, height: int, colors: int = 1) -> Pipeline:
 
 
 def _loops(pipe: Pipeline, text: str) -> dict[str, LoopFeatures]:
-    found = features(pipe, parse_schedule(text, pipe)).read_ints(pipe.sizes())
+    found = extract_features(pipe, parse_schedule(text, pipe)).read_ints(pipe.sizes())
     return {loop.loop: loop for loop in found.func("f").stages[0].loops}
 
 
@@ -73,7 +73,7 @@ def test_a_fused_loop_asks_for_what_its_loops_ask_for() -> None:
     f[x, y] = g[x, y] + g[x, y + 1]
     pipe = pipeline(f, estimates={f: [12, 20]})
     text = "f.split(y, yo, yi, 4).fuse(x, yi, t)\ng.compute_at(f, yo)"
-    found = features(pipe, parse_schedule(text, pipe)).read_ints(pipe.sizes())
+    found = extract_features(pipe, parse_schedule(text, pipe)).read_ints(pipe.sizes())
 
     regions = Regions(found, 64)
     (stage,) = found.func("f").stages
@@ -90,5 +90,5 @@ def test_only_what_is_guarded_is_skipped() -> None:
     f[X, Y] += image[X + r.x, Y]
     pipe = pipeline(f, estimates={f: [10, 5]})
     text = "f.update().split(x, xo, xi, 4, GuardWithIf).reorder(r.x, xi, xo, y).fuse(xo, y, t)"
-    found = features(pipe, parse_schedule(text, pipe)).read_ints(pipe.sizes())
+    found = extract_features(pipe, parse_schedule(text, pipe)).read_ints(pipe.sizes())
     assert found.func("f").stages[1].points == 7 * 10 * 5

@@ -9,7 +9,7 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -66,7 +66,7 @@ def counted(subject: Pipeline, text: str) -> Features:
     buffers = (*subject.outputs, "image")
     sizes = {f"{b}.min.{d}": 0 for b in buffers for d in (0, 1)}
     sizes |= {f"{b}.extent.{d}": SIZE for b in buffers for d in (0, 1)}
-    return features(subject, chosen).read_ints(sizes)
+    return extract_features(subject, chosen).read_ints(sizes)
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features, reads_of
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -35,7 +35,7 @@ def _blur():
 
 def _found(make) -> Features:
     pipe = _blur()
-    return features(pipe, make(schedule(pipe)).schedule).read_ints(pipe.sizes())
+    return extract_features(pipe, make(schedule(pipe)).schedule).read_ints(pipe.sizes())
 
 
 def _amplification(found: Features) -> Fraction:

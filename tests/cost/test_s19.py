@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features
 from spaces.cost.features.input_loads import input_loads
 from spaces.model.algorithm.freeze import pipeline
@@ -53,7 +53,7 @@ def _most_folded(pipe):
 
 def _read(make, tx: int, ty: int) -> Features:
     pipe = _blur()
-    return features(pipe, make(pipe)).read_ints({**pipe.sizes(), "TX": tx, "TY": ty})
+    return extract_features(pipe, make(pipe)).read_ints({**pipe.sizes(), "TX": tx, "TY": ty})
 
 
 @pytest.mark.parametrize(("tx", "ty"), TILES)
@@ -110,7 +110,7 @@ def test_most_folding_defeats_the_prefetcher(tx: int, ty: int) -> None:
 
 def test_root_computes_each_value_once() -> None:
     pipe = _blur()
-    at_root = features(pipe, schedule(pipe).func("blurx").compute_root().schedule)
+    at_root = extract_features(pipe, schedule(pipe).func("blurx").compute_root().schedule)
     blurx = at_root.read_ints(pipe.sizes()).func("blurx")
     assert blurx.points == BX * (BY + 2)
     assert blurx.redundant == 0

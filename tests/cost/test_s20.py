@@ -7,7 +7,7 @@ import pytest
 
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.in_kernels import stage_threads
 from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.model.algorithm.freeze import pipeline
@@ -41,7 +41,7 @@ def _nested(pipe, tx: int | str, ty: int | str):
 
 def test_a_producer_widens_the_block() -> None:
     pipe = _khwz()
-    (kernel,) = features(pipe, _nested(pipe, 32, 12)).read_ints(pipe.sizes()).kernels
+    (kernel,) = extract_features(pipe, _nested(pipe, 32, 12)).read_ints(pipe.sizes()).kernels
     assert kernel.block == (32, 16, 1)
     assert kernel.threads == 512
     assert kernel.shared_bytes == 2048
@@ -50,7 +50,7 @@ def test_a_producer_widens_the_block() -> None:
 
 def test_the_multiprocessor_is_full() -> None:
     pipe = _khwz()
-    (kernel,) = features(pipe, _nested(pipe, 32, 12)).read_ints(pipe.sizes()).kernels
+    (kernel,) = extract_features(pipe, _nested(pipe, 32, 12)).read_ints(pipe.sizes()).kernels
     model = OccupancyModel(SM_75, registers_per_thread=64)
     assert model.occupancy(kernel, kernel.threads) == 1.0
 
@@ -59,14 +59,14 @@ def test_sharing_k_too_takes_three_times_the_room() -> None:
     pipe = _khwz()
     nested = _nested(pipe, 32, 12)
     shared = schedule(pipe, nested).func("K").compute_at("Z", "xo").gpu_threads("x", "y").schedule
-    (kernel,) = features(pipe, shared).read_ints(pipe.sizes()).kernels
+    (kernel,) = extract_features(pipe, shared).read_ints(pipe.sizes()).kernels
     assert kernel.block == (32, 16, 1)
     assert kernel.shared_bytes == 2048 + 3 * 2048
 
 
 def test_only_members_with_threads_keep_them_busy() -> None:
     pipe = _khwz()
-    found = features(pipe, _nested(pipe, 32, 12)).read_ints(pipe.sizes())
+    found = extract_features(pipe, _nested(pipe, 32, 12)).read_ints(pipe.sizes())
     assert stage_threads(found.func("Z").stages[0]) == 32 * 12
     assert stage_threads(found.func("W").stages[0]) == 32 * 16
 

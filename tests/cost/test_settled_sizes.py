@@ -10,7 +10,7 @@ from attrs import evolve
 from spaces.apps.catalog import APPS
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES
@@ -28,7 +28,7 @@ def test_prices_are_those_of_formulas_over_sizes(app: str, name: str) -> None:
     pipeline = APPS[app].pipeline()
     schedule = parse_schedule(Path(APPS[app].schedules[name]).read_text(), pipeline)
     batch = Batch.of(pipeline, schedule)
-    over_sizes = evolve(batch, formulas=features(pipeline, schedule))
+    over_sizes = evolve(batch, formulas=extract_features(pipeline, schedule))
     numbers = pipeline.scalar_defaults()
     with pytest.raises(FormulaError, match=r"\.extent\."):
         over_sizes.formulas.read(numbers)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import spaces
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting

@@ -6,8 +6,8 @@ from attrs import evolve
 
 from spaces.constraints.devices.device import device
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.clone import find_clones
 from spaces.enumerate.search.rewrites.derive import Derive

@@ -13,10 +13,11 @@ from attrs import evolve
 from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
-from spaces.enumerate.search.board import Limits, Strategy
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.annealing import Annealing
 from spaces.enumerate.search.papers.beam import Beam
-from spaces.enumerate.search.search import best, search, strategy_names
+from spaces.enumerate.search.registry import Strategy, strategy_names
+from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.completing.complete import complete, open_funcs
 from spaces.enumerate.space.options import Options

@@ -19,7 +19,7 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.factor import find_factors
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule

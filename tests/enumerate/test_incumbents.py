@@ -14,8 +14,8 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model, default_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Improved
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options

@@ -15,7 +15,7 @@ from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.sizes.kernels import kernels
 from spaces.cost.batch import Batch
-from spaces.cost.features.counting import FeatureMemo, features
+from spaces.cost.features.extraction import FeatureMemo, extract_features
 from spaces.cost.features.totals import KnownTotals
 from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -51,7 +51,7 @@ def _walked(space: ScheduleSpace, seed: int, count: int) -> Iterator[Schedule]:
 
 def _features(algorithm: Pipeline, schedule: Schedule, memo: FeatureMemo | None) -> object:
     try:
-        return features(algorithm, schedule, memo)
+        return extract_features(algorithm, schedule, memo)
     except (LevelError, UnboundedError) as error:
         return str(error)
 
@@ -142,9 +142,9 @@ def test_a_change_of_the_last_func_places_no_other_func_again():
     first, second = (structure.schedule for structure in islice(space.structures(), 2))
     changed = [a.name for a, b in zip(first.funcs, second.funcs, strict=True) if a != b]
     assert len(changed) == 1
-    features(algorithm, first, memo)
+    extract_features(algorithm, first, memo)
     made = len(memo.nests.known.placements)
-    features(algorithm, second, memo)
+    extract_features(algorithm, second, memo)
     assert made > 1
     assert len(memo.nests.known.placements) <= made + 1
 
@@ -154,7 +154,7 @@ def test_funcs_below_different_readers_that_demand_the_same_are_placed_once():
     memo = FeatureMemo()
     for change in ("", ".parallel(y)", ".reorder(y, x)"):
         text = f"ratio.compute_root(){change}; gray.compute_root();"
-        features(algorithm, parse_schedule(text, algorithm), memo)
+        extract_features(algorithm, parse_schedule(text, algorithm), memo)
     known = memo.nests.known
     names = [entry.value.function.name for entry in known.demanded.entries]
     assert names.count("ratio") == 3
@@ -173,8 +173,8 @@ def test_a_reader_that_inlines_a_func_reads_elsewhere():
     memo = FeatureMemo()
     for text in ("ignoring.compute_root(); source.compute_root();", "source.compute_root();"):
         schedule = parse_schedule(text, algorithm)
-        found = features(algorithm, schedule, memo)
-        assert found == features(algorithm, schedule)
+        found = extract_features(algorithm, schedule, memo)
+        assert found == extract_features(algorithm, schedule)
     (extent,) = found.read_ints(algorithm.sizes()).func("source").required
     assert extent == 100
 
@@ -264,7 +264,7 @@ def test_what_readers_demand_is_found_once_for_all_loops_of_a_func():
     for change in changes:
         text = f"ratio.compute_root(); gray.compute_root(){change};"
         schedule = parse_schedule(text, algorithm)
-        assert features(algorithm, schedule, memo) == features(algorithm, schedule)
+        assert extract_features(algorithm, schedule, memo) == extract_features(algorithm, schedule)
     known = memo.nests.known
     names = [entry.value.function.name for entry in known.demanded.entries]
     assert names.count("gray") == len(changes)

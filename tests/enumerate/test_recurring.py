@@ -12,7 +12,7 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostFunction
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
 from spaces.enumerate.space.schedule_space import ScheduleSpace

@@ -27,7 +27,7 @@ from spaces import (
     parse_restriction,
 )
 from spaces.constraints.solver.encode import encode, models
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features
 from spaces.cost.features.named_features import NAMED_FEATURES
 from spaces.model.formulas.algebra import INTEGERS, read
@@ -90,7 +90,7 @@ def members(device: Device) -> dict[Schedule, Features]:
     """All schedules of a space without restrictions, with their features."""
     sizes = BLUR.sizes()
     space = ScheduleSpace(BLUR, device, SMALL[device])
-    return {one: features(BLUR, one).read_ints(sizes) for one in space}
+    return {one: extract_features(BLUR, one).read_ints(sizes) for one in space}
 
 
 @pytest.mark.parametrize(("device", "text"), CASES)

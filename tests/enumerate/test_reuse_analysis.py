@@ -15,10 +15,10 @@ import pytest
 import spaces
 from spaces.constraints.devices.device import device
 from spaces.cost.features.accesses import stage_work
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     Place,
     TiledLoop,
@@ -221,7 +221,7 @@ def _blur_in_tiles(store: str, compute: str):
     pipe = blur(1024, 512)
     tiled = schedule(pipe).tile("x", "y", "xo", "yo", "xi", "yi", "TX", "TY")
     made = tiled.func("blur_x").store_at("blur_y", store).compute_at("blur_y", compute).schedule
-    return features(pipe, made).read_ints({**pipe.sizes(), "TX": 256, "TY": 32})
+    return extract_features(pipe, made).read_ints({**pipe.sizes(), "TX": 256, "TY": 32})
 
 
 @pytest.mark.parametrize(("store", "compute"), [("xo", "xo"), ("xo", "yi")])

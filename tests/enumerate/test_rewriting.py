@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 import spaces
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites import while_cheaper
 from spaces.enumerate.search.rewrites.numbers import ChooseNumbers, find_stale_numbers

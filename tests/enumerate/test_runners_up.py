@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Done, Found
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options

@@ -14,8 +14,8 @@ from spaces.cost.batch import Batch, BatchError
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.registry import cost_model
 from spaces.cost.simple.weighted import Weighted
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done, Expanded, Improved, Scored
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.annealing import Annealing
 from spaces.enumerate.search.neighbours.bandit import Bandit
 from spaces.enumerate.search.neighbours.genetic.strategy import Genetic
@@ -24,13 +24,8 @@ from spaces.enumerate.search.neighbours.optuna_search import OptunaSearch
 from spaces.enumerate.search.neighbours.random_draws import RandomDraws
 from spaces.enumerate.search.papers.beam import Beam
 from spaces.enumerate.search.papers.reuse_analysis.strategy import ReuseAnalysis
-from spaces.enumerate.search.search import (
-    UnknownStrategyError,
-    best,
-    register_strategy,
-    search,
-    strategy_names,
-)
+from spaces.enumerate.search.registry import UnknownStrategyError, register_strategy, strategy_names
+from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.stagewise.dominance import is_read_in_lanes, is_read_once
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done, Found
 from spaces.enumerate.search.handover import with_tidy_results
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.tidying import NestSizes, tidied
 from spaces.enumerate.space.options import Options

@@ -12,9 +12,9 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
 from spaces.enumerate.search.apart import apart, bare
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done, Improved
 from spaces.enumerate.search.first_schedules import RUNGS, filled
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.beam import Beam
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.completing.complete import complete

@@ -13,7 +13,7 @@ import spaces
 from spaces.apps.catalog import APPS
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.model import CostModel, FunctionModel
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay

@@ -10,10 +10,11 @@ from attrs import evolve
 
 import spaces
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.events import Event
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.search.stagewise.walk import Complete, walked

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from bench.contenders import pipeline_of
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites import while_cheaper
 from spaces.enumerate.search.rewrites.derive import Derive

@@ -18,9 +18,10 @@ from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostFunction
-from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.events import Done, Event, Found, Improved
-from spaces.enumerate.search.search import search, strategy_names
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.registry import Strategy, strategy_names
+from spaces.enumerate.search.search import search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace

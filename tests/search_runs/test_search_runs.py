@@ -13,8 +13,9 @@ import pytest
 from attrs import evolve
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits, Strategy
 from spaces.enumerate.search.events import Done, Event, Improved
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.directives.directives import schedule

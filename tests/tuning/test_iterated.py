@@ -17,21 +17,21 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.simple.weighted import Weighted
 from spaces.cost.training import PricedRun, TrainableModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done, Event
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.calibrating import spearman
+from spaces.tuning.calibration import spearman
 from spaces.tuning.iterated import Iterated
-from spaces.tuning.retraining import LEAST, retrained
+from spaces.tuning.retraining import LEAST, retrain
 from spaces.tuning.store import TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.study import Study
-from spaces.tuning.top_ranked import TopRanked, ranked
+from spaces.tuning.top_ranked import TopRanked, rank_by_search
 from spaces.tuning.trial import Proposal, Trial
 from tests.cpus import FOUR_CORES
 from tests.tuning.fakes import SPACE, FakeMeasurer
@@ -73,7 +73,7 @@ def _trials(schedules: Sequence[Schedule]) -> list[Trial]:
 def test_a_model_learns_the_order_of_what_it_has_not_seen() -> None:
     model = Reuse(FOUR_CORES)
     trials = _trials(SPACE.sample(64, seed=1))
-    learned = retrained(model, SPACE, trials[:32])
+    learned = retrain(model, SPACE, trials[:32])
     batches = [Batch.of(SPACE.pipeline, trial.schedule) for trial in trials[32:]]
     quality = [
         spearman([float(one.cost(batch)) for batch in batches], [t.ratio for t in trials[32:]])
@@ -87,13 +87,13 @@ def test_a_model_learns_the_order_of_what_it_has_not_seen() -> None:
 def test_little_and_failures_teach_nothing() -> None:
     model = Reuse(FOUR_CORES)
     trials = _trials(SPACE.sample(LEAST, seed=1))
-    assert retrained(model, SPACE, trials[1:]) is model
+    assert retrain(model, SPACE, trials[1:]) is model
     failed = evolve(
         trials[0], result=Measurement(trials[0].schedule, RunOutcome.CRASHED, "It did.")
     )
-    assert retrained(model, SPACE, [failed, *trials[1:]]) is model
-    assert retrained(Weighted(), SPACE, trials) == Weighted()
-    assert retrained(model, SPACE, trials) != model
+    assert retrain(model, SPACE, [failed, *trials[1:]]) is model
+    assert retrain(Weighted(), SPACE, trials) == Weighted()
+    assert retrain(model, SPACE, trials) != model
 
 
 @frozen
@@ -105,7 +105,7 @@ class Remembering:
     def cost(self, batch: Batch) -> np.ndarray:
         return batch.full(1000.0 - len(self.runs))
 
-    def retrained(self, runs: Sequence[PricedRun]) -> Remembering:
+    def retrain(self, runs: Sequence[PricedRun]) -> Remembering:
         return Remembering(tuple(runs))
 
 
@@ -161,9 +161,9 @@ def test_what_a_cut_search_finds_does_not_count() -> None:
         time.sleep(0.1)
         yield Done((), 0, 0, complete=False)
 
-    assert ranked(SPACE, Weighted(), slow, Limits()) == ()
+    assert rank_by_search(SPACE, Weighted(), slow, Limits()) == ()
     with pytest.raises(OutOfTime), Deadline.after(0.05).kept():
-        ranked(SPACE, Weighted(), slow, Limits())
+        rank_by_search(SPACE, Weighted(), slow, Limits())
 
 
 def test_what_is_measured_everywhere_ends_the_study() -> None:

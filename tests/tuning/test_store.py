@@ -56,14 +56,16 @@ def test_folders_are_made_and_paths_that_cannot_be_files_told(tmp_path: Path) ->
 
 def test_a_study_begins_once() -> None:
     with TuningStore.open(":memory:") as store:
-        assert store.known(key()) is None
-        assert store.study(key(), ROWS) == store.study(key(), Schedule.default(blur())) == 1
+        assert store.find_study(key()) is None
+        assert (
+            store.open_study(key(), ROWS) == store.open_study(key(), Schedule.default(blur())) == 1
+        )
         assert store.reference_of(1) == ROWS
-        assert store.known(key()) == 1
-        assert store.study(key(seed=1), ROWS) == 2
-        assert store.study(key(reference=ROWS), ROWS) == 3
-        assert store.alike(blur(64, 64)) == [3, 2, 1]
-        assert store.alike(chain()) == []
+        assert store.find_study(key()) == 1
+        assert store.open_study(key(seed=1), ROWS) == 2
+        assert store.open_study(key(reference=ROWS), ROWS) == 3
+        assert store.similar_studies(blur(64, 64)) == [3, 2, 1]
+        assert store.similar_studies(chain()) == []
         for asked in store.pipeline_of, store.reference_of:
             with pytest.raises(StoreError, match="has no study 9"):
                 asked(9)
@@ -76,7 +78,7 @@ def test_names_of_loops_do_not_make_a_schedule_new() -> None:
         for inner, factor in (("yi", 8), ("rows", 8), ("yi", 16))
     )
     with TuningStore.open(":memory:") as store:
-        study = store.study(key(), ROWS)
+        study = store.open_study(key(), ROWS)
         added = store.propose(study, pipe, [Proposal(s, "test") for s in (one, same, other)])
         assert [trial.number for trial in added] == [0, 1]
         assert [trial.schedule for trial in store.trials(study)] == [one, other]
@@ -88,7 +90,7 @@ def test_all_runs_of_a_trial_are_kept() -> None:
     result = Measurement(schedule, RunOutcome.CORRECT, "", (1.5, 2.5), (1.0, 2.0), 0.25)
     failed = Measurement(schedule, RunOutcome.WRONG, "3 values differ.")
     with TuningStore.open(":memory:") as store:
-        study = store.study(key(), ROWS)
+        study = store.open_study(key(), ROWS)
         proposals = [
             Proposal(schedule, "test", 12.5),
             Proposal(parse_schedule("blur_x.compute_at(blur_y, y)", pipe), "test"),
@@ -110,7 +112,7 @@ def test_a_transaction_that_fails_leaves_nothing() -> None:
     schedule = parse_schedule("blur_x.compute_root()", pipe)
     broken = Measurement(schedule, RunOutcome.CORRECT, "", (1.0,), ())
     with TuningStore.open(":memory:") as store:
-        study = store.study(key(), ROWS)
+        study = store.open_study(key(), ROWS)
         store.propose(study, pipe, [Proposal(schedule, "test")])
         with pytest.raises(ValueError, match="zip"):
             store.tell(study, 0, broken)

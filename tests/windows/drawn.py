@@ -14,8 +14,8 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Done
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options

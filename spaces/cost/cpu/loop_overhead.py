@@ -1,4 +1,4 @@
-"""What the loops of a stage cost without their bodies."""
+"""The cost of the loops of a stage without their bodies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from operator import or_
 
 from attrs import frozen
 
-from spaces.cost.cpu.fused_vars import finding_vars
+from spaces.cost.cpu.fused_loops import fused_loop_cycles
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.registers import WRITTEN_OUT, Registers, is_written_out
 from spaces.cost.features.features import Features
@@ -29,8 +29,8 @@ _LONGEST = 300
 
 @frozen
 class LoopOverhead:
-    """Cycles of the innermost loop that is not written out, and of finding the Vars of fused loops.
-    The loops around the innermost one run too seldom to count.
+    """Cycles of the innermost loop, and to find the Vars of fused loops. Loops that compilers write
+    out are not the innermost one. The loops around the innermost one run too seldom to count.
 
     Attributes:
         prices: those of an iteration, and of entering a loop.
@@ -41,8 +41,8 @@ class LoopOverhead:
     registers: Registers
 
     def of(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """Cycles of a stage's own loops. A fused loop counts once, for the stage that gives it its
-        name.
+        """Cycles of a stage's own loops. A loop that several stages share counts for the stage that
+        gives it its name.
         """
         own = [loop for loop in stage.own if not loop.kind.has_constant_extent]
         unrolled = [v.positive_trips for v in stage.own if v.kind is LoopKind.UNROLLED]
@@ -50,7 +50,7 @@ class LoopOverhead:
         instructions = work.operations.instructions + sum(a.reads for a in work.accesses) + 1
         registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
         size = volume(tuple(unrolled)) * instructions * registers
-        found = finding_vars(features, stage, self.prices, self.registers)
+        found = fused_loop_cycles(features, stage, self.prices, self.registers)
         return self._innermost(features, stage, own, size) + found
 
     def _innermost(
@@ -60,8 +60,8 @@ class LoopOverhead:
         loops: Sequence[LoopFeatures],
         size: SymbolicNumber,
     ) -> SymbolicNumber:
-        """Cycles of the last of some loops that is not written out; none if another stage gives it
-        its name.
+        """Cycles of the innermost one of some loops that is not written out; none if another stage
+        gives it its name.
 
         Args:
             features: those of the schedule.
@@ -93,9 +93,9 @@ class LoopOverhead:
 
 
 def _is_tile(stage: StageFeatures, loop: LoopFeatures) -> SymbolicCondition:
-    """Whether a loop goes through a part of a dimension only, in another loop of its stage that
-    goes through the parts. Tiles that are a few vectors long are not faster than whole rows, though
-    compilers write them out: by up to 14 % they were slower.
+    """Whether a loop goes through a part of a dimension, and a loop around it through the parts.
+    Compilers write out tiles of a few vectors, but these are not faster than whole rows: they were
+    up to 14 % slower.
     """
     around = stage.own[: stage.own.index(loop)]
     over_parts = (one for one in around if not set(loop.dimensions).isdisjoint(one.dimensions))

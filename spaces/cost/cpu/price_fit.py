@@ -1,9 +1,10 @@
 """Fits the prices of a cost model to measured times.
 
-The cost of a schedule is a sum of prices times what the schedule does. The fit minimises the
-squared differences of the logarithms of costs and times. Each pipeline has a factor of its own, for
-the model ranks schedules of one pipeline. Prices that the times say little about stay near those at
-the start (a ridge). Prices stay positive, as their logarithms are fitted (Gauss-Newton).
+The cost of a schedule is a sum: each price times how often the schedule does what it pays for. The
+fit (Gauss-Newton) minimises the squared differences of the logarithms of costs and times. Each
+pipeline has a factor of its own, since the model ranks schedules of one pipeline. Prices that the
+times say little about stay near those at the start (a ridge). Prices stay positive, since the fit
+changes their logarithms.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ PriceRecord = TypeVar("PriceRecord", bound=attrs.AttrsInstance)
 """A record of positive numbers."""
 
 RIDGE = 0.01
-"""How strongly prices are held to those at the start: as a time beside the times of a fit."""
+"""How strongly prices stay near those at the start, as a weight beside that of one time."""
 
 STEPS = 8
 """Steps of Gauss-Newton."""
@@ -36,7 +37,7 @@ _SLOPE = 1e-3
 """The step of the logarithm of a price from which a slope is taken."""
 
 
-def fitted_prices(
+def fit_prices(
     runs: Sequence[PricedRun],
     start: PriceRecord,
     price: Callable[[PriceRecord, Features], SymbolicNumber],
@@ -60,7 +61,7 @@ def fitted_prices(
         return type(start)(**dict(zip(names, np.exp(logarithms), strict=True)))
 
     def residuals(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What is to be small, for each row of logarithms of prices."""
+        """The residuals, which the fit makes small, for each row of logarithms of prices."""
         prices = record(rows.T)
         found = []
         for run in runs:

@@ -9,9 +9,9 @@ from attrs import frozen
 class Prices:
     """The cycles of one core for each operation, without other delays.
 
-    The defaults are near a fit to the times of some hundred schedules on a server core of 2024;
-    those of memory and rows are higher than in the fit, which knew few of the schedules that tile
-    short rows. Only the proportions matter.
+    The defaults are near a fit to the times of some hundred schedules on a server core of 2024.
+    Only the prices of memory and rows are higher: few of these schedules tile short rows. Only the
+    proportions of prices matter.
     """
 
     instruction: float = 0.45

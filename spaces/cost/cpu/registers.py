@@ -1,4 +1,4 @@
-"""What a stage keeps in registers, and which of its sums wait for each other."""
+"""The values that a stage keeps in registers, and the sums that wait for their last term."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ count, its bounds and the stack.
 """
 
 WRITTEN_OUT = 8
-"""Compilers write out a loop of up to so many iterations if they know their number; it costs less
-to enter one of so few.
+"""Compilers write out a loop of up to so many iterations if they know their number. A loop of fewer
+iterations costs less to enter.
 """
 
 _WINDOW = 256
@@ -48,9 +48,9 @@ class Registers:
         """How many vector registers there are."""
         return _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
 
-    def crowded(self, registers: SymbolicNumber) -> SymbolicNumber:
-        """The share of values that move to memory and back because a vector takes so many
-        registers: an operation needs those of an operand and of its result at once.
+    def crowded_share(self, registers: SymbolicNumber) -> SymbolicNumber:
+        """The share of values that move to memory and back if a vector takes so many registers. An
+        operation needs the registers of an operand and of its result at once.
         """
         return 1 - minimum(1, self.count / maximum(2 * registers, 1))
 
@@ -61,14 +61,15 @@ class Registers:
     def stored(
         self, features: Features, func: FuncFeatures, stage: StageFeatures
     ) -> tuple[SymbolicNumber, SymbolicNumber]:
-        """The share of evaluations that store their value, and load it first if they add to it;
-        and the share of those that do so because registers are lacking.
+        """The share of evaluations that store their value, and the share that do so because there
+        are too few registers. Those that add to a value load it first.
 
         A register keeps a sum in a loop over its terms, if each loop inside is written out, runs
-        once, or goes over terms, too. Of sums that need more registers than there are, the surplus
-        moves with each term. What a stage reads elsewhere in its own Func must be stored at once.
-        So must several lines of a Func whose storage lies outside the loops around it, or is too
-        large for the stack: compilers don't know how far apart the lines are, so they may overlap.
+        once, or goes over terms, too. If the sums need more registers than there are, the surplus
+        is stored after each term. A stage that reads other elements of its own Func stores each
+        value at once. So does a stage that computes several lines of a Func at a time, if the
+        storage of the Func lies outside the loops around it or is too large for the stack:
+        compilers don't know how far apart the lines are, so they may overlap.
         """
         work = stage.work
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
@@ -106,11 +107,11 @@ class Registers:
         written: SymbolicNumber,
     ) -> SymbolicNumber:
         """How many pointers to lines a copy of an unrolled body loads again in each iteration, on
-        average: those that are more than the general registers.
+        average, because there are more of them than general registers.
 
         Each line of a buffer that the copies read or write needs a pointer, since compilers don't
-        know how far apart lines are; on the stack they do. ``written`` is the share of evaluations
-        that store their value.
+        know how far apart lines are. Of buffers on the stack they know it. ``written`` is the share
+        of evaluations that store their value.
         """
         unrolled = [loop for loop in stage.own if loop.kind is LoopKind.UNROLLED]
         if not unrolled and len(stage.work.accesses) < _POINTERS:
@@ -133,7 +134,7 @@ class Registers:
         return maximum(needed - _POINTERS, 0) / copies
 
     def _lines(self, func: FuncFeatures | None, lines: list[SymbolicNumber]) -> SymbolicNumber:
-        """The pointers to some lines of an image, which is None, or of a Func."""
+        """The number of pointers to the lines of unrolled loops in a Func, or an image (None)."""
         many = volume(tuple(lines))
         if func is None or func.store_depth == 0:
             return many
@@ -142,12 +143,13 @@ class Registers:
     def sums_at_once(
         self, features: Features, func: FuncFeatures, stage: StageFeatures, written: SymbolicNumber
     ) -> SymbolicNumber:
-        """How many registers of sums take their next terms at once; infinitely many if the stage
-        adds up no floats in its innermost loop.
+        """How many registers with sums can take their next terms at the same time. Infinitely many
+        if the stage adds up no floats in its innermost loop.
 
-        Each term of a sum waits for the one before. Unrolled and vectorized loops in the innermost
-        loop over terms make several sums, and a core begins the next sums while the last terms of a
-        short one wait. ``written`` is the share of terms after which the sum is stored.
+        Each term of a sum waits for the term before it. Unrolled and vectorized loops in the
+        innermost loop over terms make several sums. After a short sum, a core begins the next ones
+        while the last terms still wait. ``written`` is the share of terms after which the sum is
+        stored.
         """
         work = stage.work
         adds_up = any(a.buffer == stage.func and a.in_place for a in work.accesses)
@@ -179,9 +181,9 @@ class Registers:
         return self.of(stage.lanes if moves else 1, 8 * func.bytes)
 
     def _operands(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
-        """The registers that hold operands of a term for all copies of an unrolled body: for each
-        buffer but the one with most operands, whose values share a register in turn. They are at
-        most half of all registers: beyond that, compilers load operands again.
+        """The registers that hold operands of a term for all copies of an unrolled body. The buffer
+        with most operands takes one register, which its values use in turn. All together take at
+        most half of the registers: beyond that, compilers load operands again.
         """
         copied = [
             loop

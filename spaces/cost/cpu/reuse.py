@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.loop_overhead import LoopOverhead
-from spaces.cost.cpu.movements import MovedPlace, Movement, movements_of
-from spaces.cost.cpu.price_fit import fitted_prices
+from spaces.cost.cpu.price_fit import fit_prices
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.registers import Registers
 from spaces.cost.cpu.stalls import stalls
+from spaces.cost.cpu.transfers import Transfer, TransferPlace, list_transfers
 from spaces.cost.features.accesses import Course, Operations, ReadGroup
 from spaces.cost.features.contention import contended_loops, shared_elements
 from spaces.cost.features.features import Features, copies_that_share
 from spaces.cost.features.footprints import Footprint
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures, volume
-from spaces.cost.features.traffic import Cache, Traffic, touched
-from spaces.cost.features.unfused import unfused
+from spaces.cost.features.traffic import Cache, Traffic, buffers_of
+from spaces.cost.features.unfuse import unfuse
 from spaces.cost.training import PricedRun
 from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, maximum, where
 from spaces.model.schedules.domain_order import LoopKind
@@ -42,9 +42,9 @@ registers that hold them: two for three lanes of 64 bits, if a register has 128.
 """
 
 _IN_FLIGHT = 32
-"""Updates in one step that a core has begun at a time: threads disturb each other less where there
-are more lines than that. Two threads that update random elements of 4, 16, 64, 256 and 4096 lines
-take 8, 8, 4, 2.1 and 1.4 times as long for each update as one does (Zen 4).
+"""The atomic updates that a core has in flight. Threads disturb each other less where there are
+more lines than that: two threads that update random elements of 4, 16, 64, 256 and 4096 lines take
+8, 8, 4, 2.1 and 1.4 times as long for each update as one thread (Zen 4).
 """
 
 _LARGEST_DIVISOR = 4
@@ -102,26 +102,29 @@ class Reuse:
             cycles = self._with_work(cycles, features, func)
         return cycles + self._parallel_overhead(features)
 
-    def retrained(self, runs: Sequence[PricedRun]) -> Reuse:
-        """The model with the prices that fit the times of some runs (:func:`fitted_prices`). It
+    def retrain(self, runs: Sequence[PricedRun]) -> Reuse:
+        """The model with the prices that fit the times of some runs (:func:`fit_prices`). It
         begins with the present prices, and prices that the times say little about stay near them.
         """
 
         def price(prices: Prices, features: Features) -> SymbolicNumber:
             return attrs.evolve(self, prices=prices).price(features)
 
-        return attrs.evolve(self, prices=fitted_prices(runs, self.prices, price))
+        return attrs.evolve(self, prices=fit_prices(runs, self.prices, price))
 
     def least(self, features: Features) -> SymbolicNumber:
-        """Cycles of stages, allocations, parallel loops, and of the movement that is certain.
+        """Cycles of stages, allocations and parallel loops, and of transfers that each completion
+        has.
 
-        Each of the first three is a sum over Funcs of what their own loops, reads and operations
-        say, but for parallel loops that stages share: they cost as much as for the stage with the
-        most iterations, so not less than for the stage that gives a loop its name. A Func moves its
-        own lines (:meth:`Traffic.least`), and those of images that no other Func reads: stages that
-        read the same lines in a loop may move them once. Other movement is not negative. Without a
-        limit if a price is negative, or if lanes are so cheap that it may be cheaper to load them
-        one by one: whether they are, the storage of other Funcs decides.
+        Stages and allocations add up over Funcs, and depend on the Func's own loops, reads and
+        operations. A parallel loop that several stages share costs as much as for the stage with
+        the most iterations, so at least as much as for the stage that gives the loop its name. A
+        Func moves its own lines (:meth:`Traffic.least`), and the lines of images that no other Func
+        reads: two Funcs that read the same lines in a loop may move them once. Other transfers are
+        not negative.
+
+        Minus infinity if a price is negative. Also if lanes are so cheap that it may be cheaper to
+        load them one by one, which depends on the storage of other Funcs.
         """
         prices = self.prices
         if min(attrs.astuple(prices)) < 0 or prices.lane < _LEAST_LANE * prices.load:
@@ -138,8 +141,8 @@ class Reuse:
         return cycles
 
     def _certain_moves(self, features: Features, func: FuncFeatures) -> SymbolicNumber:
-        """Cycles to move lines that are not less however other Funcs are scheduled."""
-        traffic = Traffic(unfused(features), self.device.cache_line_bytes)
+        """Cycles to move lines, at least, however other Funcs are scheduled."""
+        traffic = Traffic(unfuse(features), self.device.cache_line_bytes)
         alone = [name for name, readers in features.readers.items() if readers == {func.name}]
         (nested,) = traffic.features.funcs
         stages = [
@@ -152,7 +155,7 @@ class Reuse:
             for cache, price in self._caches():
                 most: SymbolicNumber = 0.0  # stages of a fused loop may move the lines together
                 for stage, speedup in stages:
-                    if buffer in touched(stage):
+                    if buffer in buffers_of(stage):
                         body = traffic.least(stage, buffer, cache, price) / speedup
                         most = maximum(most, 2 * body if buffer == func.name else body)
                 cycles = cycles + most
@@ -164,11 +167,11 @@ class Reuse:
         """``cycles`` and those of the stages of a Func, and of its allocations."""
         for stage in func.stages:
             cycles = cycles + self.compute(features, stage)
-        return cycles + self.allocating(func)
+        return cycles + self.allocation_cycles(func)
 
-    def allocating(self, func: FuncFeatures) -> SymbolicNumber:
-        """Cycles of the allocations of a Func. What fits the second-level cache was there before,
-        for allocators give out the same memory again.
+    def allocation_cycles(self, func: FuncFeatures) -> SymbolicNumber:
+        """Cycles of the allocations of a Func. Allocators give out the same memory again, so what
+        fits the second-level cache is in it already.
         """
         if func.is_output:
             return 0.0
@@ -183,9 +186,9 @@ class Reuse:
         return self._compute(features, stage) / self.speedup(stage)
 
     def _compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """Cycles of all evaluations and of the loops around them: the arithmetic units or the load
-        and store units count, whichever work longer, or the time for which sums wait for their last
-        term.
+        """Cycles of all evaluations and of the loops around them. The longest of three times
+        counts: that of the arithmetic units, that of the load and store units, and that for which
+        sums wait for their last term.
         """
         if stage.work.is_undefined:
             return 0.0
@@ -209,7 +212,7 @@ class Reuse:
         computed = sum(self._operations(stage, *part) for part in stage.work.parts)
         # A spilled sum waits for memory between two terms, so nothing else hides it. Values of
         # vectors that are too wide move with each operation.
-        crowded = self.registers.crowded(registers) * (stage.work.operations.total + 1)
+        crowded = self.registers.crowded_share(registers) * (stage.work.operations.total + 1)
         spills = (self.prices.load + self.prices.store) * registers * (spilled + crowded)
         vectors = stage.points / stage.lanes
         latency = self.prices.latency + self.prices.forwarding * written
@@ -225,8 +228,8 @@ class Reuse:
         return busy + vectors * spills + loops + delays
 
     def _in_one_step(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """Cycles more for updates that threads make in one step. The expected number of other
-        threads with an update of the same line grows with the threads and falls with the lines.
+        """Cycles that atomic updates cost more than others. The expected number of other threads
+        that update the same line grows with the threads and falls with the lines.
         """
         loops = contended_loops(features, stage, (LoopKind.PARALLEL,))
         if not loops:
@@ -241,8 +244,8 @@ class Reuse:
     def _operations(
         self, stage: StageFeatures, moved_by: frozenset[str], operations: Operations
     ) -> SymbolicNumber:
-        """Cycles of operations whose results change only with some Vars: compilers move them out of
-        all loops inside the innermost loop over one of these Vars.
+        """Cycles of operations whose results depend on some Vars only (``moved_by``). Compilers
+        move them out of all loops inside the innermost loop over one of these Vars.
         """
         prices = self.prices
         walking = [i for i, loop in enumerate(stage.own) if moved_by & set(loop.dimensions)]
@@ -296,20 +299,20 @@ class Reuse:
     def _memory(self, features: Features) -> SymbolicNumber:
         """Cycles to move lines to the first-level cache, and out again."""
         cycles: SymbolicNumber = 0.0
-        for moved in self.moved(features, movements_of(features)):
+        for moved in self.transfer_cycles(features, list_transfers(features)):
             cycles = cycles + sum(moved.values())
         return cycles
 
-    def moved(
-        self, features: Features, movements: list[Movement]
-    ) -> Iterator[dict[MovedPlace, SymbolicNumber]]:
+    def transfer_cycles(
+        self, features: Features, transfers: list[Transfer]
+    ) -> Iterator[dict[TransferPlace, SymbolicNumber]]:
         """Cycles to move lines to the first-level cache and out again: from the second-level cache,
-        from the third, and from memory. Each has one number for all that moves together.
+        from the third, and from memory. All transfers with the same place have one number.
         """
-        traffic = Traffic(unfused(features), self.device.cache_line_bytes)
+        traffic = Traffic(unfuse(features), self.device.cache_line_bytes)
         speedups = {(one.func, one.index): self.speedup(one) for one in features.stages}
         for cache, price in self._caches():
-            yield self._moves(traffic, movements, speedups, cache, price)
+            yield self._moves(traffic, transfers, speedups, cache, price)
 
     def _caches(self) -> Iterator[tuple[Cache, Callable[[Footprint], SymbolicNumber]]]:
         """Each cache of a core, with what it costs to move a footprint there."""
@@ -329,30 +332,30 @@ class Reuse:
     def _moves(
         self,
         traffic: Traffic,
-        movements: list[Movement],
+        transfers: list[Transfer],
         speedups: Mapping[tuple[str, int], SymbolicNumber],
         cache: Cache,
         price: Callable[[Footprint], SymbolicNumber],
-    ) -> dict[MovedPlace, SymbolicNumber]:
+    ) -> dict[TransferPlace, SymbolicNumber]:
         """Cycles to move all missing data into a cache.
 
         Stages in one loop body that read the same data move it once.
         """
         # The order of the sum must not depend on the numbers: sums of floats do.
-        moved: dict[MovedPlace, SymbolicNumber | None] = dict.fromkeys(
-            place for movement in movements for place in movement.places
+        moved: dict[TransferPlace, SymbolicNumber | None] = dict.fromkeys(
+            place for transfer in transfers for place in transfer.places
         )
         fitting = {
             (stage.func, stage.index): traffic.fitting_depth(stage, cache)
             for stage in traffic.features.stages
             if stage.loops
         }
-        for movement in movements:
-            stage, buffer = movement.stage, movement.buffer
+        for transfer in transfers:
+            stage, buffer = transfer.stage, transfer.buffer
             fits, is_written = fitting[stage.func, stage.index], buffer == stage.func
-            bodies: dict[MovedPlace, SymbolicNumber] = {}
-            for depth, here, body in traffic.moves(stage, buffer, fits, movement.resident, price):
-                place = movement.places[depth]
+            bodies: dict[TransferPlace, SymbolicNumber] = {}
+            for depth, here, body in traffic.moves(stage, buffer, fits, transfer.resident, price):
+                place = transfer.places[depth]
                 bodies[place] = where(here, body, bodies.get(place, 0.0))
             for place, body in bodies.items():
                 # A write fetches its line first and evicts it later.
@@ -374,11 +377,11 @@ class Reuse:
     def _parallel_overhead(self, features: Features) -> SymbolicNumber:
         """Cycles to start threads, once for each parallel loop."""
         cycles: SymbolicNumber = 0.0
-        for overhead in self.overheads(features).values():
+        for overhead in self.parallel_overheads(features).values():
             cycles = cycles + overhead
         return cycles
 
-    def overheads(self, features: Features) -> dict[LoopKey, SymbolicNumber]:
+    def parallel_overheads(self, features: Features) -> dict[LoopKey, SymbolicNumber]:
         """Cycles to start the threads of each parallel loop; a fused loop is as long as for the
         stage with the most iterations.
         """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spaces.cost.cpu.movements import movements_of
 from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.cpu.transfers import list_transfers
 from spaces.cost.features.features import Features
 from spaces.model.formulas.symbolic import SymbolicNumber
 
@@ -20,8 +20,8 @@ def parts(
 ) -> Mapping[tuple[str, int], Mapping[str, SymbolicNumber]]:
     """The parts of each stage, by Func and number of the stage.
 
-    What several stages move together counts for the first of them, an allocation for the first
-    stage of its Func, and a parallel loop for the stage that gives it its name.
+    Lines that several stages move together count for the first of these stages, an allocation for
+    the first stage of its Func, and a parallel loop for the stage that gives it its name.
     """
     found: dict[tuple[str, int], dict[str, SymbolicNumber]] = {
         (stage.func, stage.index): dict.fromkeys(PARTS, 0.0) for stage in features.stages
@@ -29,18 +29,18 @@ def parts(
     for func in features.funcs:
         for stage in func.stages:
             found[stage.func, stage.index]["compute"] = model.compute(features, stage)
-        found[func.name, 0]["allocation"] = model.allocating(func)
-    movements = movements_of(features)
+        found[func.name, 0]["allocation"] = model.allocation_cycles(func)
+    transfers = list_transfers(features)
     owners = {
         place: (one.stage.func, one.stage.index)
-        for one in reversed(movements)
+        for one in reversed(transfers)
         for place in one.places
     }
-    for part, moved in zip(PARTS[1:4], model.moved(features, movements), strict=True):
+    for part, moved in zip(PARTS[1:4], model.transfer_cycles(features, transfers), strict=True):
         for place, cycles in moved.items():
             of = found[owners[place]]
             of[part] = of[part] + cycles
-    for (func_name, stage_index, _), cycles in model.overheads(features).items():
+    for (func_name, stage_index, _), cycles in model.parallel_overheads(features).items():
         of = found[func_name, stage_index]
         of["overhead"] = of["overhead"] + cycles
     return found

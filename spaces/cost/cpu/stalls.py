@@ -7,15 +7,15 @@ from spaces.cost.features.records import FuncFeatures, StageFeatures
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
 
 _NEAR = 16
-"""After so many more vectors a stored one is in the cache."""
+"""A stored vector is in the cache after so many more vectors."""
 
 
 def stalls(features: Features, stage: StageFeatures) -> SymbolicNumber:
-    """How often a stage waits for stores: a load that needs parts of two vectors that were stored
-    just before cannot have them before both are in the cache.
+    """How often a stage waits for stores. A load of parts of two vectors waits until both are in
+    the cache, if they were stored just before.
 
-    This happens where a stage reads, at several offsets along the lanes, a Func of few vectors that
-    is computed in its loops.
+    This happens where a Func of few vectors is computed in the loops of a stage, and the stage
+    reads it at several offsets along the lanes.
     """
     times: SymbolicNumber = 0.0
     for func in features.funcs:

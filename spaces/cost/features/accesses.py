@@ -1,7 +1,7 @@
 """The operations of one evaluation of a stage, and its reads as affine maps of coordinates.
 
-Everything here is a fact about a definition with its inlined producers, before any choice of loops.
-It is kept as long as the definition exists.
+These depend on a definition with its inlined producers alone, not on its loops. They are kept as
+long as the definition exists.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ class ReadGroup:
 
 @frozen
 class Operations:
-    """Operations of one evaluation. A value used twice counts once; a value that is the same in
-    every evaluation is computed outside all loops and does not count.
+    """Operations of one evaluation. A value used twice counts once. A value that is the same in
+    every evaluation does not count: it is computed outside all loops.
 
     Attributes:
         arithmetic: ``+ - * /`` and their integer kin ``%`` [TOY].
@@ -142,8 +142,8 @@ class Work:
         accesses: its reads.
         written: the Vars and RVars that may change where it writes.
         place: where it writes, an index for each dimension.
-        parts: its operations, by the Vars and RVars that change their results: ``cos(x)``, for
-            example, is not repeated in each line.
+        parts: its operations, by the Vars and RVars that change their results. So ``cos(x)``, for
+            example, need not be computed again in each line.
         is_undefined: whether it leaves all values undefined, so that it takes no time.
         histogram: its operations by kind and type.
     """
@@ -272,8 +272,8 @@ class _AffineReader:
         return _AffineReader(coordinates, moved_by)
 
     def computed(self, values: tuple[Expr, ...]) -> Iterator[Expr]:
-        """The nodes of computed values; leaves out coordinates of reads that loops determine, which
-        are addresses.
+        """The nodes of computed values. Coordinates of reads that are affine are addresses, and are
+        left out.
         """
         seen: set[Expr] = set()
         stack = list(values)

@@ -42,8 +42,8 @@ class ConstantLoops:
     """The loops of a nest that have the same number of iterations for all sizes.
 
     Attributes:
-        loops: inner loops of splits, loops over dimensions that have as many values in each visit,
-            and those over terms whose number is a constant.
+        loops: inner loops of splits, loops over dimensions with the same number of values in each
+            visit, and loops over a constant number of terms.
         fused: what each stage makes of its fused loops, by Func and number.
     """
 
@@ -98,8 +98,8 @@ def _fused_loops(constant: Sequence[str], records: Sequence[Split | Fuse]) -> It
 def _moving_loops(
     func: FuncFeatures, readers: Iterable[StageFeatures], known: Mapping[str, _MovingLoops]
 ) -> _MovingLoops:
-    """The loops that move what is read of a Func: those of its ``readers``, and of the loops around
-    them those that move what they compute (``known``).
+    """For each dimension of a Func the loops that move what is read along it: loops of its
+    ``readers``, and loops around a reader that move what the reader computes (``known``).
     """
     found: _MovingLoops = {arg: {} for arg in func.args}
     for reader in readers:
@@ -118,8 +118,8 @@ def _moving_loops(
 def _constant_args(
     func: FuncFeatures, moving: _MovingLoops, constant: Collection[LoopKey]
 ) -> list[str]:
-    """The dimensions of a Func that have as many values in each visit: all loops inside the compute
-    level that move what is read along them are ``constant``.
+    """The dimensions of a Func with the same number of values in each visit: all loops inside the
+    compute level that move what is read along them are ``constant``.
     """
     if func.depth == 0:
         return []

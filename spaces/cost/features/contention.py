@@ -1,4 +1,4 @@
-"""Updates in one step, for whose elements threads wait.
+"""Atomic updates, and the elements for which threads wait.
 
 An ``atomic`` update whose iterations run at once takes its element from the thread that changed it
 last. The fewer elements there are, the more threads want the same one.
@@ -19,8 +19,8 @@ from spaces.model.schedules.domain_order import LoopKind
 def contended_loops(
     features: Features, stage: StageFeatures, kinds: Collection[LoopKind]
 ) -> tuple[LoopFeatures, ...]:
-    """The loops of a stage from the outermost one whose iterations run at once, by one of these
-    kinds, and may change the same element in turn; empty without such a loop.
+    """The innermost loops of an atomic stage, from the outermost one on whose iterations run at
+    once, by one of these kinds, and may change the same element. Empty without such a loop.
     """
     if (stage.func, stage.index) not in features.atomic:
         return ()
@@ -34,8 +34,9 @@ def contended_loops(
 def shared_elements(
     features: Features, stage: StageFeatures, loops: tuple[LoopFeatures, ...]
 ) -> SymbolicNumber:
-    """The elements among which the iterations of some innermost loops of a stage choose: along a
-    Var as many as the loops cover, along a coordinate that depends on other values all there are.
+    """How many elements the iterations of some innermost loops of a stage may change. Along a Var,
+    these are the values that the loops cover. Along a coordinate that depends on other values, they
+    are all elements.
     """
     func = features.func(stage.func)
     coordinates = features.pipeline.function(stage.func).stages[stage.index].args

@@ -1,9 +1,9 @@
 """The values of each Var that the iterations of a loop cover.
 
-A loop along one Var covers one value in each iteration. A loop made by ``fuse`` counts like the
-wheels of an odometer: its inner Var turns fastest, and only when this Var has gone through all its
-values does the outer one move. So its iterations are the product of the values that it covers of
-each Var, and a split of it takes whole wheels from the fastest on.
+A loop along one Var covers one value in each iteration. A loop made by ``fuse`` counts like a
+number with several digits: its inner Var is the fastest digit, and the outer Var moves on when the
+inner one has gone through all its values. So the iterations of the loop are the product of the
+values that it covers of each Var. The inner loop of a split takes the fastest digits.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.splits import Step
 from spaces.model.schedules.domain_order import Fuse
 
-Wheels: TypeAlias = tuple[tuple[str, Expr], ...]
+Coverage: TypeAlias = tuple[tuple[str, Expr], ...]
 """The Vars that a loop moves along, the fastest first, each with the number of its values."""
 
 
-def covered(
+def coverage_by_loop(
     steps: Iterable[Step], once: Iterable[str], simplify: Simplifier
-) -> Mapping[str, Wheels]:
-    """The wheels of the loops that the splits and fuses of a stage make, and those of the loops
-    that run ``once``, which have none; by the name of the loop. A Var that is neither split nor
-    fused is missing: it is its own only wheel.
+) -> Mapping[str, Coverage]:
+    """The coverage of each loop that splits and fuses make, by the name of the loop. The loops of
+    ``once`` cover no Var. A Var that is neither split nor fused is missing: its loop covers it.
 
     The result is exact where the factor of a split of a fused loop divides the number of values of
-    a wheel, or the other way round; else the outer loop seems to have a few iterations more.
+    a Var, or the other way round. Else the outer loop seems to have a few iterations more.
     """
-    loops: dict[str, Wheels] = dict.fromkeys(once, ())
+    loops: dict[str, Coverage] = dict.fromkeys(once, ())
     for step in steps:
         record = step.record
         if isinstance(record, Fuse):
@@ -45,15 +44,15 @@ def covered(
     return loops
 
 
-def _split(wheels: Wheels, factor: Expr, simplify: Simplifier) -> tuple[Wheels, Wheels]:
-    """The wheels inside a tile of ``factor`` iterations, and those of the loop over tiles."""
+def _split(coverage: Coverage, factor: Expr, simplify: Simplifier) -> tuple[Coverage, Coverage]:
+    """The coverage of the loop in a tile of ``factor`` iterations, and of that over the tiles."""
     inner, outer = [], []
-    for name, values in wheels[:-1]:
+    for name, values in coverage[:-1]:
         inside = simplify(fn.min(values, factor))
         inner.append((name, inside))
         outer.append((name, simplify((values + inside - 1) / inside)))
         factor = simplify((factor + inside - 1) / inside)
-    for name, values in wheels[-1:]:
+    for name, values in coverage[-1:]:
         inner.append((name, factor))
         outer.append((name, simplify((values + factor - 1) / factor)))
     return tuple(inner), tuple(outer)

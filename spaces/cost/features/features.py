@@ -1,9 +1,9 @@
 """Features of a loop nest as formulas, written once and read as ints or as arrays.
 
-A :class:`Features` holds a number for each quantity.
-:func:`spaces.cost.features.counting.features` gives formulas: expressions over tile parameters and
-sizes. :meth:`Features.read` gives the same record with ints, or with arrays for all tile choices of
-one structure at once. Properties and methods derive other numbers from these by arithmetic (bytes,
+A :class:`Features` holds a number for each quantity. In what
+:func:`~spaces.cost.features.extraction.extract_features` returns, these are formulas over tile
+parameters and sizes. :meth:`Features.read` gives the same record with ints, or with arrays for all
+tile choices of one structure. Properties and methods derive other numbers by arithmetic (bytes,
 loads, distances), so they work on formulas and arrays alike.
 """
 
@@ -46,12 +46,13 @@ class Features:
     kernels.
 
     Attributes:
-        is_image: which buffers are images, by name; in a half-decided schedule, open Funcs are.
+        is_image: which buffers are images, by name. In a partial schedule, Funcs that are not
+            decided count as images.
         image_extents: those of each image whose size is known.
         constant_loops: loops that have the same number of iterations for all sizes.
         fused_loops: what each stage makes of its fused loops, by Func and number.
-        readers: for a lower bound, which Funcs may read each image of the pipeline in a completion;
-            without an entry for open Funcs. Else empty.
+        readers: for a lower bound, the Funcs that may read each image of the pipeline in a
+            completion, without an entry for Funcs that are not decided. Else empty.
     """
 
     pipeline: Pipeline
@@ -108,9 +109,9 @@ class Features:
         Raises:
             FormulaError: a parameter or size has no value.
         """
-        return self.mapped(lambda leaves: read_all(leaves, values, ARRAYS))
+        return self.map_numbers(lambda leaves: read_all(leaves, values, ARRAYS))
 
-    def mapped(
+    def map_numbers(
         self, numbers_of: Callable[[tuple[Expr, ...]], Iterable[SymbolicNumber]]
     ) -> Features:
         """The same record with the numbers that ``numbers_of`` gives for its formulas."""
@@ -126,12 +127,12 @@ class Features:
 
     def read_ints(self, values: Mapping[str, int]) -> Features:
         """The same record with ints."""
-        return self.mapped(lambda leaves: read_all(leaves, values, INTEGERS))
+        return self.map_numbers(lambda leaves: read_all(leaves, values, INTEGERS))
 
     @cached_property
     def ordered(self) -> frozenset[LoopKey]:
-        """Loops that must run in order, because later iterations read a value of an earlier one:
-        the loops between the storage and the computation of a Func.
+        """Loops that must run in order, because an iteration reads values of an earlier one. They
+        lie between the store level and the compute level of a Func.
         """
         return frozenset(
             loop.key
@@ -156,9 +157,9 @@ class Features:
     def reuse_distance(self, func: str) -> SymbolicNumber:
         """The largest number of reads between computing a value and reading it [RK13 Fig. 3].
 
-        These are the reads of one visit or, if a value outlives the visit, the reads of a whole
+        These are the reads of one visit. If values outlive the visit, they are the reads of one
         iteration of the loop at the compute level. [RK13] counts one operation for each added
-        value, which gives the same number as reads.
+        value, which gives the same number.
         """
         features = self.func(func)
         level = features.stages[0].loops[features.depth - 1] if features.slides else None
@@ -208,8 +209,8 @@ class Features:
         return frozenset(moved)
 
     def order(self, buffer: str) -> tuple[int, ...]:
-        """The dimensions of a buffer as they lie in memory, innermost first: of images and outputs
-        as their strides say, of other Funcs as the schedule does.
+        """The dimensions of a buffer as they lie in memory, innermost first. For images and outputs
+        their strides decide; for other Funcs, the schedule.
         """
         return self._orders[buffer]
 
@@ -245,8 +246,8 @@ def reads_of(stage: StageFeatures) -> SymbolicNumber:
 
 
 def copies_that_share(loops: Iterable[LoopFeatures], moved_by: frozenset[str]) -> SymbolicNumber:
-    """How many copies of an unrolled body share what only some Vars change: compilers compute or
-    load it once.
+    """How many copies of an unrolled body share a value that only some Vars change (``moved_by``).
+    Compilers compute or load it once for all of them.
     """
     same = (v for v in loops if v.kind is LoopKind.UNROLLED and moved_by.isdisjoint(v.dimensions))
     return volume(tuple(loop.positive_trips for loop in same))

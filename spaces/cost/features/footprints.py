@@ -71,7 +71,7 @@ class Footprint:
             that are touched whole join those outside them to longer rows.
         parts: the rows of each access, and the elements of one of them.
         innermost: the elements along the innermost dimension.
-        room: the lines that it takes in a cache that does not spread them evenly.
+        room: the lines that it takes in a cache that does not spread lines evenly.
     """
 
     lines: SymbolicNumber
@@ -238,9 +238,9 @@ class Regions:
     def _spans(
         self, buffer: str, indices: Sequence[Index], extents: Extents
     ) -> tuple[SymbolicNumber, ...]:
-        """The extents that coordinates touch. Where they are values, each iteration over the Vars
-        that may change one of them touches another element; these lie apart in the outermost
-        dimensions, as far as these go.
+        """The extents that coordinates touch. Where a coordinate is a value (``f(g(x))``), each
+        iteration over the Vars that may change it touches another element. These elements spread
+        over the outermost dimensions first.
         """
         known = spans(indices, extents)
         free = [d for d, index in enumerate(indices) if not index.is_known]
@@ -269,8 +269,9 @@ class Regions:
         return self.features.func(buffer).allocation_bytes / self.line_bytes + 1
 
     def least(self, stage: StageFeatures, buffer: str, depth: int) -> tuple[Footprint, Footprint]:
-        """Two footprints; that of a larger part of the buffer has at least as many lines and rows
-        as one of them. In the first no dimension is touched whole, in the second the innermost is.
+        """Two lower bounds: the footprint of any larger part of the buffer has at least as many
+        lines and rows as one of them. In the first, no dimension is touched whole; in the second,
+        the innermost one is.
         """
         common = self._of_buffer(buffer)
         apart: list[SymbolicNumber] = [0, 0]
@@ -322,7 +323,7 @@ def room_of_rows(
     apart: tuple[int, ...],
 ) -> SymbolicNumber:
     """The lines that each row of a part of a buffer takes at least in a cache that does not spread
-    lines evenly: as many as the places of rows are apart.
+    lines evenly. Rows whose addresses are so many lines apart leave the lines between unused.
 
     Args:
         extents: those of the part, the innermost first.

@@ -1,4 +1,4 @@
-"""The operations of a stage by kind and type, and how many values its expressions keep at once.
+"""The operations of a stage by kind and type, and the number of values that are alive at once.
 
 These are the features of the algorithm that [A21] takes from Adams et al. (SIGGRAPH 2019):
 histograms of arithmetic over the whole algorithm, here in few bins.

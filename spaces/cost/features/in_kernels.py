@@ -1,4 +1,4 @@
-"""Which kernel of a GPU computes a stage, by how many threads, and whose memory a Func is in."""
+"""Which GPU kernel computes a stage, with how many threads, and in which memory a Func lies."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def stage_threads(stage: StageFeatures) -> SymbolicNumber:
 
 
 def fits(device: GpuDevice, kernel: KernelFeatures) -> SymbolicCondition:
-    """Whether a block has no more threads and shared memory than the device allows. Others don't
-    run, so that no cost is theirs.
+    """Whether a block has at most as many threads and as much shared memory as the device allows.
+    Kernels with other blocks do not run.
     """
     return (kernel.threads <= device.max_threads_per_block) & (
         kernel.shared_bytes <= device.max_shared_bytes_per_block
@@ -27,7 +27,9 @@ def fits(device: GpuDevice, kernel: KernelFeatures) -> SymbolicCondition:
 
 
 def kernel_of(stage: StageFeatures) -> tuple[str, int] | None:
-    """The stage that gives a stage's kernel its name."""
+    """The name of the kernel that computes a stage: the stage whose block loops it has. None
+    outside kernels.
+    """
     for loop in stage.loops:
         if loop.kind is LoopKind.GPU_BLOCK:
             return (loop.func, loop.stage)

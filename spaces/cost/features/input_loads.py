@@ -16,9 +16,9 @@ def input_loads(
 ) -> SymbolicNumber:
     """Loads of ``buffer`` that ``stage`` causes outside the cache: C of [S19] (5), (6), (13).
 
-    For each allocation of its Func, the stage loads everything that it reads once, for all terms of
-    a sum together. With a streaming prefetcher only the first element of a row costs, if the loop
-    that runs fastest moves along the row.
+    For each allocation of its Func, the stage loads everything that it reads once. All terms of a
+    sum count together. With a streaming prefetcher, only the first element of a row counts if the
+    innermost loop moves along the row.
     """
     func = features.func(stage.func)
     extents = {**dict(zip(func.args, func.stored, strict=True)), **dict.fromkeys(stage.reduced, 1)}
@@ -37,10 +37,8 @@ def input_loads(
 
 
 def walks_along_rows(features: Features, stage: StageFeatures, access: ReadGroup) -> bool:
-    """Whether the loop that runs fastest moves along the rows of the buffer.
-
-    A loop that runs once in a typical visit, such as that of a window that slides by one value,
-    moves nothing; then the loop around it runs fastest.
+    """Whether the innermost loop moves along the rows of the buffer. A loop that runs once in a
+    typical visit, such as that of a window that slides by one value, does not count.
     """
     for loop in reversed(stage.loops):
         if not _runs_once(loop.trips):

@@ -1,10 +1,10 @@
 """Features by name, for restrictions of a space: ``threads("blur_y") % 32 == 0``.
 
 Each function gives an expression that stands for a number of a schedule. A restriction calculates
-with such expressions; :func:`read_features` replaces them by what they are for one structure: a
-formula over its parameters, which ints, arrays and the solver read like the formulas of rules. What
-a schedule does not have counts 0: threads of a Func outside kernels, bytes of an inlined Func,
-factors of a loop that is not split.
+with such expressions. :func:`read_features` replaces them by the formulas of one structure, over
+its parameters; ints, arrays and the solver read these like the formulas of rules. A number that a
+schedule does not have is 0: the threads of a Func outside kernels, the bytes of an inlined Func,
+the factor of a loop that is not split.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ FeatureReader: TypeAlias = Callable[[StructureFeatures], SymbolicNumber]
 """Reads a named feature from a structure."""
 
 DecidedBy: TypeAlias = Literal["entry", "consumers", "schedule"]
-"""What a feature of a Func depends on: the entry of the Func; also those of its consumers, direct
-or not; or all entries.
+"""The entries that a feature of a Func depends on: the entry of the Func; also the entries of its
+direct and indirect consumers; or all entries.
 """
 
 _P = ParamSpec("_P")
@@ -65,7 +65,7 @@ class NamedFeature:
         reader: makes the reader for some arguments.
         decided_by: the entries that it depends on.
         device: the kind of device that has it; None for both.
-        later: which way its value over some Funcs may go if more Funcs count.
+        later: whether its value over some Funcs may rise or fall if more Funcs count.
     """
 
     name: str
@@ -87,7 +87,9 @@ NAMED_FEATURES: dict[str, NamedFeature] = {}
 def _named(
     decided_by: DecidedBy, device: type[Device] | None = None
 ) -> Callable[[Callable[_P, FeatureReader]], Callable[_P, Expr]]:
-    """Makes a function from arguments to a reader the function that names the feature."""
+    """Turns a function that returns a reader into one that returns the name of the feature, as an
+    expression.
+    """
 
     def named(reader: Callable[_P, FeatureReader]) -> Callable[_P, Expr]:
         feature = NamedFeature(reader.__name__, reader, decided_by, device)
@@ -364,7 +366,7 @@ class UsedFeature:
         return dict(zip(self.feature.takes, self.args, strict=False))
 
     def read(self, about: StructureFeatures) -> Expr:
-        """What it is for a structure."""
+        """Its formula for a structure."""
         return as_formula(self.feature.reader(*self.args)(about))
 
 
@@ -411,7 +413,7 @@ def features_in(formula: Expr) -> tuple[UsedFeature, ...]:
 
 
 def read_features(formula: Expr, about: StructureFeatures) -> Expr:
-    """A formula with what its features are for a structure.
+    """A formula in which the formulas of a structure replace the features.
 
     Raises:
         LevelError, UnboundedError: the schedule has no loop nest.

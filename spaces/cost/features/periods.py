@@ -16,9 +16,9 @@ class Period:
     """How a value changes with a variable.
 
     Attributes:
-        length: after so many values of the variable, the value has changed by ``rise``.
-        rise: 0 for a value that does not change, or does so in no even steps; None for a multiple
-            of a size, which may be any number.
+        length: after so many steps of the variable, the value has changed by ``rise``.
+        rise: 0 for a value that does not change, or changes unevenly; None for a multiple of a
+            size, which may be any number.
     """
 
     length: int = 1

@@ -25,13 +25,13 @@ LoopKey = tuple[str, int, str]
 
 @frozen
 class LoopFeatures:
-    """One loop around or in a stage. A fused loop has the name of one of its loops, and for each
-    stage this stage's own dimensions, trips and runs.
+    """One loop around or in a stage. A loop that several stages share (``compute_with``) has the
+    name that one of them gives it, and for each stage this stage's own dimensions, trips and runs.
 
     Attributes:
         dimensions: the Vars and RVars of its own stage that it moves along.
-        covers: of each dimension the number of values in the iterations of a typical visit; several
-            dimensions, which a ``fuse`` joins, share the iterations.
+        covers: for each dimension the number of its values in a typical visit. If ``fuse`` has
+            joined several dimensions, their product is the number of iterations.
         trips: the iterations in a typical visit.
         runs: the number of all runs of its body.
     """
@@ -52,7 +52,7 @@ class LoopFeatures:
 
     @property
     def positive_trips(self) -> SymbolicNumber:
-        """The trips, at least one: a loop that seldom runs has less than one on average, and one
+        """The trips, at least one. A loop that seldom runs has less than one on average, and a loop
         over no values has none.
         """
         return maximum(self.trips, 1)

@@ -1,4 +1,4 @@
-"""What named features are read from: the features of one structure on one device."""
+"""The features of one structure on one device, from which named features are read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from attrs import define, evolve
 
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import blocks_per_sm, warps_per_block
-from spaces.cost.features.counting import features
+from spaces.cost.features.extraction import extract_features
 from spaces.cost.features.features import Features
 from spaces.cost.features.in_kernels import ASSUMED_REGISTERS, kernel_of
 from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures, volume
@@ -21,7 +21,7 @@ from spaces.model.schedules.schedule import Schedule
 
 @define
 class StructureFeatures:
-    """What named features are read from: one structure on one device.
+    """One structure on one device, from which named features are read.
 
     Attributes:
         only: the Funcs that count; None for all.
@@ -42,7 +42,7 @@ class StructureFeatures:
         schedule = self.schedule
         if is_specialized(schedule):
             schedule = followed(schedule, self.pipeline.sizes())
-        found = features(self.pipeline, schedule)
+        found = extract_features(self.pipeline, schedule)
         if self.only is None:
             return found
         return evolve(found, funcs=tuple(func for func in found.funcs if func.name in self.only))

@@ -1,11 +1,11 @@
-"""What one thread of a GPU kernel runs: the registers that its values take, what it keeps in local
-memory instead, and the length of its code.
+"""The code of one thread of a GPU kernel: its length, the registers that its values take, and the
+values that are in local memory instead.
 
-An unrolled loop writes its body once for each iteration. All copies are one stretch of code, and
-compilers load early to wait less, so what the copies read is in registers together. The values that
-a thread keeps for later, such as sums and Funcs that it computes for itself, stay there in any
-case. An array can be in registers only if each index is a number of the code: a loop that remains a
-loop moves it to local memory.
+An unrolled loop becomes one copy of its body for each iteration, one after another. Compilers load
+early, to wait less, so the values that all copies read are in registers at once. The values that a
+thread keeps for later, such as sums and Funcs that it computes for itself, are in registers in any
+case. An array can be in registers only if each index is a constant of the code. A loop that is not
+written out moves the array to local memory.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from spaces.model.schedules.domain_order import LoopKind
 REGISTER_BYTES = 4
 
 BASE = 16
-"""The registers of a thread that keeps nothing: its place, an address and the value at it."""
+"""The registers of a thread that keeps nothing: its indices, an address and the value there."""
 
 LOADED_EARLY = 48
-"""The registers up to which code loads all values early, if there are as many."""
+"""Code loads all values early that take up to so many registers, if there are as many."""
 
 _MORE_EARLY = 4
-"""Beyond this, and where registers are few, code loads a quarter of the values early."""
+"""Of values beyond that, or where registers are few, code loads a quarter early."""
 
 WRITTEN_OUT = 1024
 """Compilers write out a loop whose number of iterations they know, if this makes no more
@@ -59,14 +59,14 @@ _OF_AN_ACCESS = 3
 
 @frozen
 class ThreadCode:
-    """What one thread of a kernel runs.
+    """The code of one thread of a kernel.
 
     Attributes:
         kept: the registers for values that it keeps for later.
         early: the registers for values that it loads early.
         instructions: the length of its code.
-        moved_by_loops: whether a loop moves the index of a Func that a thread stores for itself, by
-            the name of the Func: then the Func is in local memory.
+        moved_by_loops: for each Func that a thread stores for itself, by name, whether a loop that
+            is not written out moves an index. Then the Func is in local memory.
     """
 
     kept: SymbolicNumber
@@ -76,7 +76,7 @@ class ThreadCode:
 
     @property
     def registers(self) -> SymbolicNumber:
-        """All registers that its values take. There may not be as many."""
+        """All registers that its values take, which may be more than there are."""
         more = maximum(self.early - LOADED_EARLY, 0) // _MORE_EARLY
         return BASE + self.kept + minimum(self.early, LOADED_EARLY) + more
 
@@ -93,7 +93,7 @@ class ThreadCode:
 
 
 def thread_code(features: Features, kernel: tuple[str, int]) -> ThreadCode:
-    """What one thread of a kernel runs. The name of the kernel is that of its stage."""
+    """The code of one thread of a kernel, which is named by a stage."""
     stages = [stage for stage in features.stages if kernel_of(stage) == kernel]
     kept: SymbolicNumber = 0
     moved_by_loops: dict[str, SymbolicCondition] = {}
@@ -155,8 +155,8 @@ def _stored_by_threads(
 def _around_loops(
     features: Features, func: FuncFeatures, stages: Sequence[StageFeatures]
 ) -> tuple[SymbolicCondition, SymbolicCondition]:
-    """Whether a loop that remains one moves an index of a Func that a thread stores, and whether
-    such a loop runs while the thread stores it.
+    """Whether a loop that is not written out moves an index of a Func that a thread stores, and
+    whether such a loop runs while the thread stores it.
     """
     is_moved: SymbolicCondition = False
     outlives: SymbolicCondition = False
@@ -184,8 +184,8 @@ def _moves(
 def _loops_of_thread(
     features: Features, stage: StageFeatures
 ) -> Iterator[tuple[LoopFeatures, SymbolicCondition, SymbolicCondition]]:
-    """The loops of a thread around a stage, innermost first, each with whether the code has a copy
-    of its body for each iteration, and whether this holds for all loops inside, too.
+    """The loops of a thread around a stage, innermost first. Each comes with whether it is written
+    out, and whether it and all loops inside are.
     """
     is_straight: SymbolicCondition = True
     length: SymbolicNumber = instructions_of(stage)
@@ -205,8 +205,8 @@ def _loops_of_thread(
 def _loaded_early(
     features: Features, stage: StageFeatures, private: Mapping[str, object]
 ) -> SymbolicNumber:
-    """The registers for what one stretch of code of a stage reads from shared and global memory,
-    and for the addresses of the lines of global memory: each value and each line once.
+    """The registers for the values that a written-out body reads from shared and global memory, and
+    for the addresses of lines of global memory. Each value and each line counts once.
     """
     copies: dict[str, SymbolicNumber] = {}
     for loop, _, is_straight in _loops_of_thread(features, stage):

@@ -1,9 +1,10 @@
 """Counts in a loop nest: sums over iterations, and values in a typical iteration.
 
 The result is a formula without loop variables. It is exact if bounds do not depend on outer loops,
-depend on them linearly, or differ only in the first iteration (a sliding window that fills up). If
-they repeat every few iterations, as those of a window over half as many lines do, an average period
-counts. In other cases, such as a shorter last tile, every iteration counts like the middle one.
+depend on them linearly, or differ only in the first iteration (a sliding window that fills up).
+Bounds that repeat every few iterations, as those of a window over half as many lines, count with
+the average of a period. In other cases, such as a shorter last tile, every iteration counts like
+the middle one.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from spaces.model.memo import Memo
 from spaces.model.nest.traversal import LoopVar
 
 LONGEST_PERIOD = 16
-"""Values that repeat after more iterations, of nested loops together, count like the middle one.
-Without a limit of the nest, a formula doubles with each loop.
+"""Values that repeat after more iterations than these, of nested loops together, count like the
+middle one. Without this limit, a formula would double with each loop.
 """
 
 ONE = constant(1, Int32)
@@ -152,8 +153,8 @@ class KnownTotals:
 class Totals:
     """Sums over the loops of one nest; ``simplify`` knows the ranges of their variables.
 
-    What is in ``shared`` is not found again: it was found for nests with the same loops and the
-    same ``surroundings``, a number of what is known of sizes.
+    What ``shared`` has is taken from there. It belongs to nests with the same loops and the same
+    ``surroundings``: the number of what is known of sizes.
     """
 
     simplify: Simplifier
@@ -234,8 +235,8 @@ class Totals:
         return (known or self.shared.found.keep(key, self.total(ONE, loops))).value
 
     def typical(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
-        """``value`` in an iteration that is neither the first nor at an edge; the largest of those
-        that repeat.
+        """``value`` in an iteration that is neither the first nor at an edge. If values repeat, the
+        largest of a period.
         """
         known = self._typical.get(value)
         if known is None:
@@ -261,9 +262,9 @@ class Totals:
         return typical
 
     def _period(self, value: Expr, loop: LoopVar, most: int = LONGEST_PERIOD) -> list[Expr]:
-        """``value`` in the iterations from the middle on, until it repeats; of a loop that is
-        shorter, in all iterations but the first. In the middle one alone if it repeats after more
-        than ``most`` iterations.
+        """``value`` in the iterations from the middle on, until it repeats. In a shorter loop, in
+        all iterations but the first. If it repeats after more than ``most`` iterations, in the
+        middle one alone.
         """
         length = period(value, loop.var.name).length
         count = length if length <= most else 1

@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 from spaces.cost.features.features import Features
 from spaces.cost.features.footprints import Footprint, Regions
 from spaces.cost.features.records import LoopKey, StageFeatures
-from spaces.model.formulas.recorded import is_everywhere, is_nowhere, limits_of
+from spaces.model.formulas.recorded import is_everywhere, is_nowhere, range_of
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,
     SymbolicNumber,
@@ -100,9 +100,9 @@ class Traffic:
         resident: int,
         price: Callable[[Footprint], SymbolicNumber],
     ) -> Iterator[tuple[int, SymbolicCondition, SymbolicNumber]]:
-        """The costs to move ``buffer`` into a cache for ``stage``, each with the place in
-        :func:`moving_loops` of the loop whose body moves each of its lines once, and with the
-        condition of this case. At most one case holds; the others cost nothing.
+        """The cases in which ``stage`` moves ``buffer`` into a cache. A case is a loop whose body
+        moves each of its lines once, by its place in :func:`moving_loops`; the condition under
+        which it is this loop; and the cost. At most one case holds. If none does, nothing moves.
 
         Args:
             stage: the stage that reads ``buffer``, or computes it.
@@ -114,7 +114,7 @@ class Traffic:
         """
         # The body around the loop that fits.
         moving = maximum(fitting - 1, 0)
-        least, most = limits_of(moving, len(stage.loops))
+        least, most = range_of(moving, len(stage.loops))
         for depth in range(least, most + 1):
             here = (moving == depth) & (fitting > resident)
             if not is_nowhere(here):
@@ -128,16 +128,16 @@ class Traffic:
         cache: Cache,
         price: Callable[[Footprint], SymbolicNumber],
     ) -> SymbolicNumber:
-        """What :meth:`moves` costs at least in every schedule with the Funcs of ``features``, as
-        those of a lower bound are: 0 for a buffer that is not known to be there.
+        """A lower bound of what :meth:`moves` costs in every schedule with the Funcs of
+        ``features``; 0 for a buffer that is not known to be there.
 
-        The loop that fits is not further out than the loop that would fit if the stage touched
-        nothing but its own Func and images: other stages and buffers only add to a working set. In
-        a loop of a consumer, its own part is at least what one visit of the stage requires. So the
-        cost is that of one of the loops from there inwards, and no row is in pieces.
+        Other stages and buffers only add to a working set. So the outermost loop that fits is not
+        further out than if the stage touched nothing but its own Func and images. In a loop of a
+        consumer, the stage touches at least what one visit requires. So the bound is the least cost
+        of the loops from there inwards, with whole rows.
         """
         features, ends = self.features, len(stage.loops)
-        known = [b for b in touched(stage) if b == stage.func or b in features.readers]
+        known = [b for b in buffers_of(stage) if b == stage.func or b in features.readers]
         if buffer not in known:
             return 0.0
         fitting: SymbolicNumber = 0
@@ -154,12 +154,13 @@ class Traffic:
             runs = stage.loops[depth - 1].runs if depth else 1
             body = minimum(*map(price, self.regions.least(stage, buffer, depth)))
             least = minimum(least, where(depth >= fitting - 1, runs * body, inf))
-        return where(fitting > resident(features, buffer, buffer == stage.func), least, 0.0)
+        return where(fitting > resident_depth(features, buffer, buffer == stage.func), least, 0.0)
 
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
-        """The footprint at a depth. A row to which the loops inside come back again and again
-        counts each time, unless it is one of few rows that the prefetcher remembers. Joined rows
-        count one by one if the loops inside go along several of them at once.
+        """The footprint at a depth, with rows counted as the prefetcher finds them. If the loops
+        inside touch more rows at once than it follows, a row counts each time that they come back
+        to it. Rows that join to a longer one count one by one if the loops inside go along several
+        at once.
         """
         whole = self.regions.footprint(stage, buffer, depth)
         piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
@@ -175,12 +176,12 @@ class Traffic:
         )
 
 
-def touched(stage: StageFeatures) -> tuple[str, ...]:
+def buffers_of(stage: StageFeatures) -> tuple[str, ...]:
     """The buffers that a stage reads, and its own Func, each once."""
     return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
 
 
-def resident(features: Features, buffer: str, is_written: bool) -> int:
+def resident_depth(features: Features, buffer: str, is_written: bool) -> int:
     """The loop depth at which a cache that holds the body also holds the whole buffer; -1 for
     images and outputs, which come from outside and leave.
 

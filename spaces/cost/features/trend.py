@@ -1,5 +1,6 @@
-"""Which way a formula goes while more Funcs are decided: a minimum over the Funcs can only fall, a
-sum of bytes can only rise.
+"""Whether a formula can rise or fall while more Funcs are decided.
+
+A minimum over the Funcs can only fall, and a sum of bytes can only rise.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable
 
 
 class Trend(Flag):
-    """Which ways a value may go; a condition rises when it becomes true."""
+    """Whether a value may rise or fall; a condition rises when it becomes true."""
 
     STEADY = 0
     RISES = auto()

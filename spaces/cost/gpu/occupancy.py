@@ -2,11 +2,11 @@
 
 The cost of a group of stages that share a kernel is its arithmetic, divided by the threads that run
 at a time, plus its loads, weighted by the memory that they read. A kernel that does not fit the
-device has no cost. The listing also discards kernels that keep few threads of a multiprocessor
-busy, that have partly filled warps, or that have fewer blocks than there are multiprocessors. All
-of these run, and some problems have no other kernels. So here they cost what they lose: idle lanes
-and idle multiprocessors are lost throughput. The listing looks at groups, not at whole pipelines.
-This model adds the stores for other kernels, the start of kernels and blocks, the time of a single
+device costs infinitely much. The listing also discards kernels that keep few threads of a
+multiprocessor busy, that have partly filled warps, or that have fewer blocks than there are
+multiprocessors. These kernels run, and some problems have no others. So here idle lanes and idle
+multiprocessors only lower the throughput. The listing looks at groups, not at whole pipelines. This
+model adds the stores for other kernels, the start of kernels and blocks, the time of a single
 thread, values in local memory, and code that no instruction cache holds.
 """
 
@@ -129,12 +129,12 @@ class OccupancyModel:
         return found
 
     def least(self, features: Features) -> SymbolicNumber:
-        """Arithmetic, loads of images and stores of each stage, with as many busy threads as it has
-        if its block has no shared memory, and the start of the kernel that has its name.
+        """Arithmetic, loads of images and stores of each stage, and the start of the kernel that
+        has its name. A block without shared memory decides how many threads are busy.
 
         More shared memory and other stages only lower the occupancy and the busy threads. Idle
-        multiprocessors, single threads and blocks only add to the cost. Without a limit if a time
-        is negative.
+        multiprocessors, single threads and blocks only add to the cost. Minus infinity if a time is
+        negative.
         """
         if min(self.global_load, self.shared_load, self.latency, self.launch, self.block) < 0:
             return -np.inf
@@ -168,8 +168,8 @@ class OccupancyModel:
         return evolve(self, counted={**self.counted, **counted})
 
     def _registers(self, kernel: KernelFeatures, code: ThreadCode) -> SymbolicNumber:
-        """The registers that a thread needs: counted ones, or those of its values but as many as
-        each is assumed to take.
+        """The registers that a thread needs: as the compiler counts them, if known; else those of
+        its values, and at least as many as each thread is assumed to take.
         """
         known = self.counted.get((kernel.func, kernel.stage))
         return maximum(code.registers, self.registers_per_thread) if known is None else known
@@ -268,9 +268,9 @@ class OccupancyModel:
         return stores / self.device.warp_threads
 
     def _waiting(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
-        """The time of updates in one step of the same element, which come one after another: one a
-        clock (NVIDIA, Kepler GK110 whitepaper, 2012: atomic operations on a common address). All
-        multiprocessors share the elements in global memory; those in shared memory are of a block.
+        """The time of atomic updates of the same element, which come one after another: one a clock
+        (NVIDIA, Kepler GK110 whitepaper, 2012: atomic operations on a common address). All
+        multiprocessors share the elements in global memory. Each block has its own shared memory.
         """
         if not contended_loops(features, stage, _AT_ONCE):
             return 0.0

@@ -1,5 +1,5 @@
-"""What the algorithm says of a stage, whatever its schedule: [A21] section 5, as Adams et al. have
-it (SIGGRAPH 2019), in few bins.
+"""The features of a stage that its schedule does not change: [A21] section 5, after Adams et al.
+(SIGGRAPH 2019), in few bins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a network reads of a structure: for each stage its inputs and its terms, as arrays."""
+"""The inputs of a network for a structure: the features and the terms of each stage, as arrays."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ PRICES_OF: Mapping[str, Mapping[str, float]] = {
 """The terms of each kind of network, with the coefficients that an untrained one gives them."""
 
 INPUTS_OF: Mapping[str, StageReader] = {"learned": learned_inputs, "hybrid": hybrid_inputs}
-"""What each kind of network reads."""
+"""The reader of each kind of network."""
 
 
 def table(numbers: Mapping[str, SymbolicNumber], shape: tuple[int, ...]) -> Floats:

@@ -1,10 +1,10 @@
-"""What a schedule makes of one stage: the features of [A21] appendix A, for a CPU.
+"""The features of the schedule of one stage: [A21] appendix A, for a CPU.
 
 Where the paper counts blocks, warps and threads of a GPU, these count parallel tasks, vectors and
-lanes. Where it tells global, shared and register memory apart, these tell apart the memory, the
-second-level and the first-level cache in which a value still is when it is read. A *realization* is
-one allocation, a *production* one visit of the loops of a stage, a *body* one iteration of its
-innermost loop, with all lanes and unrolled copies.
+lanes. In place of global, shared and register memory there are the memory, the second-level and the
+first-level cache, wherever a value still is when it is read. A *realization* is one allocation, a
+*production* one visit of the loops of a stage, a *body* one iteration of its innermost loop, with
+all lanes and unrolled copies.
 
 Everything is arithmetic on :class:`spaces.cost.features.features.Features`: ints give ints, arrays
 give arrays for all tile choices at once. ``docs/papers.md`` lists each feature of the paper.

@@ -1,10 +1,10 @@
 """The roofline of a processor: peak arithmetic or memory bandwidth, whichever takes longer.
 
-A Func takes at least its operations at the peak rate, and at least its bytes at the bandwidth
-[W09]. The ceilings below the roof count, too: lanes, cores or threads that a stage leaves idle
-lower the peak. What a thread of a GPU keeps in local memory moves, too, and takes operations. The
-Funcs of a schedule run one after the other, those of a GPU kernel between its barriers, so that
-their times add up.
+A Func takes at least the time of its operations at the peak rate, and at least the time of its
+bytes at the bandwidth [W09]. The ceilings below the roof count, too: lanes, cores or threads that a
+stage leaves idle lower the peak. Values that a thread of a GPU keeps in local memory take bytes and
+operations. The Funcs of a schedule run one after another, those of a GPU kernel between its
+barriers, so their times add up.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from spaces.cost.features.footprints import Footprint
 from spaces.cost.features.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.cost.features.thread_code import local_accesses, registers_available, thread_code
-from spaces.cost.features.traffic import Cache, Traffic, resident, touched
-from spaces.cost.features.unfused import unfused
+from spaces.cost.features.traffic import Cache, Traffic, buffers_of, resident_depth
+from spaces.cost.features.unfuse import unfuse
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, where
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -30,15 +30,15 @@ _BITS = 32
 """The operations of peak rates are of so many bits."""
 
 WORD_BYTES = 4
-"""What a thread moves between a register and local memory."""
+"""The bytes that a thread moves between a register and local memory at once."""
 
 _SECTOR_BYTES = 32
-"""What global memory of a GPU moves at once (CUDA C++ Best Practices Guide, 10.2.1)."""
+"""The bytes that global memory of a GPU moves at once (CUDA C++ Best Practices Guide, 10.2.1)."""
 
 
 @frozen
 class Roofline:
-    """Seconds of a schedule that nothing but peak rates limits.
+    """Seconds of a schedule that only peak rates limit.
 
     Attributes:
         device: the CPU or GPU.
@@ -81,7 +81,7 @@ class Roofline:
             moved = sum(
                 self._bytes(traffic, stage, buffer)
                 for stage in _working(traffic.features.func(func.name))
-                for buffer in touched(stage)
+                for buffer in buffers_of(stage)
             )
             local = in_memory.get(func.name, 0)
             found[func.name, 0] = {"seconds": self._seconds(func, moved, local)}
@@ -108,9 +108,9 @@ class Roofline:
     def least(self, features: Features) -> SymbolicNumber:
         """Seconds of each Func, with the bytes of its own values and of images alone.
 
-        The price is a sum over Funcs. Its operations are those of their own loops, and bytes of
-        other buffers are not negative. :meth:`Traffic.least` and the footprint of one visit say
-        what moves at least.
+        The price is a sum over Funcs. The operations of a Func depend on its own loops, and the
+        bytes of other buffers are not negative. :meth:`Traffic.least` and the footprint of one
+        visit bound what moves.
         """
         seconds: SymbolicNumber = 0.0
         for func in features.funcs:
@@ -118,7 +118,7 @@ class Roofline:
             moved = sum(
                 self._least_bytes(traffic, stage, buffer)
                 for stage in _working(traffic.features.func(func.name))
-                for buffer in touched(stage)
+                for buffer in buffers_of(stage)
                 if buffer == func.name or buffer in features.readers
             )
             seconds = seconds + self._seconds(func, moved)
@@ -126,7 +126,7 @@ class Roofline:
 
     def _traffic(self, features: Features) -> Traffic:
         if isinstance(self.device, CpuDevice):
-            return Traffic(unfused(features), self.device.cache_line_bytes)
+            return Traffic(unfuse(features), self.device.cache_line_bytes)
         return Traffic(features, _SECTOR_BYTES)
 
     def _seconds(
@@ -164,7 +164,7 @@ class Roofline:
             return runs * traffic.regions.footprint(stage, buffer, depth).lines * _SECTOR_BYTES
         is_written = buffer == stage.func
         fits = traffic.fitting_depth(stage, _last_cache(self.device))
-        depth = resident(traffic.features, buffer, is_written)
+        depth = resident_depth(traffic.features, buffer, is_written)
         moves = traffic.moves(stage, buffer, fits, depth, _lines)
         lines = sum(where(here, body, 0.0) for _, here, body in moves)
         return lines * traffic.line_bytes

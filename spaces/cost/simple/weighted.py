@@ -89,7 +89,7 @@ class Weighted:
         return found
 
     def least(self, features: Features) -> SymbolicNumber:
-        """The price: each group is a sum over Funcs, and each of their stages adds to it what its
-        own reads and operations are. Without a limit if a weight is negative.
+        """The price of these Funcs: each group is a sum over stages, of their own reads and
+        operations. Minus infinity if a weight is negative.
         """
         return self.price(features) if min(attrs.astuple(self)) >= 0 else -np.inf

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
-from spaces.cost.features.counting import FeatureMemo
+from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.features.features import Features
 from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
-from spaces.enumerate.search.board import Board, Limits
+from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.feature_memos import feature_memo
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
@@ -148,6 +149,15 @@ class Pricer:
         if not space.where:
             return mask
         return space.restricted.conditions_mask(structure.schedule, columns, mask, part)
+
+    def is_legal(self, schedule: Schedule) -> bool:
+        """Whether a schedule is legal for all sizes and satisfies the restrictions of the space, as
+        ``ScheduleSpace.verdict`` says.
+        """
+        space = self.space
+        if not space.judged.is_legal(schedule, space.nests):
+            return False
+        return not space.where or next(space.restricted.broken(schedule), None) is None
 
     def keep_legal(
         self, structure: Structure, costs: NDArray[np.float64], part: Pipeline | None = None

@@ -30,7 +30,7 @@ NUMBERS = 64
 """How many choices of numbers it tries with a neighbor, at most."""
 
 
-def runners_up(pricer: Pricer) -> Iterator[Event]:
+def offer_runners_up(pricer: Pricer) -> Iterator[Event]:
     """Offers neighbors of the best schedule, as long as there is time. One that is cheaper than the
     best schedule is left out: a search for one schedule alone would not have seen it.
     """

@@ -14,7 +14,7 @@ from itertools import chain
 
 from attrs import evolve, field, frozen
 
-from spaces.cost.features.counting import FeatureMemo, features
+from spaces.cost.features.extraction import FeatureMemo, extract_features
 from spaces.enumerate.space.atomic_stages import atomic_stages
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.algebra import FormulaError
@@ -56,7 +56,7 @@ class NestSizes:
         Raises:
             LevelError, UnboundedError, FormulaError: the schedule has no loop nest, or no sizes.
         """
-        found = features(pipeline, schedule, memo).read_ints(pipeline.sizes())
+        found = extract_features(pipeline, schedule, memo).read_ints(pipeline.sizes())
         places = [((stage.func, stage.index), stage) for stage in found.stages]
         return NestSizes(
             loops={

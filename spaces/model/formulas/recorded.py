@@ -73,7 +73,7 @@ def _any(condition: object) -> bool:
     return bool(condition.any() if isinstance(condition, np.ndarray) else condition)
 
 
-def limits_of(number: SymbolicNumber, most: int) -> tuple[int, int]:
+def range_of(number: SymbolicNumber, most: int) -> tuple[int, int]:
     """The least and the largest value of an integer from 0 to ``most``; these two for a recorded
     one.
     """

@@ -1,4 +1,4 @@
-"""Measured schedules as a network reads them."""
+"""Measured schedules as the inputs of a network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.counting import FeatureMemo
+from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.learned.inputs import INPUTS_OF, Floats, compressed, table
 from spaces.cost.measurer import RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
@@ -46,7 +46,7 @@ def read_measurements(path: Path, pipeline_of: Callable[[str], Pipeline]) -> lis
 
     A line is a JSON object with ``subject``, ``schedule`` (directives), ``outcome``, and ``ratio``:
     the time over that of a reference, whose seconds are ``reference_median_seconds``. A last line
-    without an end, which a measurement is still writing, does not count.
+    without a newline does not count: a measurement is still writing it.
 
     Args:
         path: the file.

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from spaces.cost.learned.inputs import Floats
-from spaces.tuning.calibrating import spearman
+from spaces.tuning.calibration import spearman
 from spaces.tuning.learning.examples import Examples, Group, TrainingExample, by_subject
 from spaces.tuning.learning.gradients import log_costs
 from spaces.tuning.learning.training import Training, train

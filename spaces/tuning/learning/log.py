@@ -1,4 +1,4 @@
-"""The log of a training: what its weights were made from, and what they are worth."""
+"""The log of a training: the data of its weights, and how well they rank."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def training_log(
     Args:
         found: the examples of the training.
         options: how it trained.
-        trained: what it made.
-        judged: how well trainings without one subject each ranked this subject.
+        trained: the result.
+        judged: for each subject, how well a training without it ranks it.
         sources: the number of schedules of each file.
         processor: the CPU on which the schedules were measured.
     """

@@ -1,4 +1,4 @@
-"""What a training minimises: how far the costs of one pipeline are from its times.
+"""The losses that a training minimises: how far the costs of one pipeline are from its times.
 
 A loss takes the logarithms of costs and times of some schedules of one pipeline; it gives a
 number and its slope by each cost. A common factor of all costs does not change it, for the model
@@ -40,8 +40,8 @@ def logarithm(costs: Floats, times: Floats) -> tuple[float, Floats]:
 
 
 def ranking(costs: Floats, times: Floats) -> tuple[float, Floats]:
-    """For each pair of schedules the logistic loss of its order, the more the farther the times
-    are apart (up to a factor of e), and the more the faster the faster one is.
+    """The logistic loss of the order of each pair of schedules. A pair counts more if its times are
+    farther apart (up to a factor of e), and if its faster schedule is faster.
     """
     apart = times[:, None] - times[None, :]
     speed = np.exp(times.min() - np.minimum(times[:, None], times[None, :]))

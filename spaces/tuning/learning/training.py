@@ -26,7 +26,7 @@ class Training:
         loss: the name of the loss.
         steps: the number of steps.
         rate: the largest rate of a step.
-        decay: what a step takes off each weight, as a share of the rate.
+        decay: a step takes this share of each weight, times the rate, off it.
         group: how many schedules of a subject a step reads.
         subjects: the number of subjects whose schedules a step reads.
         widths: the widths of the layers ``algorithm``, ``schedule`` and ``trunk``.
@@ -47,8 +47,8 @@ TRAININGS: Mapping[str, Training] = {
     "hybrid": Training(),
     "learned": Training(decay=3.0),
 }
-"""How each kind of network is trained by default: those that rank best schedules of subjects left
-out. The strong decay holds the hybrid near ``reuse``.
+"""The default training of each kind of network: the one that ranks subjects best that it did not
+see. The strong decay holds the hybrid near ``reuse``.
 """
 
 
@@ -61,8 +61,8 @@ class Trained:
 
 
 def untrained(found: Examples, options: Training) -> Network:
-    """A network that gives the prices: its last layer is 0, the others are random. The inputs are
-    scaled to the mean and the spread of the examples.
+    """A network whose coefficients are the prices: its last layer is 0, the others are random. The
+    inputs are scaled by the mean and the spread of the examples.
     """
     generator = np.random.default_rng(options.seed)
     scales: dict[str, Floats] = {}
@@ -164,7 +164,7 @@ class _Adam:
 
 
 def _share(done: float) -> float:
-    """The rate over its largest when this share of the steps is done."""
+    """The rate, as a share of the largest, when this share of the steps is done."""
     if done < _WARM_UP:
         return done / _WARM_UP
     return float(0.5 * (1 + np.cos(np.pi * (done - _WARM_UP) / (1 - _WARM_UP))))

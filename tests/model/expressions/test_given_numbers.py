@@ -19,7 +19,7 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
 from spaces.constraints.repairs.repair import repair
-from spaces.enumerate.search.board import Limits
+from spaces.enumerate.search.limits import Limits
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

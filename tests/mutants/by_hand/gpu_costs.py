@@ -6,7 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _THREADS = ("test_thread_code.py",)
 _S20 = ("test_s20.py",)
-_COMPILED = ("tuning/test_compiled.py",)
+_COMPILED = ("tuning/test_compiler_ranking.py",)
 _OVERREACH = ("test_overreach.py",)
 _RECURRING = ("test_recurring.py",)
 _IMPROVING = ("test_improving.py",)

@@ -9,10 +9,15 @@ from collections.abc import Callable, Generator, Iterator
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded, Found
-from spaces.enumerate.search.first_schedules import incumbents, offer_schedule
-from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
+from spaces.enumerate.search.first_schedules import offer_incumbents, offer_schedule
+from spaces.enumerate.search.judging import (
+    PART,
+    conclude_search,
+    offer_cheapest,
+    offer_draw_if_none,
+)
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.refining import RefiningSearch
 from spaces.enumerate.space.edits import DecidedSchedule
@@ -67,14 +72,14 @@ class Annealing:
         if self.start is not None:
             yield from offer_schedule(pricer, self.start)
         else:
-            yield from incumbents(pricer)
+            yield from offer_incumbents(pricer)
             if self.opening is not None and space.has_patterns:
                 yield from self.opening.refined(pricer, OPENING)
-        yield from drawn_if_none(pricer)
+        yield from offer_draw_if_none(pricer)
         if not board.best:
             yield board.done(space, complete=False)
             return
-        yield from concluded(pricer, self._walk(pricer))
+        yield from conclude_search(pricer, self._walk(pricer))
 
     def _walk(self, pricer: Pricer) -> Iterator[Event]:
         """Edits one schedule after another, from the best one of the board on."""

@@ -146,13 +146,14 @@ class Rewriting:
         Raises:
             OutOfTime: the time of the walk is over.
         """
+        before = self.task.within(found.pricer.space)
         task = self.task.within(found.pricer.space.with_directive(opening.directive))
         given = found.states[0].partial.state.pipeline.derivations
         steps = (*given[len(task.space.pipeline.derivations) :], *opening.steps)
         until = {name for step in opening.steps for name in (step.func, step.name)}
         with task.deadline.kept():
             begin = task.start(steps)
-            starts = [task.repeated(one, begin, until) for one in found.states]
+            starts = [before.repeated(one, begin, until) for one in found.states]
             start = min(starts, key=task.cost_so_far) if len(starts) > 1 else starts[0]
             known = _known(start, until)
             if known:

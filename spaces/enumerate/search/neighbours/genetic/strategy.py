@@ -10,9 +10,9 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Limits
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import concluded, offer_first
+from spaces.enumerate.search.judging import conclude_search, offer_first
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.genetic.mutations import IMAGING, MUTATIONS
 from spaces.enumerate.search.neighbours.genetic.population import (
     Individual,
@@ -93,7 +93,7 @@ class Genetic:
         chosen = random.Random(limits.seed)
         judge = OffspringJudge(pricer, chosen, self.numbers)
         offspring = Offspring(space, chosen, self.tournament)
-        yield from concluded(pricer, self._breed(offspring, judge))
+        yield from conclude_search(pricer, self._breed(offspring, judge))
 
     def _breed(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
         individuals: list[Individual] = []

@@ -15,8 +15,8 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
-from spaces.tuning import known
 from spaces.tuning.identity import this_machine
+from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study
 from spaces.tuning.tune import best_known, compile_best
@@ -147,4 +147,4 @@ def test_new_studies_begin_with_the_fastest_of_all_others(store: TuningStore) ->
 def test_a_store_without_times_knows_nothing(store: TuningStore) -> None:
     told(store, 1, {})
     assert best_known(store, PIPE, CPU) is None
-    assert list(known.known_schedules(store, PIPE, CPU)) == []
+    assert list(list_known_schedules(store, PIPE, CPU)) == []

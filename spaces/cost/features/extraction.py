@@ -1,4 +1,4 @@
-"""Counts the features of a loop nest: from the placements of its Funcs to formulas."""
+"""Extracts the features of a loop nest, as formulas, from the placements of its Funcs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attrs import define, evolve, field, frozen
 from spaces.constraints.sizes.kernels import kernels
 from spaces.cost.features.accesses import stage_work
 from spaces.cost.features.constant_loops import constant_loops
-from spaces.cost.features.coverage import Wheels, covered
+from spaces.cost.features.coverage import Coverage, coverage_by_loop
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
 from spaces.cost.features.totals import ONE, KnownTotals, Totals, product, times
@@ -32,8 +32,13 @@ from spaces.model.schedules.schedule import MemoryType, Schedule
 
 @frozen
 class FeatureMemo:
-    """What the nests of similar schedules have in common: their nests, the features of Funcs by the
-    numbers of their placements, those of loops by all loops around them, and totals.
+    """What the searches of similar schedules extract once.
+
+    Attributes:
+        nests: the placements of Funcs.
+        funcs: the features of Funcs, by the numbers of their placements.
+        loops: the features of loops, by all loops around them.
+        totals: sums over loops.
     """
 
     nests: NestMemo = field(factory=NestMemo)
@@ -42,29 +47,29 @@ class FeatureMemo:
     totals: KnownTotals = field(factory=KnownTotals)
 
 
-def features(
+def extract_features(
     pipeline: Pipeline,
     schedule: Schedule,
     memo: FeatureMemo | None = None,
     sizes: Mapping[str, int] = NO_SIZES,
 ) -> Features:
     """The features of a well-formed (pipeline, schedule), as formulas over its parameters and over
-    the sizes that are not given. Ignores specializations, which are schedules of their own. What
-    the ``memo`` knows is not counted again; the result is the same.
+    the sizes that are not given. Ignores specializations, which are schedules of their own. Takes
+    what the ``memo`` has from there; the result is the same without.
 
     Raises:
         LevelError, UnboundedError: the schedule has no loop nest.
     """
     memo = FeatureMemo() if memo is None else memo
     nest = memo.nests.bounds(pipeline, schedule, sizes=sizes)
-    counter = _Counter(nest, memo)
-    funcs = tuple(counter.func(nest.placements[f.name]) for f in nest.levels.functions)
+    extractor = _Extractor(nest, memo)
+    funcs = tuple(extractor.func(nest.placements[f.name]) for f in nest.levels.functions)
     constant = constant_loops(nest.pipeline, schedule, funcs)
     return Features(
         pipeline=nest.pipeline,
         schedule=schedule,
         funcs=funcs,
-        kernels=_kernels(nest, counter.totals),
+        kernels=_kernels(nest, extractor.totals),
         is_image=nest.pipeline.is_image,
         image_extents=_image_extents(nest.pipeline, sizes),
         constant_loops=constant.loops,
@@ -101,33 +106,35 @@ def _kernels(nest: Bounds, totals: Totals) -> tuple[KernelFeatures, ...]:
 
 
 @define
-class _Counter:
+class _Extractor:
     nest: Bounds
     memo: FeatureMemo
     totals: Totals = field(init=False)
-    _wheels: dict[tuple[str, int], Mapping[str, Wheels]] = field(init=False, factory=dict)
+    _coverages: dict[tuple[str, int], Mapping[str, Coverage]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         shared = self.memo.totals
         known = shared.number(self.nest.surroundings)
         self.totals = Totals(self.nest.simplify, shared, known)
 
-    def _covered(self, func: str, stage: int) -> Mapping[str, Wheels]:
-        """What the loops of a stage cover."""
-        known = self._wheels.get((func, stage))
+    def _coverage(self, func: str, stage: int) -> Mapping[str, Coverage]:
+        """What each split or fused loop of a stage covers."""
+        known = self._coverages.get((func, stage))
         if known is None:
             traversal = self.nest.placements[func].stages[stage]
             once = self.nest.schedule.of(func).stages[stage].once
-            known = self._wheels[func, stage] = covered(traversal.steps, once, self.nest.simplify)
+            known = self._coverages[func, stage] = coverage_by_loop(
+                traversal.steps, once, self.nest.simplify
+            )
         return known
 
     def func(self, placement: Placement) -> FuncFeatures:
         """The features of a Func."""
         number = self.nest.numbers.get(placement.function.name)
         if number is None:
-            return self._counted(placement)
+            return self._extract_func(placement)
         funcs = self.memo.funcs
-        known = funcs.find(number) or funcs.keep(number, self._counted(placement))
+        known = funcs.find(number) or funcs.keep(number, self._extract_func(placement))
         works = tuple(map(stage_work, placement.function.stages))
         found = known.value
         if all(stage.work is work for stage, work in zip(found.stages, works, strict=True)):
@@ -135,7 +142,7 @@ class _Counter:
         stages = (evolve(s, work=work) for s, work in zip(found.stages, works, strict=True))
         return evolve(found, stages=tuple(stages))
 
-    def _counted(self, placement: Placement) -> FuncFeatures:
+    def _extract_func(self, placement: Placement) -> FuncFeatures:
         function, path, storage = placement.function, placement.path, placement.storage
         stored = self._extents(storage.stored, path[: placement.store_depth])
         return FuncFeatures(
@@ -183,9 +190,9 @@ class _Counter:
         function, path = placement.function, placement.path
         own = self._own(placement.stages[index])
         loops = (*path, *own)
-        wheels = [self._wheels_of(loop, loop.func, loop.stage) for loop in path]
-        wheels += [self._wheels_of(loop, function.name, index) for loop in own]
-        found = tuple(self._loop(loops[: i + 1], wheels[i]) for i in range(len(loops)))
+        coverage = [self._coverage_of(loop, loop.func, loop.stage) for loop in path]
+        coverage += [self._coverage_of(loop, function.name, index) for loop in own]
+        found = tuple(self._loop(loops[: i + 1], coverage[i]) for i in range(len(loops)))
         lanes = [one.trips for one in found[len(path) :] if one.kind is LoopKind.VECTORIZED]
         return StageFeatures(
             func=function.name,
@@ -213,22 +220,22 @@ class _Counter:
             for loop in traversal.loops
         )
 
-    def _wheels_of(self, loop: LoopVar, func: str, stage: int) -> Wheels:
+    def _coverage_of(self, loop: LoopVar, func: str, stage: int) -> Coverage:
         """What a loop covers of the dimensions of a stage; all of it if it has only one."""
-        wheels = self._covered(func, stage).get(loop.loop, ((loop.loop, loop.extent),))
-        return ((wheels[0][0], loop.extent),) if len(wheels) == 1 else wheels
+        coverage = self._coverage(func, stage).get(loop.loop, ((loop.loop, loop.extent),))
+        return ((coverage[0][0], loop.extent),) if len(coverage) == 1 else coverage
 
-    def _loop(self, loops: tuple[LoopVar, ...], wheels: Wheels) -> LoopFeatures:
-        key = self.totals.surroundings, loops, wheels
+    def _loop(self, loops: tuple[LoopVar, ...], coverage: Coverage) -> LoopFeatures:
+        key = self.totals.surroundings, loops, coverage
         known = self.memo.loops.find(key) or self.memo.loops.keep(
-            key, self._counted_loop(loops, wheels)
+            key, self._extract_loop(loops, coverage)
         )
         return known.value
 
-    def _counted_loop(self, loops: tuple[LoopVar, ...], wheels: Wheels) -> LoopFeatures:
+    def _extract_loop(self, loops: tuple[LoopVar, ...], coverage: Coverage) -> LoopFeatures:
         loop = loops[-1]
         covers: dict[str, Expr] = {}
-        for dimension, values in wheels:
+        for dimension, values in coverage:
             covers[dimension] = times(covers.get(dimension, ONE), values)
         return LoopFeatures(
             func=loop.func,

@@ -13,8 +13,8 @@ from spaces.backend.cuda.nvrtc import KernelResources, available_archs
 from spaces.cost.batch import Batch
 from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.enumerate.search.events import Found
-from spaces.tuning import compiled
-from spaces.tuning.compiled import ranked_by_compiler
+from spaces.tuning import compiler_ranking
+from spaces.tuning.compiler_ranking import rank_by_compiler
 from tests.backend.cuda.texts import SAXPY_TEXT
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
@@ -52,8 +52,8 @@ def test_schedules_that_spill_come_after_those_that_do_not(
             raise CudaCompileError("no", log="")
         return answer
 
-    monkeypatch.setattr(compiled, "resources_within", answered)
-    ranked = ranked_by_compiler(SPACE, [CHEAP, DEAR, LATE], "roofline")
+    monkeypatch.setattr(compiler_ranking, "resources_within", answered)
+    ranked = rank_by_compiler(SPACE, [CHEAP, DEAR, LATE], "roofline")
     assert [one.found for one in ranked] == [DEAR, CHEAP, LATE]
     assert [one.spilled_bytes for one in ranked] == [0, 400, 0]
     assert ranked[-1].kernels is None
@@ -63,16 +63,16 @@ def test_what_has_no_kernel_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -
     """All its loops run on the CPU: it is not behind schedules whose threads spill."""
     plain = Found(1.5, spaces.Schedule.default(SPACE.pipeline))
     answers = iter([_counted(64, 400)])
-    monkeypatch.setattr(compiled, "resources_within", lambda *_: next(answers))
-    ranked = ranked_by_compiler(SPACE, [CHEAP, plain], "roofline")
+    monkeypatch.setattr(compiler_ranking, "resources_within", lambda *_: next(answers))
+    ranked = rank_by_compiler(SPACE, [CHEAP, plain], "roofline")
     assert [one.found for one in ranked] == [plain, CHEAP]
     assert ranked[0].kernels == {}
 
 
 def test_costs_count_the_registers_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([_counted(255, 0), _counted(32, 0)])
-    monkeypatch.setattr(compiled, "resources_within", lambda *_: next(answers))
-    ranked = ranked_by_compiler(SPACE, [CHEAP, DEAR])
+    monkeypatch.setattr(compiler_ranking, "resources_within", lambda *_: next(answers))
+    ranked = rank_by_compiler(SPACE, [CHEAP, DEAR])
     assert [one.found.schedule for one in ranked] == [DEAR.schedule, CHEAP.schedule]
     model = OccupancyModel.of(GPU).with_registers({("blur_y", 0): 255})
     batch = Batch.of(SPACE.pipeline, CHEAP.schedule)
@@ -85,14 +85,14 @@ def test_what_has_no_time_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
     def late(*_: object) -> Mapping[str, KernelResources]:
         raise TimeoutError
 
-    monkeypatch.setattr(compiled, "resources_within", late)
-    ranked = ranked_by_compiler(SPACE, [CHEAP, DEAR], seconds=1e-9)
+    monkeypatch.setattr(compiler_ranking, "resources_within", late)
+    ranked = rank_by_compiler(SPACE, [CHEAP, DEAR], seconds=1e-9)
     assert [one.found for one in ranked] == [CHEAP, DEAR]
 
 
 def test_it_is_for_gpus() -> None:
-    with pytest.raises(ValueError, match="ranked_by_compiler is for GPUs"):
-        ranked_by_compiler(spaces.ScheduleSpace(blur(), FOUR_CORES), [])
+    with pytest.raises(ValueError, match="rank_by_compiler is for GPUs"):
+        rank_by_compiler(spaces.ScheduleSpace(blur(), FOUR_CORES), [])
 
 
 @pytest.mark.skipif(bool(MISSING), reason=MISSING)

@@ -21,9 +21,10 @@ from spaces.cost.features.records import (
 )
 
 
-def unfused(features: Features) -> Features:
-    """The same features with several loops for each fused loop, the loop of its innermost Var last.
-    This one keeps the name. The loops have the kind of the fused loop, and as many runs.
+def unfuse(features: Features) -> Features:
+    """The same features with a nest in place of each fused loop. The innermost loop of the nest
+    goes along the innermost Var, and keeps the name and the number of runs. All have the kind of
+    the fused loop.
     """
     counts: dict[LoopKey, int] = {}
     for stage in features.stages:
@@ -56,8 +57,8 @@ def _depth(path: Sequence[LoopFeatures], counts: Mapping[LoopKey, int]) -> int:
 
 
 def _nest(loop: LoopFeatures, count: int) -> list[LoopFeatures]:
-    """The loops of one loop, outermost first. There are ``count``, since stages that share a loop
-    have as many: those without a Var of this stage run once.
+    """The nest that replaces one loop, outermost first. It has ``count`` loops, as in all stages
+    that share the loop: loops without a Var of this stage run once.
     """
     if count == 1:
         return [loop]

@@ -1,6 +1,6 @@
 """Fits the prices of the cost model ``reuse`` to a machine, by measured times.
 
-The fit (``Reuse.retrained``) reads random legal schedules of a few small pipelines.
+The fit (``Reuse.retrain``) reads random legal schedules of a few small pipelines.
 """
 
 from __future__ import annotations
@@ -22,30 +22,32 @@ from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurer
 from spaces.cost.training import PricedRun
+from spaces.enumerate.space.counting.draws import sample
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.kernels import KERNELS
-from spaces.tuning.study import trusted
+from spaces.tuning.study import trusted_schedule
 
 MARGIN = 0.02
-"""By how much the rank correlation must rise for the fitted prices to take the place of others."""
+"""The rank correlation must rise by at least this much for fitted prices to replace the defaults.
+"""
 
 LEAST = 8
-"""The fewest schedules with times of a pipeline that count."""
+"""A pipeline counts if at least so many of its schedules have times."""
 
 
 @frozen
 class Calibration:
-    """Prices fitted to a machine, and what they are worth on schedules that the fit did not see.
+    """Prices fitted to a machine, and how well they rank schedules that the fit did not see.
 
     Attributes:
         prices: the prices to use: the fitted ones if they rank better, else the defaults.
         fitted: the prices of the fit.
-        before: the median over pipelines of the rank correlation (Spearman's) of costs and times of
-            the schedules left out, with the default prices.
+        before: Spearman's rank correlation of costs and times, with the default prices, for the
+            schedules that the fit did not see; the median over pipelines.
         after: the same with the fitted prices.
         schedules: the number of schedules with times.
     """
@@ -76,8 +78,7 @@ def calibrate(
         device: the CPU of this machine.
         schedules: how many schedules of each pipeline are measured.
         seed: the seed of the random schedules.
-        measurer: makes what measures, from the trusted schedule; by default a
-            :class:`LocalMeasurer`.
+        measurer: makes a measurer from the trusted schedule; by default a :class:`LocalMeasurer`.
         progress: called with the name of each pipeline and the number of schedules measured before.
 
     Raises:
@@ -87,7 +88,7 @@ def calibrate(
     runs: list[PricedRun] = []
     for kernel in KERNELS:
         progress(kernel.__name__, len(runs))
-        runs += measured(kernel(), device, schedules, seed, measurer or _local)
+        runs += measure_random_schedules(kernel(), device, schedules, seed, measurer or _local)
     return fit_and_judge(runs, device)
 
 
@@ -96,7 +97,7 @@ def _local(reference: Schedule) -> LocalMeasurer:
     return LocalMeasurer(reference=reference, limits=limits, rungs=Rungs(after=()))
 
 
-def measured(
+def measure_random_schedules(
     pipeline: Pipeline,
     device: CpuDevice,
     count: int,
@@ -108,10 +109,10 @@ def measured(
     for options in (Options.small(device), Options.expert(device)):
         space = ScheduleSpace(pipeline, device, options)
         try:
-            schedules |= dict.fromkeys(space.sample(count // 2, seed, seconds=20.0))
+            schedules |= dict.fromkeys(sample(space, count // 2, seed, seconds=20.0))
         except (EmptySpaceError, TimeoutError):
             continue
-    made = measurer(trusted(ScheduleSpace(pipeline, device)))
+    made = measurer(trusted_schedule(ScheduleSpace(pipeline, device)))
     try:
         results = made.measure(pipeline, list(schedules))
     finally:
@@ -144,7 +145,7 @@ def fit_and_judge(runs: Sequence[PricedRun], device: CpuDevice) -> Calibration:
         own = [run for run in runs if run.kernel == name]
         seen += own[::2]
         unseen += own[1::2]
-    found = Reuse(device).retrained(seen).prices
+    found = Reuse(device).retrain(seen).prices
     before, after = (rank_quality(unseen, device, prices) for prices in (Prices(), found))
     judged = Calibration(found, found, before, after, len(runs))
     return judged if judged.is_better else attrs.evolve(judged, prices=Prices())

@@ -1,4 +1,4 @@
-"""What it costs to find the Vars of fused loops.
+"""The cost to find the Vars that ``fuse`` joined.
 
 The body of a loop that ``fuse`` made finds the inner Var as the remainder of the fused one by the
 extent of the inner loop, and the outer Var as the quotient. A nest of the two loops counts them up.
@@ -21,11 +21,11 @@ _COORDINATE = 32
 """Bits of a coordinate."""
 
 
-def finding_vars(
+def fused_loop_cycles(
     features: Features, stage: StageFeatures, prices: Prices, registers: Registers
 ) -> SymbolicNumber:
-    """Cycles of the divisions by which the loops of a stage find the Vars that ``fuse`` joined: in
-    each iteration of the innermost loop that is made of the fused one.
+    """Cycles of the divisions by which the loops of a stage find the Vars that ``fuse`` joined.
+    Each iteration of the innermost loop that is made of the fused one has such a division.
 
     If compilers know the divisor, a few instructions replace the division, also for vectors. Else
     each lane has a division of its own, which gives quotient and remainder at once.

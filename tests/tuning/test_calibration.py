@@ -17,16 +17,16 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.training import PricedRun
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.calibrating import (
+from spaces.tuning.calibration import (
     calibrate,
     fit_and_judge,
     rank_quality,
     spearman,
 )
+from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import this_machine
 from spaces.tuning.kernels import KERNELS, pointwise, stencil
-from spaces.tuning.priced import priced_model
-from spaces.tuning.prices import prices_from_json, prices_to_json
+from spaces.tuning.prices_as_json import prices_from_json, prices_to_json
 from spaces.tuning.store import TuningStore
 from tests.cpus import FOUR_CORES
 from tests.small_space import small_space
@@ -63,7 +63,7 @@ def test_fitted_prices_rank_better(runs: list[PricedRun]) -> None:
 def test_the_default_machine_keeps_the_defaults(runs: list[PricedRun]) -> None:
     model = Reuse(FOUR_CORES)
     own = [evolve(run, seconds=float(model.cost(run.batch))) for run in runs]
-    assert np.allclose(vars_of(model.retrained(own).prices), vars_of(Prices()), rtol=1e-3)
+    assert np.allclose(vars_of(model.retrain(own).prices), vars_of(Prices()), rtol=1e-3)
     found = fit_and_judge(own, FOUR_CORES)
     assert not found.is_better
     assert found.prices == Prices()
@@ -96,13 +96,13 @@ def test_prices_are_kept_for_a_machine_and_used() -> None:
     with TuningStore.open(":memory:") as store:
         machine = this_machine(FOUR_CORES)
         assert store.prices(machine) is None
-        assert priced_model("reuse", FOUR_CORES, store) == Reuse(FOUR_CORES)
+        assert load_model("reuse", FOUR_CORES, store) == Reuse(FOUR_CORES)
         for prices in (evolve(Prices(), load=7.0), ODD):
             store.keep_prices(machine, prices)
             assert store.prices(machine) == prices
-        assert priced_model("reuse", FOUR_CORES, store) == Reuse(FOUR_CORES, ODD)
+        assert load_model("reuse", FOUR_CORES, store) == Reuse(FOUR_CORES, ODD)
         assert store.prices(evolve(machine, llvm="1.0")) is None
-        assert priced_model("occupancy", device("sm_80"), store) is not None
+        assert load_model("occupancy", device("sm_80"), store) is not None
     assert prices_from_json(prices_to_json(ODD)) == ODD
     assert prices_from_json('{"load": 2.0, "a later price": 1.0}') == evolve(Prices(), load=2.0)
 
@@ -121,7 +121,7 @@ class PricedMeasurer:
 
 
 def test_a_machine_is_calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spaces.tuning.calibrating.KERNELS", KERNELS[:1])
+    monkeypatch.setattr("spaces.tuning.calibration.KERNELS", KERNELS[:1])
     heard: list[tuple[str, int]] = []
     cpu = device("cpu")
     found = calibrate(

@@ -1,4 +1,4 @@
-"""What a search for a GPU found, ranked again with what the compiler makes of it.
+"""The schedules that a search for a GPU found, ranked again by the registers of the compiler.
 
 A cost model estimates the registers of threads. The compiler counts them, and says which values it
 spills. It takes a second for a schedule, so a search asks it about its last few schedules only.
@@ -30,7 +30,7 @@ COMPILING = 60.0
 
 @frozen
 class CompiledSchedule:
-    """A schedule with what the compiler counts.
+    """A schedule with the registers and spills that the compiler counts.
 
     Attributes:
         found: the schedule, with its cost for the registers that the compiler takes.
@@ -48,22 +48,24 @@ class CompiledSchedule:
 
     @property
     def rank(self) -> tuple[bool, bool, float]:
-        """Compiled before not compiled, without spills before with spills, then by cost."""
+        """A key that sorts compiled schedules before others, then those without spills before
+        those with spills, then by cost.
+        """
         return self.kernels is None, self.spilled_bytes > 0, self.found.cost
 
 
-def ranked_by_compiler(
+def rank_by_compiler(
     space: ScheduleSpace,
     found: Sequence[Found],
     model: str | CostModel | CostFunction | None = None,
     *,
     seconds: float = COMPILING,
 ) -> tuple[CompiledSchedule, ...]:
-    """The schedules of a search for a GPU, those first whose threads spill nothing, each group by
-    cost. The cost counts the registers that the compiler takes, if the model can.
+    """Ranks the schedules of a search for a GPU: first those whose threads spill nothing, then the
+    others, both by cost. The cost counts the registers that the compiler takes, if the model can.
 
     >>> done = best(search(space, limits=Limits(top=4)))
-    >>> first = ranked_by_compiler(space, done.best)[0].found.schedule
+    >>> first = rank_by_compiler(space, done.best)[0].found.schedule
 
     Args:
         space: the space of the search, for a GPU.
@@ -77,7 +79,7 @@ def ranked_by_compiler(
     """
     device = space.device
     if not isinstance(device, GpuDevice):
-        raise ValueError(f"ranked_by_compiler is for GPUs, and {device.name} is a CPU.")
+        raise ValueError(f"rank_by_compiler is for GPUs, and {device.name} is a CPU.")
     priced = cost_model(default_model(device) if model is None else model, device)
     end = monotonic() + seconds
     ranked = []
@@ -111,7 +113,8 @@ def _cost(
     kernels: Mapping[str, KernelResources],
 ) -> float:
     """The cost of a schedule with the registers of its kernels. Kernels of a program and of its
-    features come in the same order; if their numbers differ, nobody knows which is which.
+    features come in the same order. If there are more of one than of the other, they cannot be
+    matched, and the cost stays as it was.
     """
     batch = Batch.of(space.pipeline, found.schedule, memo=feature_memo(space.nests))
     counted = [kernels[one.name].registers for one in compiled.kernels if one.name in kernels]

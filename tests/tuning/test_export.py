@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from spaces.tuning.exporting import COLUMNS, csv_text, t4_text, trials_from_t4
+from spaces.tuning.export import COLUMNS, csv_text, t4_text, trials_from_t4
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study

@@ -1,4 +1,4 @@
-"""Cost models with the prices that fit this machine."""
+"""Cost models with prices that were fitted to this machine."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ REUSE = "reuse"
 """The name of the cost model that has prices."""
 
 
-def priced_here(name: str, device: Device) -> CostModel:
+def load_model_here(name: str, device: Device) -> CostModel:
     """The cost model of a name; ``reuse`` with the prices that the default store has for this
     machine, if there is such a store.
 
     Raises:
-        StoreError, UnknownModelError, ValueError: as :func:`priced_model` does.
+        StoreError, UnknownModelError, ValueError: as :func:`load_model` does.
     """
     with TuningStore.read(default_store()) as store:
-        return priced_model(name, device, store)
+        return load_model(name, device, store)
 
 
-def priced_model(name: str, device: Device, store: TuningStore) -> CostModel:
+def load_model(name: str, device: Device, store: TuningStore) -> CostModel:
     """The cost model of a name; ``reuse`` with the prices that the store has for this machine.
 
     Raises:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.unfused import unfused
+from spaces.cost.features.unfuse import unfuse
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -83,7 +83,7 @@ def test_a_level_in_a_fused_loop_is_inside_all_its_loops() -> None:
     out[X, Y] = g[X, Y] + g[X + 1, Y]
     pipe = pipeline(out, estimates={out: [12, 20]})
     text = "out.fuse(x, y, t)\ng.compute_at(out, t)"
-    found = unfused(Batch.of(pipe, parse_schedule(text, pipe)).features)
+    found = unfuse(Batch.of(pipe, parse_schedule(text, pipe)).features)
     producer, consumer = found.func("g"), found.func("out").stages[0]
     assert (producer.depth, producer.store_depth) == (2, 2)
     assert [(loop.dimensions, loop.runs) for loop in consumer.loops] == [

@@ -1,4 +1,4 @@
-"""What a store knows about the schedules of a pipeline: results that compare, the fastest first."""
+"""The measured schedules of a pipeline in a store, the fastest first among results that compare."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Sizes = Mapping[str, tuple[tuple[int, int], ...]]
 
 @frozen(order=True)
 class Remoteness:
-    """How far the results of a study are from a run. The most important difference comes first.
+    """How much the results of a study differ from a run. The most important difference comes first.
 
     Attributes:
         is_other_device: they are for another device.
@@ -35,20 +35,20 @@ class Remoteness:
     scale: float
 
 
-def known_schedules(
+def list_known_schedules(
     store: TuningStore, pipeline: Pipeline, target: Device
 ) -> Iterator[tuple[int, Trial]]:
-    """The measured schedules of what a pipeline computes, each with the number of its study.
+    """The measured schedules of the algorithm of a pipeline, each with the number of its study.
 
-    Results of one machine for one device at one size compare by their times, whichever study they
-    are from. Those nearest to a run at the estimates of ``pipeline`` on this machine come first:
-    results for the device before those for others, results of this machine before others, results
-    at these sizes before others, and of other sizes the nearest. Of equally near groups the newest
-    comes first.
+    Results of one machine for one device at one size compare by their times, from whichever study
+    they are. Of such groups, the nearest to a run at the estimates of ``pipeline`` on this machine
+    comes first: results for the device before those for others, results of this machine before
+    others, results at these sizes before others, then the nearest sizes. Of equally near groups
+    the newest comes first.
     """
     machine = this_machine(target)
     asked = _sizes(pipeline)
-    wanted = set(store.alike(pipeline))
+    wanted = set(store.similar_studies(pipeline))
     groups: dict[tuple[str, ...], list[StudySummary]] = {}
     for line in store.studies():
         if line.id in wanted:
@@ -71,7 +71,9 @@ def known_schedules(
 
 
 def _by_time(store: TuningStore, studies: list[int]) -> list[tuple[int, Trial]]:
-    """The trials with times of studies whose results compare, the most surely fast ones first."""
+    """The trials with times of studies whose results compare, sorted by the upper end of the
+    interval of the time.
+    """
     found: list[tuple[float, int, Trial]] = []
     for study in studies:
         trials = fastest(store.trials(study))
