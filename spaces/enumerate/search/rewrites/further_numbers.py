@@ -14,7 +14,7 @@ from attrs import frozen
 
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers, Rewrite
 from spaces.enumerate.space.estimated_boxes import sizes_of
-from spaces.enumerate.space.process.topics.factors import list_factors
+from spaces.enumerate.space.process.topics.factors import factors_for
 from spaces.model.schedules.domain_order import DomainOrder, Split
 from spaces.model.schedules.schedule import FuncSchedule
 
@@ -40,7 +40,7 @@ class ChooseFurtherNumber:
             extent = sizes_of(pipeline).extent(self.func, dimension)
             if name == self.parameter and extent is not None:
                 function = pipeline.function(self.func)
-                numbers = list_factors(space.options, space.device, function, extent)
+                numbers = factors_for(space.options, space.device, function, extent)
                 fitting = {number for number in numbers if number <= extent}
                 menu = tuple(sorted({*fitting, found.numbers[name]}))
                 yield OpenNumbers(found.schedule, {name: menu})

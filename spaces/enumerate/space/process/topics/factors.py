@@ -19,12 +19,12 @@ from spaces.model.schedules.schedule import StageOf
 
 
 def factor_menu(state: ProcessState, stage: StageOf, dimension: str) -> tuple[int, ...]:
-    """The factors to choose from for a split along a dimension."""
+    """The factors to choose from for a split along a dimension (:func:`factors_for`)."""
     extent = state.sizes.extent(stage.func, dimension)
-    return list_factors(state.choices, state.device, state.function(stage.func), extent)
+    return factors_for(state.choices, state.device, state.function(stage.func), extent)
 
 
-def list_factors(
+def factors_for(
     choices: Options, device: Device, function: Function, extent: int | None
 ) -> tuple[int, ...]:
     """The factors for a dimension of a Func with this extent at the estimates: small numbers,
