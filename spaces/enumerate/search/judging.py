@@ -28,7 +28,7 @@ smaller differences.
 
 
 def offer_first(pricer: Pricer) -> Iterator[Event]:
-    """Offers the schedules of the ladder, and a random one if none of them is legal."""
+    """Offers the first schedules, and a random one if none of them is legal."""
     yield from offer_incumbents(pricer)
     yield from offer_draw_if_none(pricer)
 
