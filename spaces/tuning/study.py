@@ -225,7 +225,7 @@ class Study:
     def ask(self, count: int = 1) -> list[Trial]:
         """Trials to measure: first those that have no result yet. The strategy proposes a new
         generation only after all results of the last one, so there may be fewer than ``count``.
-        There are none if the strategy proposes nothing more.
+        If it proposes nothing more, the list is empty.
         """
         waiting = self.open_trials
         if not waiting:

@@ -110,7 +110,7 @@ class Operations:
     every evaluation does not count: it is computed outside all loops.
 
     Attributes:
-        arithmetic: ``+ - * /`` and their integer kin ``%`` [TOY].
+        arithmetic: ``+ - * / %`` [TOY].
         math: sin, cos, tan, sqrt, exp, log, pow, floor, ceil [TOY].
         other: comparisons, logic, min, max, select, abs and conversions.
         transcendental: the part of ``math`` that calls a library.

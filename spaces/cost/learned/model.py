@@ -47,7 +47,7 @@ class Learned:
             path: a file of ``spaces train``; by default the weights that come with the library.
 
         Raises:
-            ValueError: ``device`` is a GPU; nobody has trained a network for it.
+            ValueError: ``device`` is a GPU; there are no trained weights for it.
             WeightsError: the file holds no network with the features of this version.
         """
         if not isinstance(device, CpuDevice):

@@ -14,7 +14,6 @@ from spaces.enumerate.search.first_schedules import offer_first_incumbent
 from spaces.enumerate.search.judging import (
     PART,
     conclude_search,
-    offer_cheapest,
     offer_draw_if_none,
 )
 from spaces.enumerate.search.limits import Limits
@@ -91,8 +90,12 @@ class Improving:
                     yield Expanded(tried // PART + 1, 0, "improvement")
                     yield board.scored
                 tried += 1
-                found = yield from offer_cheapest(pricer, edit.open_numbers(chosen, self.numbers))
-                if found is not None and found.cost < least:
+                structure = edit.open_numbers(chosen, self.numbers)
+                found = pricer.cheapest_below(structure, board.worst)
+                if found is None:
+                    continue
+                yield from board.offer(found)
+                if found.cost < least:
                     least, decided = found.cost, edit.with_numbers_of(found.schedule)
                     is_improved = True
                     break

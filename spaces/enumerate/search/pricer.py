@@ -30,6 +30,8 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.nest.splits import OrderError
+from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 
 NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
@@ -245,7 +247,7 @@ class Pricer:
         pipeline = self.space.pipeline if part is None else part
         try:
             return Batch.of(pipeline, schedule, columns, memo=self.memo)
-        except UnboundedError:
+        except (LevelError, OrderError, UnboundedError):
             return None
 
     def _costs(self, batch: Batch) -> NDArray[np.float64]:
