@@ -59,7 +59,7 @@ def _entry(name: str) -> str:
     value, source = getattr(spaces, name), _NAMES[name]
     if isinstance(value, ModuleType):
         functions = [n for n, v in vars(value).items() if _is_own_function(value, n, v)]
-        members = [_member(n, getattr(value, n)) for n in functions]
+        members = [_member(n, staticmethod(getattr(value, n))) for n in functions]
         return _joined(name, "", _prose(inspect.getdoc(value) or ""), members)
     if inspect.isclass(value):
         members = [_member(n, v) for n, v in _attributes(value).items() if _is_shown(v, n)]
@@ -111,15 +111,18 @@ def _member(name: str, value: Any) -> str:
     elif isinstance(value, classmethod | staticmethod):
         function = value.__func__
     is_value = isinstance(value, property | cached_property)
-    called = name if is_value else _signature(name, function, method=True)
+    is_bound = not isinstance(value, staticmethod)
+    called = name if is_value else _signature(name, function, is_method=True, is_bound=is_bound)
     said = " ".join(_prose((inspect.getdoc(function) or "").partition("\n\n")[0]).split())
     return f"- `{called}`" + (f": {said}" if said else "") + "\n"
 
 
-def _signature(name: str, function: Callable[..., object], *, method: bool = False) -> str:
+def _signature(
+    name: str, function: Callable[..., object], *, is_method: bool = False, is_bound: bool = False
+) -> str:
     """A call with types and defaults as the source writes them; a long one on several lines."""
     parameters = list(inspect.signature(function).parameters.values())
-    if parameters and parameters[0].name in ("self", "cls"):
+    if is_bound:
         parameters = parameters[1:]
     # A field with a converter shows the type that the class writes.
     written: Mapping[str, object] = getattr(function, "__annotations__", {})
@@ -132,7 +135,7 @@ def _signature(name: str, function: Callable[..., object], *, method: bool = Fal
     result = written.get("return", "")
     arrow = f" -> {result}" if isinstance(result, str) and result else ""
     line = f"{name}({', '.join(shown)}){arrow}"
-    if method or len(line) <= 100:
+    if is_method or len(line) <= 100:
         return line
     return f"{name}(\n" + "".join(f"    {part},\n" for part in shown) + f"){arrow}"
 
@@ -159,7 +162,13 @@ def _default(value: object) -> str:
         return f"{type(value).__name__}.{value.name}"
     if inspect.isfunction(value):
         return value.__name__
-    return repr(value) if type(value) in _PLAIN else "..."
+    return repr(value) if _is_plain(value) else "..."
+
+
+def _is_plain(value: object) -> bool:
+    """Whether the form of a value is short and the same in each process."""
+    items = value if isinstance(value, tuple) else ()
+    return type(value) in _PLAIN and all(map(_is_plain, items))
 
 
 def _choice(name: str, choice: str, module: str) -> str:

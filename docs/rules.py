@@ -66,8 +66,20 @@ Directives in text cannot express a few illegal schedules. The page shows these 
 `from spaces.model.schedules.derivations import Clone, RFactor`.
 """
 
+ALGORITHMS = tuple(
+    make
+    for _, make in sorted(vars(algorithms).items())
+    if inspect.isfunction(make)
+    and make.__module__ == algorithms.__name__
+    and all(
+        p.default is not p.empty or p.kind is p.VAR_POSITIONAL
+        for p in inspect.signature(make).parameters.values()
+    )
+)
+"""The functions of ``algorithms`` that need no arguments."""
+
 PIPELINES: tuple[tuple[Callable[..., Pipeline], tuple[object, ...]], ...] = (
-    (algorithms.blur, ()),
+    *((make, ()) for make in ALGORITHMS),
     (algorithms.blur, (16, 2560)),
     (algorithms.blur, (32, 65535)),
     (algorithms.blur, (32, 65536)),
@@ -75,26 +87,8 @@ PIPELINES: tuple[tuple[Callable[..., Pipeline], tuple[object, ...]], ...] = (
     (algorithms.blur, (65534, 65538)),
     (algorithms.blur_of_image, ((96, 64), (98, 65))),
     (algorithms.blur_of_image, ((96, 64), (98, 66))),
-    (algorithms.chain, ()),
-    (algorithms.column, ()),
-    (algorithms.corner, ()),
     (algorithms.doubling, (22,)),
-    (algorithms.float_total, ()),
     (algorithms.greatest, (Float32,)),
-    (algorithms.guarded, ()),
-    (algorithms.harmonic, ()),
-    (algorithms.horner, ()),
-    (algorithms.ignored, ()),
-    (algorithms.looked_up, ()),
-    (algorithms.nearest, ()),
-    (algorithms.scattered, ()),
-    (algorithms.slopes, ()),
-    (algorithms.spaced, ()),
-    (algorithms.taken, ()),
-    (algorithms.total, ()),
-    (algorithms.unset, ()),
-    (algorithms.updated_slopes, ()),
-    (algorithms.volume, ()),
 )
 """How the pipelines of the examples are made: a function, and its arguments."""
 

@@ -291,8 +291,8 @@ def compile_module(ir_text: str, symbols: Mapping[str, int] | None = None) -> Co
     Args:
         ir_text: an LLVM 22 module as text. The host's triple and data layout replace those in the
             text.
-        symbols: addresses of external functions by name. The linker looks for others in the
-            process, so libc and libm need no mention.
+        symbols: addresses of external functions by name; only those that the code calls are read.
+            The linker looks for others in the process, so libc and libm need no mention.
 
     Raises:
         CompilerBug: the text does not parse, is malformed, or calls an unknown function.
@@ -302,10 +302,11 @@ def compile_module(ir_text: str, symbols: Mapping[str, int] | None = None) -> Co
         _optimise(module)
         _check_symbols(module, given)
         exports = _exports(module)
+        called = {f.name: given[f.name] for f in module.functions if f.name in given}
         bitcode = module.as_bitcode()
         with _emitter() as machine:
             object_code = machine.emit_object(module)
-    jit, library = _link(object_code, exports, given)
+    jit, library = _link(object_code, exports, called)
     return CompiledModule(object_code, bitcode, jit, library)
 
 

@@ -22,6 +22,6 @@ def names(module: str, source: str) -> Callable[[str], list[str]]:
 
 app_names = names("spaces.apps.catalog", "APPS")
 device_names = names("spaces.constraints.devices.device", "known_names")
-strategy_names = names("spaces.enumerate.search.search", "strategy_names")
+strategy_names = names("spaces.enumerate.search.registry", "strategy_names")
 tuning_strategy_names = names("spaces.tuning.strategies", "tuning_strategy_names")
 model_names = names("spaces.cost.registry", "cost_model_names")

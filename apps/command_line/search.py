@@ -47,7 +47,7 @@ from spaces.enumerate.search.events import (
 )
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.optuna_search import OptunaUnavailableError
-from spaces.enumerate.search.registry import UnknownStrategyError
+from spaces.enumerate.search.registry import DEFAULT, UnknownStrategyError
 from spaces.enumerate.search.search import search as search_space
 from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.enumerate.space.empty_space import EmptySpaceError
@@ -60,7 +60,6 @@ from spaces.model.writing.text import format_schedule
 from spaces.tuning.compiler_ranking import CompiledSchedule, rank_by_compiler
 from spaces.tuning.fitted_models import load_model_here
 from spaces.tuning.schema import StoreError
-from spaces.tuning.strategies import DEFAULT
 
 Cost = Annotated[
     str,

@@ -81,6 +81,8 @@ def _parts(statement: Statement, depth: int) -> Iterator[_Part]:
                 yield _parts(part, depth + 1)
         case _:
             yield f"{indent}{statement}"
+            for inside in statement.children:
+                yield _parts(inside, depth + 1)
 
 
 def _range(loop: For | ParallelFor) -> str:

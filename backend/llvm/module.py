@@ -19,6 +19,7 @@ from spaces.backend.llvm.coordinates import coordinates_of
 from spaces.backend.llvm.expressions import Expressions, InsertionPoint
 from spaces.backend.llvm.operators import FloatMode, Operators
 from spaces.backend.llvm.runtime.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
+from spaces.backend.llvm.runtime.helpers import FUNCTIONS
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Type
@@ -56,9 +57,8 @@ class Module:
         self.statuses = {m: first + i for i, m in enumerate(messages(self.program.body))}
         self.scopes = AliasScopes(self.module, tuple(self.types))
         self.runtime = {
-            "par_for": self._declare("spaces_par_for", I32, POINTER, POINTER, I32, I32, POINTER),
-            "malloc": self._declare("spaces_malloc", POINTER, I64),
-            "free": self._declare("spaces_free", VOID, POINTER),
+            name: self._declare(f"spaces_{name}", *signature)
+            for name, signature in FUNCTIONS.items()
         }
         self.runtime["malloc"].return_value.add_attribute("noalias")
 

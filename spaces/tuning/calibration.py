@@ -22,6 +22,7 @@ from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurer
 from spaces.cost.training import PricedRun
+from spaces.enumerate.space.counting.draws import sample
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -108,7 +109,7 @@ def measure_random_schedules(
     for options in (Options.small(device), Options.expert(device)):
         space = ScheduleSpace(pipeline, device, options)
         try:
-            schedules |= dict.fromkeys(space.sample(count // 2, seed, seconds=20.0))
+            schedules |= dict.fromkeys(sample(space, count // 2, seed, seconds=20.0))
         except (EmptySpaceError, TimeoutError):
             continue
     made = measurer(trusted_schedule(ScheduleSpace(pipeline, device)))

@@ -8,6 +8,7 @@ from itertools import islice
 from attrs import frozen
 
 from spaces.cost.model import CostModel
+from spaces.enumerate.space.counting.draws import draws
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.nest.canonical import canonical_form
 from spaces.tuning.trial import Proposal, Trial
@@ -34,7 +35,7 @@ class RandomTrials:
         tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
         found: list[Proposal] = []
         of_generation = 1_000_003 * seed + len(trials)
-        for draw in islice(space.draws(of_generation), self.attempts):
+        for draw in islice(draws(space, of_generation), self.attempts):
             if draw.schedule is None:
                 continue
             form = canonical_form(space.pipeline, draw.schedule)

@@ -123,7 +123,7 @@ def three(monkeypatch):
     ):
         module, _, name = registry.rpartition(".")
         del getattr(sys.modules[module], name)["three"]
-    del sys.modules["spaces.enumerate.search.search"]._strategies["threes"]
+    del sys.modules["spaces.enumerate.search.registry"]._strategies["threes"]
     del sys.modules["spaces.tuning.strategies"]._strategies["three"]
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import spaces
 from spaces import Annealing, Limits, Options, ScheduleSpace, Stagewise
 from spaces.enumerate.search.neighbours.annealing import is_taken
-from tests.enumerate.pipelines import blur
+from spaces.enumerate.search.rewrites.registry import rewrite_schedule
+from tests.enumerate.pipelines import blur, long_chain
 
 BLUR = blur()
 CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
@@ -35,6 +38,26 @@ def test_it_improves_the_schedule_that_it_starts_at() -> None:
     assert first.schedule == slow
     assert last.cost < first.cost / 2
     assert last.schedule in space
+
+
+def test_it_tries_rewrites_and_goes_on_from_a_cheaper_one() -> None:
+    """By a model to which the loops that edits change are all the same."""
+
+    def count_stored(batch: spaces.Batch) -> NDArray[np.float64]:
+        return batch.full(1.0 + len(batch.features.funcs))
+
+    pipeline = long_chain(8)
+    space = ScheduleSpace(pipeline, CPU)
+    text = "\n".join(f"{one.name}.compute_root()" for one in pipeline.functions[:-1])
+    start = spaces.parse_schedule(text, pipeline)
+    with_rewrites, without = (
+        spaces.best(
+            spaces.search(space, count_stored, Annealing(start=start, steps=60, rewrites=rewrites))
+        ).best[0]
+        for rewrites in (rewrite_schedule, None)
+    )
+    assert with_rewrites.cost < without.cost
+    assert with_rewrites.schedule in space
 
 
 def test_it_starts_at_the_best_of_whole_patterns() -> None:
@@ -74,6 +97,6 @@ def test_costs_may_be_negative() -> None:
 def test_stagewise_searches_the_patterns_of_a_wider_space() -> None:
     space = ScheduleSpace(BLUR, CPU)
     assert space.options == Options.expert(CPU)
-    done = spaces.best(spaces.search(space, "reuse", "stagewise"))
-    assert done == spaces.best(spaces.search(space.of_patterns, "reuse", "stagewise"))
+    done = spaces.best(spaces.search(space, "reuse", Stagewise()))
+    assert done == spaces.best(spaces.search(space.of_patterns, "reuse", Stagewise()))
     assert done.best[0].schedule in space

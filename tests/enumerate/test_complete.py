@@ -30,6 +30,14 @@ BLOCKS = Options(
     row_tiles=(32, 128), tiles=(8, 16),
 )  # fmt: skip
 
+
+def with_directives(*directives: str) -> Options:
+    """Few patterns, so that the directives have few schedules to change."""
+    return attrs.evolve(
+        STRIPS, row_tiles=(32,), tiles=(8,), folds=(2, 4), short=40, directives=directives
+    )
+
+
 CASES = {
     "the output by hand": (blur(), "blur_y.tile(x, y, xi, yi, 64, 16).parallel(y)", CPU, STRIPS),
     "the producer by hand": (blur(), "blur_x.compute_at(blur_y, y)", CPU, STRIPS),
@@ -39,12 +47,24 @@ CASES = {
     "nothing by hand": (blur(), "", GPU, BLOCKS),
     "everything by hand": (blur(), "blur_y.parallel(y); blur_x.compute_at(blur_y, x)", CPU, STRIPS),
 }
+TOPICS = {
+    directive: (blur(32, 24), "blur_y.vectorize(x, 8)", CPU, with_directives(directive))
+    for directive in (
+        "store_in",
+        "reorder_storage",
+        "fold_storage",
+        "align_storage",
+        "bound_storage",
+        "bound",
+        "align_bounds",
+    )
+}
 by_case = pytest.mark.parametrize("name", CASES)
 
 
-@by_case
+@pytest.mark.parametrize("name", [*CASES, *TOPICS])
 def test_completions_are_those_of_the_solver_and_of_brute_force(name: str):
-    pipe, text, on, options = CASES[name]
+    pipe, text, on, options = (CASES | TOPICS)[name]
     partial = parse_partial(text, pipe)
     completions = complete(pipe, partial, on, options=options)
     found = list(completions)

@@ -9,7 +9,7 @@ import spaces
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.enumerate.search.events import Done
-from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.first_schedules import offer_incumbents
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.grouping import Grouping
 from spaces.enumerate.search.papers.groups import GroupPrices, StageGroup, tile_limits
@@ -106,7 +106,7 @@ def test_groups_satisfy_the_restrictions(lanes: int) -> None:
     """So they make something cheaper than the simple schedules that every search begins with."""
     space = small_space(blur(), FOUR_CORES, where=[spaces.lanes("blur_y") == lanes])
     pricer = Pricer.of(space, spaces.cost_model("reuse", FOUR_CORES), Limits())
-    for _ in incumbents(pricer):
+    for _ in offer_incumbents(pricer):
         pass
     assert found(space).best[0].cost < pricer.board.best[0].cost
     group = GroupPrices(pricer).of(StageGroup("blur_y", inlined=frozenset({"blur_x"})))

@@ -12,9 +12,9 @@ import pytest
 from spaces.constraints.devices.device import CpuDevice, GpuDevice, device
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.readers import computed_readers
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.readers import computed_readers
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

@@ -8,7 +8,6 @@ import pytest
 
 import spaces
 from bench.chains import measured, pointwise, stencils, table
-from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.root_nests import funcs_in, nests_of_funcs, roots_of
 from spaces.enumerate.search.stagewise.ways import NEST
 from spaces.model.algorithm.pipeline import Pipeline
@@ -23,12 +22,11 @@ DEEP = 1001
 
 def _searched(pipeline: Pipeline) -> spaces.Done:
     space = spaces.ScheduleSpace(pipeline, CPU, spaces.Options.medium(CPU))
-    return spaces.best(spaces.search(space, None, "stagewise"))
+    return spaces.best(spaces.search(space, None, spaces.Stagewise()))
 
 
-def test_chains_are_inlined_into_nests_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last step, which tries to inline some Funcs after all, may join two nests."""
-    monkeypatch.setattr(stagewise, "inlined_after_all", lambda *_: iter(()))
+def test_chains_are_inlined_into_nests_of_bounded_size() -> None:
+    """Before rewrites: one that inlines a Func may join two nests."""
     pipeline = pointwise(3 * NEST)
     done = _searched(pipeline)
     schedule = done.best[0].schedule
@@ -52,13 +50,11 @@ def test_nests_are_found_from_the_funcs_around() -> None:
         assert funcs_in(pipeline, entries, wanted) == inside
 
 
-def test_what_recurs_in_a_chain_gets_no_price(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_recurs_in_a_chain_gets_no_price() -> None:
     """The first two nests do, and the outermost loops of each nest after them."""
-    for change in ("polished", "inlined_after_all"):
-        monkeypatch.setattr(stagewise, change, lambda *_: iter(()))
     length, first = 100, 40
     space = spaces.ScheduleSpace(stencils(length), CPU)
-    events = list(spaces.search(space, None, "stagewise"))
+    events = list(spaces.search(space, None, spaces.Stagewise()))
     priced = [event.structures for event in events if isinstance(event, spaces.Scored)]
     assert len(priced) > length
     assert priced[first] > first

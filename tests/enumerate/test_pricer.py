@@ -75,6 +75,19 @@ def test_a_finite_cost_is_that_of_a_legal_schedule(make, device, number, chosen)
     assert (np.inf if cheapest is None else cheapest.cost) == costs.min()
 
 
+@pytest.mark.parametrize(("device", "lanes"), [(FOUR_CORES, 16), (SM_80, 1)])
+def test_what_verdicts_have_in_common_changes_none(device: spaces.Device, lanes: int) -> None:
+    """One memo serves the verdicts on all structures, legal and illegal ones."""
+    pricer = restricted_blur(lanes, device)
+    answers = set()
+    for structure in islice(pricer.space.structures(), 40):
+        for index in {0, structure.size - 1}:
+            schedule = structure.at(index)
+            answers.add(pricer.is_legal(schedule))
+            assert pricer.is_legal(schedule) == bool(pricer.space.verdict(schedule))
+    assert answers == {True, False}
+
+
 @pytest.mark.parametrize("lanes", [16, 32])
 def test_restrictions_count(lanes: int) -> None:
     pricer = restricted_blur(lanes)

@@ -54,7 +54,7 @@ def buckets(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[str], list[
 
 def test_the_logarithm_of_a_bucket_gets_a_cost(buckets) -> None:
     done = spaces.best(
-        spaces.search(small_space(chain(), FOUR_CORES), "reuse", HierarchicalSampling(polished=1))
+        spaces.search(small_space(chain(), FOUR_CORES), "reuse", HierarchicalSampling())
     )
     assert done.complete
     assert max(size for size, *_ in buckets) >= 4
@@ -213,7 +213,7 @@ def test_no_pass_prices_a_structure_again() -> None:
         seen.append(batch.schedule)
         return Reuse(FOUR_CORES).cost(batch)
 
-    sampled = HierarchicalSampling(polished=0)
+    sampled = HierarchicalSampling()
     pricer = Pricer.of(small_space(chain(), FOUR_CORES), cost_model(recorded, GPU), Limits())
     list(sampled.refined(pricer))
     board = pricer.board

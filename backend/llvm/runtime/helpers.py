@@ -14,13 +14,24 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any, ClassVar
 
+from spaces.backend.llvm.runtime.blocks import I32, I64, POINTER, VOID
 from spaces.backend.llvm.runtime.scratch import KEPT_BYTES, scratch_module
 from spaces.backend.llvm.runtime.workers import pool_module
 from spaces.machine_code import CompiledModule, compile_module, host_target, object_of
+
+FUNCTIONS: Mapping[str, tuple[Any, ...]] = {
+    "par_for": (I32, POINTER, POINTER, I32, I32, POINTER),
+    "malloc": (POINTER, I64),
+    "free": (VOID, POINTER),
+}
+"""The functions that generated code calls, by names without ``spaces_``: what each returns and
+takes.
+"""
 
 KEPT_SHARE = 1 / 8
 """This process keeps at most this part of the memory of the machine as scratch memory, or
@@ -47,11 +58,16 @@ def _compile_pool() -> CompiledModule:
 
 @cache
 def _compile_scratch() -> CompiledModule:
-    code = compile_module(scratch_module(kept_limit()))
-    # If a process forks while another thread moves a block, the child gets a locked, broken list.
+    return _locked_at_forks(compile_module(scratch_module(kept_limit())), "scratch")
+
+
+def _locked_at_forks(code: CompiledModule, name: str) -> CompiledModule:
+    """If a process forks while another thread changes a list, the child gets a locked, broken
+    list.
+    """
     procedure = ctypes.CFUNCTYPE(None)
-    lock = procedure(code.address("spaces_scratch_lock"))
-    unlock = procedure(code.address("spaces_scratch_unlock"))
+    lock = procedure(code.address(f"spaces_{name}_lock"))
+    unlock = procedure(code.address(f"spaces_{name}_unlock"))
     os.register_at_fork(before=lock, after_in_parent=unlock, after_in_child=unlock)
     return code
 
@@ -72,13 +88,32 @@ def scratch_code() -> CompiledModule:
         return _compile_scratch()
 
 
+class _Symbols(Mapping[str, int]):
+    """The addresses of functions; the first use of one compiles its module."""
+
+    _modules: ClassVar[Mapping[str, Callable[[], CompiledModule]]] = {
+        "par_for": pool_code,
+        **dict.fromkeys(("malloc", "free"), scratch_code),
+    }
+
+    def __getitem__(self, name: str) -> int:
+        if name not in self:
+            raise KeyError(name)
+        return self._modules[name.removeprefix("spaces_")]().address(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in [*self]
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"spaces_{name}" for name in FUNCTIONS)
+
+    def __len__(self) -> int:
+        return len(FUNCTIONS)
+
+
 def runtime_symbols() -> Mapping[str, int]:
     """Addresses of the functions that generated code may call, by name, valid for ever."""
-    return {
-        "spaces_par_for": pool_code().address("spaces_par_for"),
-        "spaces_malloc": scratch_code().address("spaces_malloc"),
-        "spaces_free": scratch_code().address("spaces_free"),
-    }
+    return _Symbols()
 
 
 def kept_limit() -> int:

@@ -30,6 +30,7 @@ from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.nest.placement import Bounds
 from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import Case, cases, is_specialized
@@ -40,7 +41,12 @@ from spaces.model.schedules.schedule import Schedule
 
 @in_one_chunk
 def verify(
-    pipeline: Pipeline, schedule: Schedule, device: Device, *, exact: bool = False
+    pipeline: Pipeline,
+    schedule: Schedule,
+    device: Device,
+    *,
+    exact: bool = False,
+    memo: NestMemo | None = None,
 ) -> Verdict:
     """Judges whether ``schedule`` is legal for ``pipeline`` on ``device``.
 
@@ -58,13 +64,15 @@ def verify(
         exact: refuse schedules whose results may differ in any bit from those of the algorithm
             because they combine floats in another order. By default these are legal, and
             ``rounding`` of the :class:`CheckedSchedule` lists the places.
+        memo: what verdicts on similar schedules have found; the verdict is the same without. The
+            bounds of a :class:`CheckedSchedule` keep it alive.
 
     Raises:
         TypeError: something else is given than a Pipeline, a Schedule and a Device.
     """
     check_given("verify", pipeline=pipeline, schedule=schedule, device=device)
     faults = pipeline_faults(pipeline, device)
-    verdict = _verify_schedule(pipeline, schedule, device, exact)
+    verdict = _verify_schedule(pipeline, schedule, device, exact, memo)
     if not faults:
         return verdict
     short = shortages(pipeline)
@@ -73,11 +81,11 @@ def verify(
 
 
 def _verify_schedule(
-    pipeline: Pipeline, schedule: Schedule, device: Device, exact: bool
+    pipeline: Pipeline, schedule: Schedule, device: Device, exact: bool, memo: NestMemo | None
 ) -> Verdict:
     """The verdict on a schedule of a pipeline without faults of its own."""
     if not is_specialized(schedule):
-        return _verify(pipeline, schedule, device, (), exact)
+        return _verify(pipeline, schedule, device, (), exact, memo)
     found = judge(ask_matching(pipeline, schedule), {})
     pipeline = derived(pipeline, schedule)
     if not found.violations:
@@ -85,7 +93,7 @@ def _verify_schedule(
         found = judge(ask_specializations(records), pipeline.sizes())
     if found.violations:
         return Illegal(found.violations)
-    verdicts = [_case(pipeline, c, device, exact) for c in cases(schedule) if not c.failure]
+    verdicts = [_case(pipeline, c, device, exact, memo) for c in cases(schedule) if not c.failure]
     return _of_cases(schedule, found.size_conditions, verdicts)
 
 
@@ -114,10 +122,12 @@ def verify_rest(
     return (*pipeline_faults(pipeline, device), *_once_each(found))
 
 
-def _case(pipeline: Pipeline, case: Case, device: Device, exact: bool) -> Verdict:
+def _case(
+    pipeline: Pipeline, case: Case, device: Device, exact: bool, memo: NestMemo | None
+) -> Verdict:
     """One case of a specialized schedule."""
     judged = judged_in(pipeline, case)
-    verdict = _verify(judged, case.schedule, device, case.assumptions, exact)
+    verdict = _verify(judged, case.schedule, device, case.assumptions, exact, memo)
     if isinstance(verdict, CheckedSchedule):
         return attrs.evolve(verdict, pipeline=pipeline)
     return Illegal(_where(case, verdict.violations))
@@ -168,6 +178,7 @@ def _verify(
     device: Device,
     assumptions: tuple[Expr, ...],
     exact: bool,
+    memo: NestMemo | None,
 ) -> Verdict:
     found = _violations(pipeline, schedule, device, frozenset())
     if exact:
@@ -176,7 +187,7 @@ def _verify(
         return Illegal(found)
     sizes = pipeline.sizes()
     pipeline = derived(pipeline, schedule)
-    bounds = bounds_of(pipeline, schedule, assumptions)
+    bounds = bounds_of(pipeline, schedule, assumptions, memo)
     judgement = judge(ask_nest(bounds, device), sizes)
     if judgement.violations or not isinstance(bounds, Bounds):
         return Illegal(judgement.violations)

@@ -35,11 +35,11 @@ class CallEdits:
 
     def all(self) -> Iterator[RankedEdit]:
         """Every edit, in no order."""
-        yield from self._computes()
-        yield from self._stores()
-        yield from self._memories()
-        yield from self._folds()
-        yield from self._atomics()
+        yield from self._move_compute()
+        yield from self._move_storage()
+        yield from self._change_memory()
+        yield from self._change_folds()
+        yield from self._make_atomic()
         yield from leave_out_directives(self.schedule, self.func)
 
     @property
@@ -60,7 +60,7 @@ class CallEdits:
                 moved = evolve(entry, compute=level, store=level, hoist=INLINE)
                 yield self._edit(Rank.COMPUTE, _unlike(entry.compute, level, levels), moved)
 
-    def _computes(self) -> Iterator[RankedEdit]:
+    def _move_compute(self) -> Iterator[RankedEdit]:
         """Other compute levels; the store level follows unless it was set separately."""
         entry = self._entry
         levels = self._levels()
@@ -71,7 +71,7 @@ class CallEdits:
                 rank = Rank.LEAVE_GPU if level.is_inline and self._is_on_gpu else Rank.COMPUTE
                 yield self._edit(rank, _unlike(entry.compute, level, levels), moved)
 
-    def _stores(self) -> Iterator[RankedEdit]:
+    def _move_storage(self) -> Iterator[RankedEdit]:
         entry = self._entry
         levels = self._levels()
         if entry.store != entry.compute:
@@ -100,14 +100,14 @@ class CallEdits:
                         found |= {LoopLevel(name, loop): None for loop in order.names}
         return tuple(found)
 
-    def _memories(self) -> Iterator[RankedEdit]:
+    def _change_memory(self) -> Iterator[RankedEdit]:
         entry = self._entry
         for memory in MemoryType:
             if memory is not entry.memory:
                 unlike = 0.25 if memory is MemoryType.AUTO else 0.5
                 yield self._edit(Rank.MEMORY, unlike, evolve(entry, memory=memory))
 
-    def _atomics(self) -> Iterator[RankedEdit]:
+    def _make_atomic(self) -> Iterator[RankedEdit]:
         """Edits that make updates atomic."""
         entry = self._entry
         for stage in range(1, len(entry.stages)):
@@ -115,7 +115,7 @@ class CallEdits:
                 atomic = tuple(sorted((*entry.atomic, stage)))
                 yield self._edit(Rank.MEMORY, 0.75, evolve(entry, atomic=atomic))
 
-    def _folds(self) -> Iterator[RankedEdit]:
+    def _change_folds(self) -> Iterator[RankedEdit]:
         """Edits that leave a fold out, move it to another dimension, or reverse it."""
         entry = self._entry
         for fold in entry.folds:

@@ -56,7 +56,7 @@ class Slot:
 
 
 @frozen
-class NearestFactors:
+class NearestSchedule:
     """The nearest legal schedule among those that differ in some factors.
 
     Attributes:
@@ -92,12 +92,12 @@ def nearest_factors(
     count: int,
     below: float,
     tick: Callable[[], None],
-) -> NearestFactors | None:
+) -> NearestSchedule | None:
     """The nearest legal schedule in which ``count`` factors differ, if it is nearer than ``below``.
 
     Calls ``tick`` between steps; it stops the search by raising.
     """
-    best: NearestFactors | None = None
+    best: NearestSchedule | None = None
     every = slots(schedule)
     unnamed = {s for s in every if isinstance(s.factor, str)}
     # Among equally near choices the first one stays: inner dimensions, split first, change last.
@@ -112,7 +112,7 @@ def nearest_factors(
 
 def _nearest(
     pipeline: Pipeline, schedule: Schedule, device: Device, chosen: tuple[Slot, ...], below: float
-) -> NearestFactors | None:
+) -> NearestSchedule | None:
     taken = set(parameters(schedule))
     names = [f"factor_{i}" for i in range(len(chosen))]
     names = [name if name not in taken else f"{name}_" for name in names]
@@ -136,7 +136,7 @@ def _nearest(
         after = bind(family, dict(zip(names, numbers, strict=True)))
         verdict = verify(pipeline, after, device)
         if verdict and not _is_in_vain(verdict, chosen):
-            return NearestFactors(
+            return NearestSchedule(
                 float(candidates[place]), after, _edits(schedule, chosen, numbers)
             )
         candidates[place] = np.inf

@@ -10,7 +10,7 @@ from spaces.constraints.legality.judge import ask_matching
 from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.calls import CallEdits
-from spaces.constraints.repairs.factors import NearestFactors, nearest_factors
+from spaces.constraints.repairs.factors import NearestSchedule, nearest_factors
 from spaces.constraints.repairs.ranked_edit import RankedEdit
 from spaces.constraints.repairs.search import Search, Support
 from spaces.constraints.rules.call_schedule import enclosing
@@ -22,7 +22,7 @@ MOST_STEPS = 16
 """The most edits before the descent gives up."""
 
 
-def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
+def descend(search: Search, schedule: Schedule) -> NearestSchedule | None:
     """A legal schedule, by edits that each mend one violation. Violations of consumers come first,
     because producers are computed in their loops. None if no edit mends a violation, or if edits
     lead back to an earlier schedule.
@@ -35,16 +35,16 @@ def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
     for _ in range(MOST_STEPS):
         wrong = _violations(search, schedule)
         if not wrong:
-            return NearestFactors(0.0, schedule, edits)
+            return NearestSchedule(0.0, schedule, edits)
         if not any(ask_matching(search.pipeline, schedule)):
             found = nearest_factors(
                 search.pipeline, schedule, search.device, 1, float("inf"), search.tick
             )
             if found is not None:
-                return NearestFactors(found.distance, found.after, (*edits, *found.edits))
-        violation = _first(search, wrong)
+                return NearestSchedule(found.distance, found.after, (*edits, *found.edits))
+        violation = _choose_violation(search, wrong)
         edits_of_func = search.edits(schedule, Support(frozenset({violation.func})))
-        edit = _mending(search, schedule, violation, edits_of_func)
+        edit = _mend(search, schedule, violation, edits_of_func)
         if edit is None or edit.after in seen:
             return None
         schedule, edits = edit.after, (*edits, edit)
@@ -52,7 +52,7 @@ def descend(search: Search, schedule: Schedule) -> NearestFactors | None:
     return None
 
 
-def place_anew(search: Search, schedule: Schedule) -> NearestFactors | None:
+def place_anew(search: Search, schedule: Schedule) -> NearestSchedule | None:
     """A legal schedule in which a few Funcs are computed at other levels, where they enclose every
     use, and all else stays as it is: each step mends one violation as :func:`descend` does. None if
     no such edit mends it.
@@ -63,16 +63,16 @@ def place_anew(search: Search, schedule: Schedule) -> NearestFactors | None:
     edits: tuple[RankedEdit, ...] = ()
     seen = {schedule}
     while wrong := _violations(search, schedule):
-        violation = _first(search, wrong)
+        violation = _choose_violation(search, wrong)
         placements = sorted(
             _placements(search, schedule, violation.func), key=lambda edit: edit.unlike
         )
-        edit = _mending(search, schedule, violation, placements)
+        edit = _mend(search, schedule, violation, placements)
         if edit is None or edit.after in seen:
             return None
         schedule, edits = edit.after, (*edits, edit)
         seen.add(schedule)
-    return NearestFactors(0.0, schedule, edits)
+    return NearestSchedule(0.0, schedule, edits)
 
 
 def _placements(search: Search, schedule: Schedule, func: str) -> Iterator[RankedEdit]:
@@ -87,13 +87,13 @@ def _placements(search: Search, schedule: Schedule, func: str) -> Iterator[Ranke
             yield from CallEdits(search.pipeline, schedule, entry.name).place_at((ROOT, *levels))
 
 
-def _first(search: Search, wrong: tuple[Violation, ...]) -> Violation:
+def _choose_violation(search: Search, wrong: tuple[Violation, ...]) -> Violation:
     """The violation of the last consumer: producers are computed in its loops."""
     places = {function.name: i for i, function in enumerate(search.pipeline.functions)}
     return max(wrong, key=lambda v: places.get(v.func, -1))
 
 
-def _mending(
+def _mend(
     search: Search, schedule: Schedule, violation: Violation, edits: Iterable[RankedEdit]
 ) -> RankedEdit | None:
     """The edit that removes a violation and leaves the fewest violations."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from attrs import evolve
 
 from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
 from spaces.model.schedules.domain_order import HINTS, DomainOrder
-from spaces.model.schedules.schedule import INLINE, FuncSchedule, Schedule
+from spaces.model.schedules.schedule import FLAGS, INLINE, FuncSchedule, Schedule
 
 _T = TypeVar("_T")
 
@@ -36,6 +36,10 @@ def _of_func(entry: FuncSchedule) -> Iterator[FuncSchedule]:
         yield evolve(entry, bounds=bounds)
     if not entry.hoist.is_inline:
         yield evolve(entry, hoist=INLINE)
+    for flag in FLAGS:
+        if getattr(entry, flag):
+            changed: dict[str, Any] = {flag: False}
+            yield evolve(entry, **changed)
 
 
 def _of_stages(entry: FuncSchedule) -> Iterator[FuncSchedule]:

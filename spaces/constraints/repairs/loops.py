@@ -53,13 +53,13 @@ class StageEdits:
 
     def all(self) -> Iterator[RankedEdit]:
         """Every edit, in no order."""
-        yield from self._kinds()
-        yield from self._turned()
-        yield from self._orders()
-        yield from self._swaps()
-        yield from self._tails()
-        yield from self._without()
-        yield from self._splits()
+        yield from self._change_kinds()
+        yield from self._swap_gpu_kinds()
+        yield from self._reorder_loops()
+        yield from self._swap_fuses()
+        yield from self._change_tails()
+        yield from self._leave_out_records()
+        yield from self._split_loops()
 
     def _edit(self, rank: Rank, unlike: float, order: DomainOrder, *loops: str) -> RankedEdit:
         after = self.schedule.with_stage(self.func, self.stage, order)
@@ -68,7 +68,7 @@ class StageEdits:
             rank = Rank.LEAVE_GPU
         return RankedEdit(self.func, after, rank, unlike, touched)
 
-    def _kinds(self) -> Iterator[RankedEdit]:
+    def _change_kinds(self) -> Iterator[RankedEdit]:
         order = self._order
         for i, loop in enumerate(order.loops):
             for kind in self._possible():
@@ -76,7 +76,7 @@ class StageEdits:
                     unlike = 0.2 if kind is LoopKind.SERIAL else 0.6
                     yield self._edit(Rank.KIND, unlike, order.with_kind(i, kind), loop.name)
 
-    def _turned(self) -> Iterator[RankedEdit]:
+    def _swap_gpu_kinds(self) -> Iterator[RankedEdit]:
         """Block and thread loops swapped, where a block loop lies inside a thread loop."""
         order = self._order
         kinds = [loop.kind for loop in order.loops if loop.kind.is_gpu]
@@ -90,14 +90,14 @@ class StageEdits:
         gpu = isinstance(self.device, GpuDevice)
         return tuple(kind for kind in LoopKind if gpu or not kind.is_gpu)
 
-    def _orders(self) -> Iterator[RankedEdit]:
+    def _reorder_loops(self) -> Iterator[RankedEdit]:
         order = self._order
         for loops in _rearranged(order.loops):
             names = [loop.name for loop in loops]
             moved = sum(a != b for a, b in zip(names, order.names, strict=True)) / len(names)
             yield self._edit(Rank.ORDER, moved, evolve(order, loops=loops))
 
-    def _swaps(self) -> Iterator[RankedEdit]:
+    def _swap_fuses(self) -> Iterator[RankedEdit]:
         """Edits that fuse the same two loops in the other order."""
         order = self._order
         for i, record in enumerate(order.splits):
@@ -106,7 +106,7 @@ class StageEdits:
                 changed = _replaced(order, i, swapped)
                 yield self._edit(Rank.ORDER, 0.5, changed, record.fused)
 
-    def _tails(self) -> Iterator[RankedEdit]:
+    def _change_tails(self) -> Iterator[RankedEdit]:
         order = self._order
         for i, record in enumerate(order.splits):
             for tail in Tail if isinstance(record, Split) else ():
@@ -115,7 +115,7 @@ class StageEdits:
                     changed = _replaced(order, i, evolve(record, tail=tail))
                     yield self._edit(Rank.TAIL, unlike, changed)
 
-    def _without(self) -> Iterator[RankedEdit]:
+    def _leave_out_records(self) -> Iterator[RankedEdit]:
         """Edits that leave out a split or a fuse."""
         order = self._order
         for i, record in enumerate(order.splits):
@@ -129,7 +129,7 @@ class StageEdits:
             names = (*record.taken, *record.made)
             yield self._edit(Rank.DROP, 0.5, DomainOrder(splits, loops), *names)
 
-    def _splits(self) -> Iterator[RankedEdit]:
+    def _split_loops(self) -> Iterator[RankedEdit]:
         """Edits that split a loop, so that the inner loop has the kind of the whole loop."""
         order = self._order
         known = constant_extents(self.pipeline.function(self.func).stages[self.stage], order)

@@ -20,7 +20,7 @@ from spaces.model.writing.calls import call_of
 from spaces.model.writing.order_calls import trial
 
 
-def entry_edits(pipeline: Pipeline, schedule: Schedule) -> Iterator[RankedEdit]:
+def edit_entries(pipeline: Pipeline, schedule: Schedule) -> Iterator[RankedEdit]:
     """Edits that add or remove entries so that they match the Funcs of the pipeline."""
     default = Schedule.default(pipeline)
     known = [f.name for f in default.funcs]
@@ -79,15 +79,15 @@ class NameEdits:
         """Every edit of a wrong name."""
         faults = self._trace(self._order).faults
         if any(fault.kind != "fuse-order" for fault in faults):
-            yield from self._in_records()
-            yield from self._in_loops()
+            yield from self._rename_in_records()
+            yield from self._rename_in_loops()
 
     def _edit(self, unlike: float, order: DomainOrder, *loops: str) -> RankedEdit:
         after = self.schedule.with_stage(self.func, self.stage, order)
         touched = frozenset((self.stage, loop) for loop in loops)
         return RankedEdit(self.func, after, Rank.NAME, unlike, touched)
 
-    def _in_records(self) -> Iterator[RankedEdit]:
+    def _rename_in_records(self) -> Iterator[RankedEdit]:
         order = self._order
         for i, record in enumerate(order.splits):
             before = self._trace(DomainOrder(order.splits[:i])).origins
@@ -95,19 +95,19 @@ class NameEdits:
                 written = getattr(record, part)
                 if written not in before:
                     for name in before:
-                        yield self._renamed(i, part, name, name_distance(written, name))
+                        yield self._rename(i, part, name, name_distance(written, name))
             taken = set(before) - set(record.taken)
             for part in ("inner", "outer") if isinstance(record, Split) else ("fused",):
                 written = getattr(record, part)
                 others = self._made(record) - {part}
                 if written in taken or written in {getattr(record, o) for o in others}:
                     old = record.old if isinstance(record, Split) else written
-                    yield self._renamed(i, part, order.unused_name(f"{old}i"), 0.3)
+                    yield self._rename(i, part, order.unused_name(f"{old}i"), 0.3)
 
     def _made(self, record: Split | Fuse) -> set[str]:
         return {"inner", "outer"} if isinstance(record, Split) else {"fused"}
 
-    def _renamed(self, index: int, part: str, name: str, unlike: float) -> RankedEdit:
+    def _rename(self, index: int, part: str, name: str, unlike: float) -> RankedEdit:
         """Edits that replace one name in a split or fuse, with the loops that follow from it."""
         order = self._order
         record = order.splits[index]
@@ -126,7 +126,7 @@ class NameEdits:
             into = {changed.inner: (changed.fused,)}
         if part in self._made(record):
             into = {written: (written, name)}
-        loops = self._fitting(splits, order.loops, into)
+        loops = self._fit_loops(splits, order.loops, into)
         return self._edit(unlike, DomainOrder(splits, loops), written, name)
 
     def _place(self, record: Split | Fuse, part: str) -> int | None:
@@ -149,7 +149,7 @@ class NameEdits:
             return next((i for i in places if i > beside), None)
         return next((i for i in reversed(places) if i < beside), None)
 
-    def _fitting(
+    def _fit_loops(
         self,
         splits: tuple[Split | Fuse, ...],
         loops: tuple[OrderedLoop, ...],
@@ -165,7 +165,7 @@ class NameEdits:
         names = dict.fromkeys(name for name in (*named, *needed) if name in needed)
         return tuple(OrderedLoop(name, kinds.get(name, LoopKind.SERIAL)) for name in names)
 
-    def _in_loops(self) -> Iterator[RankedEdit]:
+    def _rename_in_loops(self) -> Iterator[RankedEdit]:
         """Edits that leave out, add or replace a name in the list of loops."""
         order = self._order
         there = self._trace(DomainOrder(order.splits)).origins

@@ -11,7 +11,7 @@ from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.judge import pipeline_faults
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.legality.verify import verify
-from spaces.constraints.repairs.factors import NearestFactors
+from spaces.constraints.repairs.factors import NearestSchedule
 from spaces.constraints.repairs.greedy import descend, place_anew
 from spaces.constraints.repairs.ranked_edit import RankedEdit
 from spaces.constraints.repairs.reset import reset_funcs
@@ -156,7 +156,7 @@ def _searched(
     """The nearest legal schedule; ``pipeline`` includes the Funcs that the schedule adds."""
     search = Search(pipeline, device, deadline, Culprits.of(verdict))
     exhausted = 0
-    quick: NearestFactors | None = None
+    quick: NearestSchedule | None = None
     try:
         with deadline.kept():
             quick = place_anew(search, schedule)
@@ -164,7 +164,7 @@ def _searched(
                 if edits == 2 and (quick is None or len(quick.edits) > edits):
                     quick = _nearer(quick, descend(search, schedule))
                 for structural in range(edits + 1):
-                    found = search.level(schedule, structural, edits - structural)
+                    found = search.find_nearest(schedule, structural, edits - structural)
                     if found is not None:
                         args = (found.after, found.edits, found.distance, exhausted)
                         return Repair("nearest", *args)
@@ -178,7 +178,7 @@ def _searched(
     return _started_over(search, schedule, exhausted, out_of_time)
 
 
-def _nearer(one: NearestFactors | None, other: NearestFactors | None) -> NearestFactors | None:
+def _nearer(one: NearestSchedule | None, other: NearestSchedule | None) -> NearestSchedule | None:
     """The result with fewer edits; the first one of equals."""
     found = [result for result in (one, other) if result is not None]
     return min(found, key=lambda result: len(result.edits), default=None)

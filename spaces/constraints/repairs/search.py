@@ -19,9 +19,9 @@ from spaces.constraints.legality.lattice import is_violated
 from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.repairs.calls import CallEdits
-from spaces.constraints.repairs.factors import NearestFactors, nearest_factors, open_factors
+from spaces.constraints.repairs.factors import NearestSchedule, nearest_factors, open_factors
 from spaces.constraints.repairs.loops import StageEdits
-from spaces.constraints.repairs.names import NameEdits, entry_edits, is_covered
+from spaces.constraints.repairs.names import NameEdits, edit_entries, is_covered
 from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
 from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.matching import open_parameter
@@ -107,11 +107,13 @@ class Search:
     deadline: Deadline
     culprits: Culprits
     tried: int = 0
-    best: NearestFactors | None = None
+    best: NearestSchedule | None = None
     _readers: dict[str, frozenset[str]] = field(factory=dict)
     _seen: set[tuple[Schedule, int]] = field(factory=set)
 
-    def level(self, schedule: Schedule, structural: int, factors: int) -> NearestFactors | None:
+    def find_nearest(
+        self, schedule: Schedule, structural: int, factors: int
+    ) -> NearestSchedule | None:
         """The nearest legal schedule with these numbers of structural edits and factor edits.
 
         Raises:
@@ -155,13 +157,13 @@ class Search:
         """Judges a schedule with this structure, with its own and with other factors."""
         if not factors:
             if verify(self.pipeline, schedule, self.device):
-                self.best = NearestFactors(0.0, schedule, edits)
+                self.best = NearestSchedule(0.0, schedule, edits)
             return
         below = float("inf") if self.best is None else self.best.distance
         args = (self.pipeline, schedule, self.device, factors, below, self.tick)
         found = nearest_factors(*args)
         if found is not None:
-            self.best = NearestFactors(found.distance, found.after, (*edits, *found.edits))
+            self.best = NearestSchedule(found.distance, found.after, (*edits, *found.edits))
 
     def _blocked(self, schedule: Schedule, factors: int) -> list[Support]:
         """The support of each violation that no change of ``factors`` factors mends.
@@ -225,7 +227,7 @@ class Search:
 
     def _edits(self, schedule: Schedule, funcs: frozenset[str]) -> Iterator[RankedEdit]:
         if not is_covered(self.pipeline, schedule):
-            yield from entry_edits(self.pipeline, schedule)
+            yield from edit_entries(self.pipeline, schedule)
             return
         for entry in schedule.funcs:
             name = entry.name

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
+
+from spaces.constraints import rules
 from spaces.constraints.rules import (
     advice,
     atomic_updates,
@@ -43,7 +47,7 @@ from spaces.constraints.rules.rule import (
 )
 from spaces.model.suggestions import suggestion
 
-RULES: tuple[Rule, ...] = (
+_FIRST: tuple[Rule, ...] = (
     *derivations.RULES,
     *matching.RULES,
     inlining.inline_size,
@@ -65,9 +69,19 @@ RULES: tuple[Rule, ...] = (
     *gpu_structure.RULES,
     *gpu_blocks.RULES,
     *gpu_memory.RULES,
-    *kept_values.RULES,
-    rounding.exact_order,
 )
+
+_LAST: tuple[Rule, ...] = (*kept_values.RULES, rounding.exact_order)
+
+
+def _found() -> tuple[Rule, ...]:
+    """The ``RULES`` of every other file of the folder."""
+    names = (f"{rules.__name__}.{file.name}" for file in pkgutil.iter_modules(rules.__path__))
+    files = [import_module(name) for name in names if name != __name__]
+    all_rules = (one for file in files for one in getattr(file, "RULES", ()))
+    known = {one.id for one in (*_FIRST, *_LAST, *ADVICE)}
+    return tuple(one for one in all_rules if one.id not in known)
+
 
 ADVICE: tuple[AdviceRule, ...] = (
     *advice.RULES,
@@ -76,6 +90,9 @@ ADVICE: tuple[AdviceRule, ...] = (
     rounding.advised,
 )
 """The kinds of advice on legal schedules, in the order in which advice appears."""
+
+RULES = (*_FIRST, *_found(), *_LAST)
+"""All rules; those of a file that is not named above stand before the last ones."""
 
 PIPELINE_RULES = tuple(r for r in RULES if isinstance(r, PipelineRule))
 MATCH_RULES = tuple(r for r in RULES if isinstance(r, MatchRule))

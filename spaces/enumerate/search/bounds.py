@@ -33,8 +33,9 @@ from spaces.cost.features.records import FuncFeatures
 from spaces.cost.model import BoundedModel, CostModel
 from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.space.decided_part import decided_part
+from spaces.enumerate.space.places import FuncPlaces
+from spaces.enumerate.space.process.final_funcs import final_funcs
 from spaces.enumerate.space.process.partial import PartialSchedule
-from spaces.enumerate.space.process.settled import settled
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.regions import UnboundedError
@@ -78,7 +79,7 @@ def lower_bound(partial: PartialSchedule, model: CostModel) -> float:
     state = partial.state
     if not isinstance(model, BoundedModel):
         return -math.inf
-    parts = _settled_parts(state)
+    parts = _final_parts(state)
     first = next(parts)
     bound = float(as_array(model.least(first)))
     for part in parts:
@@ -104,9 +105,9 @@ def _cheapest(state: ProcessState, model: BoundedModel, part: Features) -> float
     return float(as_array(model.least(part.read(known))).min())
 
 
-def _settled_parts(state: ProcessState) -> Iterator[Features]:
-    """Features without a Func, and then with each one that is settled, in the order of decisions:
-    the operations and reads of its stages are those that it has in all completions.
+def _final_parts(state: ProcessState) -> Iterator[Features]:
+    """Features without a Func, and then with each final one (:func:`final_funcs`), in the order of
+    decisions: the operations and reads of its stages are those that it has in all completions.
     """
     entries, found = _countable(state)
     inlined = frozenset(entry.name for entry in state.entries if entry.compute.is_inline)
@@ -114,7 +115,7 @@ def _settled_parts(state: ProcessState) -> Iterator[Features]:
     readers = _readers_of_images(state.pipeline, decided, inlined)
     alone = evolve(found, funcs=(), kernels=(), readers=readers)
     yield alone
-    kept = settled(state, entries)
+    kept = final_funcs(state, entries)
     decided = frozenset(entry.name for entry in entries)
     unsure = frozenset(
         buffer
@@ -170,8 +171,8 @@ def _changes_readers(state: ProcessState, function: Function) -> bool:
     """Whether a decision about an open Func may change what its readers compute and read."""
     given = next((entry for entry in state.given if entry.name == function.name), None)
     if given is None:
+        may_inline = FuncPlaces.of(state.pipeline, state.choices, function.name).inline
         is_output = function.name in state.pipeline.outputs
-        may_inline = function.is_pure and not is_output and "inline" in state.choices.placements
         may_reorder = not is_output and "reorder_storage" in state.choices.directives
     else:
         may_inline, may_reorder = given.compute.is_inline, bool(given.storage_orders)

@@ -16,7 +16,6 @@ from itertools import islice
 import numpy as np
 from attrs import frozen
 
-from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.pricer import NO_NUMBERS, Pricer
 from spaces.enumerate.space.listing import structure_of
@@ -102,26 +101,26 @@ def _structured(partial: PartialSchedule, rung: Rung) -> PartialSchedule:
     return partial
 
 
-def incumbents(pricer: Pricer) -> Iterator[Event]:
+def offer_incumbents(pricer: Pricer) -> Iterator[Event]:
     """Offers the legal schedules of the ladder: the first one however long it takes, others in
     :data:`SHARE` of the time limit. The first one has an infinite cost if there is no time to price
     it. Offers none if the restrictions name loops that patterns lack.
     """
-    for structure, numbers in _climbed(pricer.space, pricer.board):
+    for structure, numbers in _climbed(pricer):
         yield from offer_schedule(pricer, structure, numbers)
-    yield from plain_nest(pricer)
+    yield from offer_plain_nest(pricer)
 
 
-def first_incumbent(pricer: Pricer) -> Iterator[Event]:
-    """Offers the first legal schedule of the ladder, as :func:`incumbents` does but with a price
-    for its numbers alone, which takes less time: for searches that soon find better ones.
+def offer_first_incumbent(pricer: Pricer) -> Iterator[Event]:
+    """Offers the first legal schedule of the ladder, for searches that soon find better ones. It
+    prices its numbers alone, which takes less time.
     """
-    for structure, numbers in islice(_climbed(pricer.space, pricer.board), 1):
+    for structure, numbers in islice(_climbed(pricer), 1):
         yield from offer_schedule(pricer, bind(structure, numbers))
-    yield from plain_nest(pricer)
+    yield from offer_plain_nest(pricer)
 
 
-def plain_nest(pricer: Pricer) -> Iterator[Event]:
+def offer_plain_nest(pricer: Pricer) -> Iterator[Event]:
     """Offers plain loops of each Func at root, if the space has them and they are legal and cheap,
     in :data:`SHARE` of the time limit. For tiny sizes hardly anything is cheaper, since kernels and
     threads take time to start. Whole patterns lack these loops.
@@ -135,33 +134,34 @@ def plain_nest(pricer: Pricer) -> Iterator[Event]:
     try:
         with board.until(SHARE).kept():
             cost = pricer.price_schedule(schedule)
-            if cost < least and schedule in space and space.verdict(schedule):
+            if cost < least and schedule in space and pricer.is_legal(schedule):
                 yield from board.offer(Found(cost, schedule))
     except OutOfTime:
         return
 
 
-def _climbed(space: ScheduleSpace, board: Board) -> Iterator[tuple[Schedule, dict[str, int]]]:
+def _climbed(pricer: Pricer) -> Iterator[tuple[Schedule, dict[str, int]]]:
     """The legal schedules of the ladder, as structures with numbers."""
     seen: set[Schedule] = set()
+    board = pricer.board
     try:
-        space = space.of_patterns
+        patterns = pricer.within(pricer.space.of_patterns)
     except ValueError:
         return
     for rung in RUNGS:
         limit = board.until(SHARE) if board.has_schedule else NO_DEADLINE
         try:
             with limit.kept():
-                structure, numbers = _choice(space.start(), {}, rung)
+                structure, numbers = _choice(patterns.space.start(), {}, rung)
                 schedule = bind(structure, numbers)
-                if schedule in seen or not space.verdict(schedule):
+                if schedule in seen or not patterns.is_legal(schedule):
                     continue
                 seen.add(schedule)
         except OutOfTime:
             return
         yield structure, numbers
     if not board.has_schedule:
-        yield from _with_other_numbers(space)
+        yield from _with_other_numbers(patterns.space)
 
 
 def _with_other_numbers(space: ScheduleSpace) -> Iterator[tuple[Schedule, dict[str, int]]]:

@@ -10,7 +10,6 @@ from attrs import evolve
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.apart import apart, bare
 from spaces.enumerate.search.events import Done, Event, Found, Improved
-from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.search.first_schedules import PRICING
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
@@ -86,19 +85,19 @@ def _tidy(space: ScheduleSpace, model: CostModel, found: Found, deadline: Deadli
     """
     if not math.isfinite(found.cost):
         return found
-    schedule = found.schedule
+    schedule, pricer = found.schedule, Pricer.of(space, model, Limits())
     try:
         with deadline.kept():
             form = tidied(
                 space.pipeline,
                 schedule,
-                lambda one: bool(space.verdict(one)),
+                pricer.is_legal,
                 space.kept_names,
-                feature_memo(space.nests),
+                pricer.memo,
             )
             if form == schedule or (form not in space and schedule in space):
                 return found
-            cost = Pricer.of(space, model, Limits()).price_schedule(form)
+            cost = pricer.price_schedule(form)
     except OutOfTime:
         return found
     if cost > found.cost + _ROUNDING * abs(found.cost):

@@ -10,13 +10,17 @@ from attrs import field, frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.first_schedules import first_incumbent
-from spaces.enumerate.search.judging import PART, concluded, drawn_if_none, offer_cheapest
+from spaces.enumerate.search.first_schedules import offer_first_incumbent
+from spaces.enumerate.search.judging import (
+    PART,
+    conclude_search,
+    offer_draw_if_none,
+)
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.quick_search import QuickSearch
-from spaces.enumerate.search.runners_up import runners_up
-from spaces.enumerate.search.shares import shares_of_funcs
+from spaces.enumerate.search.runners_up import offer_runners_up
+from spaces.enumerate.search.shares import share_cost
 from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
@@ -53,10 +57,10 @@ class Improving:
         board = pricer.board
         is_quick = is_complete = False
         if space.has_patterns:
-            yield from first_incumbent(pricer)
+            yield from offer_first_incumbent(pricer)
             is_complete = yield from self.first.refined(pricer)
             is_quick = limits.seconds is None or not is_complete
-        yield from drawn_if_none(pricer)
+        yield from offer_draw_if_none(pricer)
         decided = None
         if not is_quick:
             try:
@@ -64,9 +68,9 @@ class Improving:
             except OutOfTime:
                 is_complete = False
         if decided is not None:
-            yield from concluded(pricer, self._improve(pricer, decided), tries_changes=True)
+            yield from conclude_search(pricer, self._improve(pricer, decided), tries_changes=True)
         else:
-            yield from runners_up(pricer)
+            yield from offer_runners_up(pricer)
             yield board.done(space, is_complete)
 
     def _improve(self, pricer: Pricer, decided: DecidedSchedule) -> Iterator[Event]:
@@ -80,14 +84,18 @@ class Improving:
         is_improved = True
         while is_improved:
             is_improved = False
-            shares = shares_of_funcs(pricer, decided.schedule)
+            shares = share_cost(pricer, decided.schedule)
             for edit in decided.shuffle_edits(chosen, shares):
                 if tried % PART == 0:
                     yield Expanded(tried // PART + 1, 0, "improvement")
                     yield board.scored
                 tried += 1
-                found = yield from offer_cheapest(pricer, edit.open_numbers(chosen, self.numbers))
-                if found is not None and found.cost < least:
+                structure = edit.open_numbers(chosen, self.numbers)
+                found = pricer.cheapest_below(structure, board.worst)
+                if found is None:
+                    continue
+                yield from board.offer(found)
+                if found.cost < least:
                     least, decided = found.cost, edit.with_numbers_of(found.schedule)
                     is_improved = True
                     break

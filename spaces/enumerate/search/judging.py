@@ -7,8 +7,9 @@ from collections.abc import Generator, Iterator
 from attrs import evolve
 
 from spaces.enumerate.search.events import Event, Found
-from spaces.enumerate.search.first_schedules import incumbents, offer_schedule
+from spaces.enumerate.search.first_schedules import offer_incumbents, offer_schedule
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.counting.draws import sample
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
@@ -28,18 +29,18 @@ smaller differences.
 
 def offer_first(pricer: Pricer) -> Iterator[Event]:
     """Offers the schedules of the ladder, and a random one if none of them is legal."""
-    yield from incumbents(pricer)
-    yield from drawn_if_none(pricer)
+    yield from offer_incumbents(pricer)
+    yield from offer_draw_if_none(pricer)
 
 
-def drawn_if_none(pricer: Pricer) -> Iterator[Event]:
+def offer_draw_if_none(pricer: Pricer) -> Iterator[Event]:
     """Offers a random schedule if the board has none and there is time to find one."""
     board = pricer.board
     if board.has_schedule:
         return
     try:
         with board.deadline.kept():
-            (schedule,) = pricer.space.sample(1, board.limits.seed, seconds=FINDING)
+            (schedule,) = sample(pricer.space, 1, board.limits.seed, seconds=FINDING)
     except (OutOfTime, TimeoutError, EmptySpaceError):
         return
     yield from offer_schedule(pricer, schedule)
@@ -57,7 +58,7 @@ def offer_cheapest(pricer: Pricer, structure: Structure) -> Generator[Event, Non
     return found
 
 
-def concluded(
+def conclude_search(
     pricer: Pricer, events: Iterator[Event], *, tries_changes: bool = False
 ) -> Iterator[Event]:
     """The events of a search up to the end of its time or of its structures, and then the last

@@ -30,6 +30,8 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.nest.splits import OrderError
+from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 
 NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
@@ -150,6 +152,15 @@ class Pricer:
             return mask
         return space.restricted.conditions_mask(structure.schedule, columns, mask, part)
 
+    def is_legal(self, schedule: Schedule) -> bool:
+        """Whether a schedule is legal for all sizes and satisfies the restrictions of the space, as
+        ``ScheduleSpace.verdict`` says.
+        """
+        space = self.space
+        if not space.judged.is_legal(schedule, space.nests):
+            return False
+        return not space.where or next(space.restricted.broken(schedule), None) is None
+
     def keep_legal(
         self, structure: Structure, costs: NDArray[np.float64], part: Pipeline | None = None
     ) -> NDArray[np.float64]:
@@ -236,7 +247,7 @@ class Pricer:
         pipeline = self.space.pipeline if part is None else part
         try:
             return Batch.of(pipeline, schedule, columns, memo=self.memo)
-        except UnboundedError:
+        except (LevelError, OrderError, UnboundedError):
             return None
 
     def _costs(self, batch: Batch) -> NDArray[np.float64]:

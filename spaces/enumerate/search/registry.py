@@ -23,6 +23,7 @@ from spaces.enumerate.search.papers.grouping import Grouping
 from spaces.enumerate.search.papers.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.search.quick_search import QuickSearch
+from spaces.enumerate.search.rewrites.registry import rewrite_schedule
 from spaces.enumerate.search.stagewise.freezing import Freezing
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -35,7 +36,7 @@ Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Even
 
 OWN: Mapping[str, Strategy] = MappingProxyType(
     {
-        "annealing": Annealing(opening=QuickSearch()),
+        "annealing": Annealing(opening=QuickSearch(), rewrites=rewrite_schedule),
         "bandit": Bandit(),
         "beam": Beam(),
         "best-first": BestFirst(),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
+from spaces.enumerate.search.apart import bare
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.edits import DecidedSchedule
@@ -29,7 +30,7 @@ NUMBERS = 64
 """How many choices of numbers it tries with a neighbor, at most."""
 
 
-def runners_up(pricer: Pricer) -> Iterator[Event]:
+def offer_runners_up(pricer: Pricer) -> Iterator[Event]:
     """Offers neighbors of the best schedule, as long as there is time. One that is cheaper than the
     best schedule is left out: a search for one schedule alone would not have seen it.
     """
@@ -59,15 +60,17 @@ def _neighbors(pricer: Pricer, most: int) -> Iterator[Found]:
 
 
 def _decide(space: ScheduleSpace, schedule: Schedule) -> DecidedSchedule | None:
-    """The decisions of a schedule: among whole patterns if possible, which are fewer; None if the
-    space has no such schedule.
+    """The decisions of a schedule: among whole patterns if possible, which are fewer, with the
+    nearest numbers of their menus. None if the space has no such schedule.
     """
-    for part in (space.of_patterns, space):
-        try:
-            return DecidedSchedule.of(part, schedule)
-        except ValueError:
-            continue
-    return None
+    if space.has_patterns:
+        near = DecidedSchedule.near(space.of_patterns, schedule)
+        if bare(near.schedule) == bare(schedule):
+            return near
+    try:
+        return DecidedSchedule.of(space, schedule)
+    except ValueError:
+        return None
 
 
 def _edit_in_turns(decided: DecidedSchedule, seed: int) -> Iterator[Structure]:

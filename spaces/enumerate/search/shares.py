@@ -17,7 +17,7 @@ LEAST = 0.01
 """The share that every Func has at least: what costs nothing may make others cheap."""
 
 
-def shares_of_funcs(pricer: Pricer, schedule: Schedule) -> Mapping[str, float]:
+def share_cost(pricer: Pricer, schedule: Schedule) -> Mapping[str, float]:
     """What each Func costs, divided by the cost of the schedule. An inlined Func has the shares of
     its readers; one whose cost the model does not tell apart has that of the Func around it. Empty
     if the model tells no parts, and for CPUs, where the shares are not known to help a search.

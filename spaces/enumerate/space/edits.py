@@ -102,6 +102,15 @@ class DecidedSchedule:
         way = tuple(way_to(space, schedule))
         return DecidedSchedule(way, form_of(way[0].state, schedule))
 
+    @staticmethod
+    def near(space: Space, schedule: Schedule) -> DecidedSchedule:
+        """The decisions that lead to a schedule, or as near to it as the options of the space
+        allow.
+        """
+        start = space.start()
+        form = form_of(start.state, schedule)
+        return DecidedSchedule(tuple(start.along(form)), form)
+
     @property
     def schedule(self) -> Schedule:
         """The schedule."""

@@ -42,6 +42,11 @@ def _difference(wanted: FormParts, reached: FormParts) -> str:
     )
 
 
+def contains(space: Space, schedule: object) -> bool:
+    """Whether a schedule is legal and, up to the names of its loops, in the space."""
+    return isinstance(schedule, Schedule) and find(space, schedule) is not None
+
+
 def find(space: Space, schedule: Schedule) -> tuple[Structure, int] | None:
     """The structure of a schedule, up to the names of loops, and its index in the lattice; None if
     the space does not contain it, or it is illegal. Restrictions judge it with the names that the

@@ -87,20 +87,25 @@ def depth_of(path: ResidualPath, level: LoopLevel) -> int:
     return next((i + 1 for i, step in enumerate(path) if step.level == level), 0)
 
 
+def in_one_grid(outside: LoopKind, inside: LoopKind) -> bool:
+    """Whether a loop and the next one inside it are of one grid of blocks or threads. They must
+    stay together, so that nothing is computed between them.
+    """
+    return inside.is_gpu and outside is inside
+
+
 def open_depths(path: ResidualPath) -> list[int]:
     """The depths of ``path`` at which a Func may be computed, other than root.
 
-    Leaves out depths inside vectorized and unrolled loops, which nobody uses, and depths between
-    the loops of a grid of blocks or threads, which must stay together.
+    Leaves out depths inside vectorized and unrolled loops, which nobody uses, and those between the
+    loops of a grid.
     """
     depths = []
     for depth, step in enumerate(path, start=1):
         if step.kind.has_constant_extent:
             break
-        following = path[depth].kind if depth < len(path) else None
-        if step.kind.is_gpu and following is step.kind:
-            continue
-        depths.append(depth)
+        if depth == len(path) or not in_one_grid(step.kind, path[depth].kind):
+            depths.append(depth)
     return depths
 
 

@@ -66,7 +66,7 @@ def legal_schedules(space: Space) -> Iterator[Schedule]:
     return _legal_choices(space, promising_structures(space))
 
 
-def shard(space: Space, number: int, of: int) -> Iterator[Schedule]:
+def shard(space: Space, number: int, *, of: int) -> Iterator[Schedule]:
     """The legal schedules of one of several shards: together the shards have every schedule of the
     iteration once. Equal spaces have equal shards on every machine.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from attrs import evolve, field, frozen
@@ -17,49 +17,36 @@ from spaces.model.suggestions import suggestion
 PlacementOption = Literal["inline", "root", "at"]
 StorageOption = Literal["compute", "outside"]
 
-OPTIONAL_DIRECTIVES = (
-    "split",
-    "fuse",
-    "parallel",
-    "vectorize",
-    "unroll",
-    "atomic",
-    "compute_with",
-    "in_",
-    "clone_in",
-    "rfactor",
-    "hoist_storage",
-    "store_in",
-    "reorder_storage",
-    "fold_storage",
-    "align_storage",
-    "bound_storage",
-    "bound",
-    "align_bounds",
-    "specialize",
-    "gpu_blocks",
-    "gpu_threads",
-    "gpu_single_thread",
-)
-"""Directives that a space may use or leave out."""
+About = Literal["loops", "entry", "several Funcs"]
+"""What a directive changes: the loops of a stage, where these are decided one by one; something
+else about a Func alone; or something about several Funcs.
+"""
 
-OF_PATTERNS = frozenset(
-    (
-        "compute_with",
-        "in_",
-        "clone_in",
-        "rfactor",
-        "hoist_storage",
-        "store_in",
-        "reorder_storage",
-        "fold_storage",
-        "align_storage",
-        "bound_storage",
-        "bound",
-        "align_bounds",
-    )
-)
-"""Those that a space may also use where Funcs have whole patterns of loops."""
+OPTIONAL_DIRECTIVES: Mapping[str, About] = {
+    "split": "loops",
+    "fuse": "loops",
+    "parallel": "loops",
+    "vectorize": "loops",
+    "unroll": "loops",
+    "atomic": "loops",
+    "compute_with": "several Funcs",
+    "in_": "several Funcs",
+    "clone_in": "several Funcs",
+    "rfactor": "several Funcs",
+    "hoist_storage": "several Funcs",
+    "store_in": "entry",
+    "reorder_storage": "entry",
+    "fold_storage": "entry",
+    "align_storage": "entry",
+    "bound_storage": "entry",
+    "bound": "entry",
+    "align_bounds": "entry",
+    "specialize": "loops",
+    "gpu_blocks": "loops",
+    "gpu_threads": "loops",
+    "gpu_single_thread": "loops",
+}
+"""Directives that a space may use or leave out."""
 
 
 def _truth(_: object, attribute: Any, value: object) -> None:
@@ -188,7 +175,11 @@ class Options:
         """Whether nothing is decided but placements, store levels, whole patterns of loops, and
         their factors.
         """
-        return not self.decides_loops and OF_PATTERNS.isdisjoint(self.directives)
+        return not self.decides_loops and not self.directives_about("entry", "several Funcs")
+
+    def directives_about(self, *about: About) -> list[str]:
+        """The directives that change something of these kinds."""
+        return [name for name in self.directives if OPTIONAL_DIRECTIVES[name] in about]
 
     def of_patterns(self, device: Device) -> Options:
         """The options themselves if Funcs have whole patterns of loops; else :meth:`medium`, with
@@ -290,7 +281,7 @@ def _on(device: Device) -> tuple[str, ...]:
     """The optional directives for a kind of device."""
     if isinstance(device, CpuDevice):
         return tuple(d for d in OPTIONAL_DIRECTIVES if not d.startswith("gpu_"))
-    return OPTIONAL_DIRECTIVES
+    return tuple(OPTIONAL_DIRECTIVES)
 
 
 def default_options(device: Device) -> Options:

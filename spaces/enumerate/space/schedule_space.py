@@ -1,36 +1,29 @@
-"""Spaces as users hold them: a definition, and the questions about it as methods."""
+"""Spaces as users hold them: a value, and the functions about it as methods."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import overload
 
 import numpy as np
 from attrs import frozen
 
 from spaces.enumerate.space.counting.candidates import Candidates
-from spaces.enumerate.space.counting.count import Counted, bounds, count, counting, length
-from spaces.enumerate.space.counting.draws import Draw, Sampled, draws, sample, sampling
-from spaces.enumerate.space.counting.estimate import (
-    CountBounds,
-    CountEstimate,
-    WeightedEstimate,
-    estimating,
-)
+from spaces.enumerate.space.counting.count import bounds, count, counting, length
+from spaces.enumerate.space.counting.draws import draws, sample, sampling
+from spaces.enumerate.space.counting.estimate import estimate, estimating
 from spaces.enumerate.space.counting.ranks import (
-    Ranked,
     positions,
+    rank,
     ranking,
     schedule_at,
     schedules_at,
 )
-from spaces.enumerate.space.finding import find, way_to
+from spaces.enumerate.space.finding import contains, find, way_to
 from spaces.enumerate.space.fingerprint import fingerprint
 from spaces.enumerate.space.listing import legal_schedules, shard, structures
 from spaces.enumerate.space.process.partial import PartialSchedule, replayed
 from spaces.enumerate.space.space import Space
-from spaces.enumerate.space.structure import Structure
 from spaces.model.articles import shown_kind
 from spaces.model.schedules.schedule import Schedule
 
@@ -68,6 +61,23 @@ class ScheduleSpace(Space):
     >>> next(iter(space))
     """
 
+    __contains__ = contains
+    find = find
+    way_to = way_to
+    __iter__ = legal_schedules
+    structures = structures
+    shard = shard
+    rank = rank
+    ranking = ranking
+    count = count
+    counting = counting
+    bounds = bounds
+    draws = draws
+    estimate = estimate
+    estimating = estimating
+    sample = sample
+    sampling = sampling
+
     @property
     def fingerprint(self) -> str:
         """A text of 32 hexadecimal digits, the same on every machine. It is equal for spaces of
@@ -87,56 +97,6 @@ class ScheduleSpace(Space):
             ValueError: a decision has no such option.
         """
         return replayed(self.start(), taken)
-
-    def way_to(self, schedule: Schedule) -> list[PartialSchedule]:
-        """The partial schedules on the way to a schedule, legal or not: ``start()`` first, the
-        complete one last.
-
-        Raises:
-            ValueError: no option leads to the schedule, up to the names of its loops; or it has
-                not one entry for each Func.
-        """
-        return way_to(self, schedule)
-
-    def find(self, schedule: Schedule) -> tuple[Structure, int] | None:
-        """The structure of a schedule, up to the names of loops, and its index in the lattice; None
-        if the space does not contain it, or it is illegal. Restrictions judge it with the names
-        that the space gives to loops.
-        """
-        return find(self, schedule)
-
-    def __contains__(self, schedule: object) -> bool:
-        """Whether a schedule is legal and, up to the names of its loops, in the space."""
-        return isinstance(schedule, Schedule) and find(self, schedule) is not None
-
-    def structures(
-        self, keeps: Callable[[PartialSchedule], bool] = lambda partial: True
-    ) -> Iterator[Structure]:
-        """Every structure, legal or not, lazily and always in the same order; without those that
-        the restrictions leave out for all their numbers.
-
-        Args:
-            keeps: whether the structures after a partial schedule are wanted; asked after each
-                Func.
-        """
-        return structures(self, keeps)
-
-    def __iter__(self) -> Iterator[Schedule]:
-        """Every legal schedule, lazily and always in the same order."""
-        return legal_schedules(self)
-
-    def shard(self, number: int, *, of: int) -> Iterator[Schedule]:
-        """The legal schedules of one of several shards: together the shards have every schedule
-        of the iteration once. Equal spaces have equal shards on every machine.
-
-        Args:
-            number: the shard, from 0.
-            of: the number of shards.
-
-        Raises:
-            ValueError: there is no such shard.
-        """
-        return shard(self, number, of)
 
     @overload
     def __getitem__(self, rank: int) -> Schedule: ...
@@ -174,57 +134,6 @@ class ScheduleSpace(Space):
         """Whether a schedule is legal; unlike the length this is known soon."""
         return self.once(positions).at(0) is not None
 
-    def rank(self, schedule: Schedule, *, seconds: float = math.inf) -> int:
-        """The place of a legal schedule in the iteration, from 0: ``space[rank]`` is the same
-        schedule, up to the names of its loops.
-
-        It judges all structures before it once.
-
-        Raises:
-            ValueError: the schedule is illegal, or the space has no such schedule.
-            TimeoutError: that takes longer than ``seconds``.
-        """
-        *_, last = ranking(self, schedule, seconds=seconds)
-        return last.before
-
-    def ranking(self, schedule: Schedule, *, seconds: float = math.inf) -> Iterator[Ranked]:
-        """The running totals of :meth:`rank`; the last ones are exact.
-
-        Raises:
-            ValueError, TimeoutError: as :meth:`rank` does.
-        """
-        return ranking(self, schedule, seconds=seconds)
-
-    def count(self, *, seconds: float = 60.0) -> int:
-        """The number of legal schedules, as formulas say it.
-
-        It judges each structure once, so it suits spaces of thousands of structures, not of
-        millions: see :meth:`candidates`, :meth:`bounds` and :meth:`estimate`. It proves nothing, so
-        it also counts a schedule that the iteration leaves out because no proof shows that values
-        are kept (rule ``storage.kept-values``).
-
-        Raises:
-            TimeoutError: the count takes longer than ``seconds``.
-            ValueError: a restriction is a Python function.
-        """
-        return count(self, seconds=seconds)
-
-    def counting(self, *, seconds: float = math.inf) -> Iterator[Counted]:
-        """The running totals of :meth:`count`; the last ones are exact.
-
-        Raises:
-            TimeoutError: the count takes longer than ``seconds``.
-            ValueError: a restriction is a Python function.
-        """
-        return counting(self, seconds=seconds)
-
-    def bounds(self, *, seconds: float = 60.0) -> CountBounds:
-        """Certain bounds of :meth:`count`: it judges structures until the time ends, and other
-        structures may be legal or not. The upper one is infinite if the space has more than
-        patterns (:attr:`only_patterns`), or half of the time is too short for :attr:`candidates`.
-        """
-        return bounds(self, seconds=seconds)
-
     @property
     def candidates(self) -> int:
         """The number of candidates of a space of patterns alone, not less than :meth:`count`. A
@@ -246,66 +155,3 @@ class ScheduleSpace(Space):
             ValueError: the space has more than patterns (:attr:`only_patterns`).
         """
         return self.once(Candidates).at(index)
-
-    def draws(self, seed: int = 0) -> Iterator[Draw]:
-        """Random schedules without end, legal and illegal ones, independent of each other.
-
-        In a space of patterns alone (:attr:`only_patterns`) all candidates have the same chance,
-        and so have all legal schedules. In other spaces a Func is decided after the other, and
-        again if it breaks a rule; simple decisions are likelier than others, and the weights make
-        up for that.
-        """
-        return draws(self, seed)
-
-    def estimate(
-        self, samples: int = 200, seed: int = 0, *, seconds: float = math.inf
-    ) -> CountEstimate | WeightedEstimate:
-        """An estimate of :meth:`count` from random schedules: at most ``samples``, fewer if the
-        time ends before. A weighted one unless the space has :attr:`only_patterns`.
-
-        Raises:
-            ValueError: ``samples`` is less than 1.
-            TimeoutError: the time does not suffice for one schedule.
-        """
-        *_, found = estimating(self, samples, seed, seconds=seconds)
-        return found
-
-    def estimating(
-        self, samples: int = 200, seed: int = 0, *, seconds: float = math.inf
-    ) -> Iterator[CountEstimate | WeightedEstimate]:
-        """The estimates after each draw of :meth:`estimate`, the last one is the best.
-
-        Raises:
-            ValueError, TimeoutError: as :meth:`estimate` does.
-        """
-        return estimating(self, samples, seed, seconds=seconds)
-
-    def sample(
-        self, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
-    ) -> list[Schedule]:
-        """Legal schedules, sampled independently, so a schedule may come twice; uniformly if the
-        space has :attr:`only_patterns`: see :meth:`draws`, which has the weights of the others.
-
-        Args:
-            count: the number of schedules.
-            seed: the same seed gives the same schedules.
-            attempts: the largest number of draws for each schedule.
-            seconds: the time limit for all of them.
-
-        Raises:
-            ValueError: ``count`` is negative.
-            EmptySpaceError: hardly any draw is legal.
-            TimeoutError: the time does not suffice, though many draws are legal.
-        """
-        return sample(self, count, seed, attempts, seconds)
-
-    def sampling(
-        self, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
-    ) -> Iterator[Sampled]:
-        """The state of :meth:`sample` before the first draw and after each one: one record, which
-        grows.
-
-        Raises:
-            ValueError, EmptySpaceError, TimeoutError: as :meth:`sample` does.
-        """
-        return sampling(self, count, seed, attempts, seconds)

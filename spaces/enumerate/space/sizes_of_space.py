@@ -181,6 +181,17 @@ class JudgedSizes:
         )
         return legal_count(itertools.chain.from_iterable(judged), menus)
 
+    def is_legal(self, schedule: Schedule, memo: NestMemo) -> bool:
+        """Whether a schedule is legal at all sizes, for many similar ones: unlike a verdict, the
+        answer does not keep what they have in common alive.
+        """
+        sized = (evolve(self.pipeline, estimates=size) for size in self.sizes)
+        judged = zip((self.pipeline, *sized), (memo, *self._memos), strict=True)
+        return all(
+            verify(pipeline, schedule, self.device, exact=self.exact, memo=known)
+            for pipeline, known in judged
+        )
+
     def verdict(self, schedule: Schedule) -> Verdict:
         """The verdict at the estimates if the schedule is legal at all sizes; else the violations
         at the estimates, and those which only a further size has.

@@ -161,7 +161,7 @@ class Space:
     def _names(self) -> Nameable:
         """What conditions may name."""
         loops = {} if self.decides_loops else loops_of(self.menus)
-        steps = (step for kind in KINDS for step in derivations(self._first, kind))
+        steps = (step for kind in KINDS for step in derivations(self.undecided, kind))
         derived = frozenset(step.name for step in steps)
         return Nameable(self.pipeline, self.device, loops, derived)
 
@@ -202,11 +202,11 @@ class Space:
         """The partial schedule in which nothing is decided but the entries in ``fixed`` and
         ``leave``.
         """
-        state = self._first
-        return PartialSchedule.at(state.then(DeriveTopic()))
+        return PartialSchedule.at(self.undecided.then(DeriveTopic()))
 
     @property
-    def _first(self) -> ProcessState:
+    def undecided(self) -> ProcessState:
+        """The state in which nothing is decided, not even the graph of Funcs."""
         return ProcessState(
             self.pipeline,
             self.device,

@@ -113,6 +113,7 @@ class Directive:
         parameters: in fixed places, those with defaults last; none where ``each`` is given.
         each: what each of any number of arguments may be.
         record: the type of the records that it makes, if there is one.
+        flag: what of :data:`~spaces.model.schedules.schedule.FLAGS` it says, if any.
         help: what it does, in a line.
     """
 
@@ -120,6 +121,7 @@ class Directive:
     parameters: tuple[Parameter, ...]
     each: Kinds
     record: type | None
+    flag: str
     help: str
 
     @property
@@ -176,12 +178,14 @@ class directive:  # a decorator
 
     Attributes:
         record: the type of the records that it makes. The parameters name the parts of a record.
+        flag: what of ``FLAGS`` it says.
         parts: for parameters of other names, the parts that they name.
         shown: for parameters of other names, how usage lines show them.
         written: parameters that the writer of texts writes although they have their defaults.
     """
 
     record: type | None = None
+    flag: str = field(default="", kw_only=True)
     parts: Mapping[str, str] = field(factory=dict, kw_only=True)
     shown: Mapping[str, str] = field(factory=dict, kw_only=True)
     written: tuple[str, ...] = field(default=(), kw_only=True)
@@ -195,6 +199,7 @@ class directive:  # a decorator
             () if is_each else tuple(map(self._parameter, given)),
             _KINDS[given[0].annotation] if is_each else (),
             self.record,
+            self.flag,
             (inspect.getdoc(method) or "").split("\n\n")[0].replace("\n", " "),
         )
         return method

@@ -1,6 +1,6 @@
 """[TOY]'s six transformers of schedules, as edits.
 
-Split a loop, change its type, reorder two loops, hoist or lower the computation of a Func, hoist
+Split a loop, change its kind, reorder two loops, hoist or lower the computation of a Func, hoist
 or lower its storage, inline or de-inline it. From a well-formed schedule (see
 :func:`~spaces.model.nest.well_formed.well_formed`) each edit leads to a well-formed one; whether a
 device permits the result is for ``verify`` to say.
@@ -42,7 +42,7 @@ def enumerate_edits(
         pipeline: the pipeline.
         schedule: the schedule.
         factors: those of splits; a name stands for all factors from 2 on.
-        kinds: the types that loops may change to.
+        kinds: those that loops may change to.
     """
     transformers = _Transformers.of(pipeline, schedule)
     for func in schedule.funcs:
@@ -58,7 +58,7 @@ def enumerate_edits(
             place = _StageTransformers(transformers, func.name, index, stage, order)
             yield from place.split_loops(factors)
             yield from place.reorder_loops()
-            yield from place.change_types(kinds)
+            yield from place.change_kinds(kinds)
 
 
 @frozen
@@ -206,8 +206,8 @@ class _StageTransformers:
             if not self.of.hosts(self.func) or self.of.is_well_formed(edit.after):
                 yield edit
 
-    def change_types(self, kinds: tuple[LoopKind, ...]) -> Iterator[Edit]:
-        """Changes the type of each loop."""
+    def change_kinds(self, kinds: tuple[LoopKind, ...]) -> Iterator[Edit]:
+        """Changes the kind of each loop."""
         extents = constant_extents(self.stage, self.order)
         reduced = reduction_loops(self.stage, self.order)
         for place, loop in enumerate(self.order.loops):

@@ -73,6 +73,10 @@ class Produce:
     box: Box
     body: tuple[NestNode, ...]
 
+    def __str__(self) -> str:
+        box = "".join(f"[{i.min} .. {i.max}]" for i in self.box)
+        return f"produce {self.func}{box}"
+
 
 @frozen
 class Compute:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.formulas.regions import Box
 from spaces.model.nest.loopnest import (
     Allocate,
     Compute,
@@ -69,7 +68,7 @@ def _line(node: NestNode) -> str:
         case Allocate():
             return _allocation(node)
         case Produce():
-            return f"produce {node.func}{_box(node.box)}:"
+            return f"{node}:"
         case Loop():
             return _loop(node)
         case Compute():
@@ -94,7 +93,3 @@ def _loop(node: Loop) -> str:
     var = node.var
     kind = "for" if var.kind is LoopKind.SERIAL else str(var.kind)
     return f"{kind} {var.func}.{var.loop} in {var.min} .. {var.max}:"
-
-
-def _box(box: Box) -> str:
-    return "".join(f"[{i.min} .. {i.max}]" for i in box)

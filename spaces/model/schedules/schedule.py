@@ -297,6 +297,10 @@ class FuncSchedule:
         return FuncSchedule(function.name, stages, level, level)
 
 
+FLAGS = tuple(one.name for one in attrs.fields(FuncSchedule) if one.default is False)
+"""What a Func either is or is not; directives without arguments say it."""
+
+
 @frozen(repr=False)
 class Schedule:
     """The schedule of a whole pipeline: one entry a Func, producers first.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.directives.declaration import DIRECTIVES
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Const
 from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
@@ -150,6 +151,9 @@ def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[Directi
         calls.append(DirectiveCall("store_in", (target.memory,)))
     if target.hoist != start.hoist:
         calls.append(hoist_call(target.hoist))
+    flags = (one for one in DIRECTIVES.values() if one.flag)
+    newly = (one for one in flags if getattr(target, one.flag) and not getattr(start, one.flag))
+    calls += [DirectiveCall(one.name) for one in newly]
     calls += map(call_of, target.folds)
     calls += [DirectiveCall("reorder_storage", order) for order in target.storage_orders]
     calls += map(call_of, (*target.pads, *target.storage_bounds, *target.bounds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spaces.model.directives.directives import Directives
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.domain_order import Tail
 
@@ -32,6 +33,7 @@ UNSUPPORTED: dict[str, str] = {
             *("trace_loads", "trace_stores", "trace_realizations", "add_trace_tag"),
             *("copy_to_device", "copy_to_host", "print_loop_nest"),
         )
+        if not hasattr(Directives, name)
     },
     "allow_race_conditions": (
         "allow_race_conditions is not supported, as results would depend on which thread comes "

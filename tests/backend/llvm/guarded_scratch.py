@@ -106,7 +106,7 @@ def _code():
 def _symbols():
     code = _code()
     guarded = {"spaces_malloc": "guard_malloc", "spaces_free": "guard_free"}
-    return runtime_symbols() | {name: code.address(own) for name, own in guarded.items()}
+    return {**runtime_symbols(), **{name: code.address(own) for name, own in guarded.items()}}
 
 
 @contextmanager

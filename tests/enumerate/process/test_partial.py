@@ -17,9 +17,11 @@ from spaces.apps.catalog import APPS
 from spaces.cost.features.features import Features
 from spaces.enumerate.search.bounds import decided_features
 from spaces.enumerate.space.process.partial import form_of
+from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.deadline import Deadline
 from spaces.model.formulas.algebra import evaluate
 from tests.enumerate.pipelines import blur
+from tests.small_space import small_space
 
 CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
 
@@ -254,3 +256,27 @@ def test_the_first_schedule_computes_everything_at_root(
     space = space_of(name, preset, device)
     first = next(Deadline.after(30).each(iter(space)))
     assert all(entry.compute.is_root for entry in first.funcs)
+
+
+def test_options_change_no_state_before_they_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the options where a Func is computed, the next decisions are listed once it is decided."""
+    drafts: list[object] = []
+    changed = ProcessState.changed
+
+    def recorded(self: ProcessState, **changes: object) -> ProcessState:
+        drafts.extend(changes[name] for name in ("draft", "entries") if name in changes)
+        return changed(self, **changes)
+
+    monkeypatch.setattr(ProcessState, "changed", recorded)
+    partial = small_space(blur(), CPU).start()
+    while partial.func != "blur_x":
+        partial = partial.take(partial.options[0])
+    drafts.clear()
+    options = partial.options
+    assert len(options) > 1
+    assert not drafts
+    for option in options:
+        after = option.after
+        assert after is option.after
+        assert after != partial.state
+    assert len(drafts) >= len(options)

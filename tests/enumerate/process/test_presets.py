@@ -11,7 +11,7 @@ from attrs import evolve
 import spaces
 from spaces import Options, ScheduleSpace
 from spaces.apps.catalog import APPS
-from spaces.enumerate.space.process.prospects import may_become_legal
+from spaces.enumerate.space.process.legality import may_become_legal
 
 HAND = [
     (app, kind) for app in APPS for kind in APPS[app].schedules if kind.startswith(("cpu", "gpu"))

@@ -9,7 +9,7 @@ from attrs import evolve
 
 import spaces
 from spaces import Options, ScheduleSpace
-from spaces.enumerate.space.process.prospects import may_become_legal
+from spaces.enumerate.space.process.legality import may_become_legal
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topics.specializing import offered_conditions
 from spaces.model.algorithm.freeze import pipeline

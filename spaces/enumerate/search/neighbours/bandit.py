@@ -17,7 +17,7 @@ from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, concluded, offer_first
+from spaces.enumerate.search.judging import PART, conclude_search, offer_first
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.genetic.mutations import MUTATIONS
 from spaces.enumerate.search.neighbours.genetic.population import (
@@ -111,7 +111,7 @@ class Bandit:
         yield from offer_first(pricer)
         chosen = random.Random(limits.seed)
         judge = OffspringJudge(pricer, chosen, self.numbers)
-        yield from concluded(pricer, self._play(Offspring(space, chosen, self.rivals), judge))
+        yield from conclude_search(pricer, self._play(Offspring(space, chosen, self.rivals), judge))
 
     def _play(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
         board, chosen = judge.pricer.board, offspring.chosen

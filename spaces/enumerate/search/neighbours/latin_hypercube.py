@@ -9,10 +9,10 @@ from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import concluded, offer_cheapest, offer_first
+from spaces.enumerate.search.judging import conclude_search, offer_cheapest, offer_first
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.space.counting.draws import Draw
+from spaces.enumerate.space.counting.draws import Draw, draws
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -22,7 +22,7 @@ from spaces.model.deadline import ask_clock
 
 @define
 class Strata:
-    """The strata of one round: for each decision, by name, every sample has another one.
+    """The strata of one round: at each decision, the samples of the round have different ones.
 
     Attributes:
         size: the number of samples of the round, and of strata.
@@ -40,8 +40,8 @@ class Strata:
         return (self._order[name][sample] + self.chosen.random()) / self.size
 
     def option(self, partial: PartialSchedule, sample: int) -> DecisionOption:
-        """The option of the next decision that a sample takes. Equal parts of the interval from 0
-        to 1 belong to all options.
+        """The option of the next decision that a sample takes. The interval from 0 to 1 falls into
+        equal parts, one for each option.
         """
         assert partial.decision is not None
         options = partial.options
@@ -73,15 +73,15 @@ class LatinHypercube:
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
         yield from offer_first(pricer)
-        yield from concluded(pricer, self._price_rounds(pricer))
+        yield from conclude_search(pricer, self._price_rounds(pricer))
 
     def _price_rounds(self, pricer: Pricer) -> Iterator[Event]:
         space, board = pricer.space, pricer.board
         chosen = random.Random(board.limits.seed)
-        draws = space.draws(chosen.randrange(2**32))
+        drawn = draws(space, chosen.randrange(2**32))
         for step in range(1, self.rounds + 1):
             yield Expanded(step, self.rounds, "round")
-            for sample in self.draw_round(space, chosen, draws):
+            for sample in self.draw_round(space, chosen, drawn):
                 structure = Structure(sample.schedule, {})
                 yield from offer_cheapest(pricer, structure)
             yield board.scored

@@ -12,9 +12,15 @@ from attrs import frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, concluded, offer_cheapest, offer_first
+from spaces.enumerate.search.judging import (
+    PART,
+    conclude_search,
+    offer_cheapest,
+    offer_first,
+)
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.counting.draws import draws
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -53,7 +59,7 @@ class OptunaSearch:
         optuna = _import_optuna()
         pricer = Pricer.of(space, model, limits)
         yield from offer_first(pricer)
-        yield from concluded(pricer, self._run_trials(optuna, pricer))
+        yield from conclude_search(pricer, self._run_trials(optuna, pricer))
 
     def _run_trials(self, optuna: Any, pricer: Pricer) -> Iterator[Event]:
         space, board = pricer.space, pricer.board
@@ -77,8 +83,8 @@ class OptunaSearch:
     def _choose_first(self, pricer: Pricer) -> Iterator[Schedule]:
         """The schedules of the first trials."""
         yield from (found.schedule for found in pricer.board.best[:1])
-        draws = islice(pricer.space.draws(pricer.board.limits.seed), 100 * self.startup)
-        legal = (draw.schedule for draw in draws if draw.schedule is not None)
+        drawn = islice(draws(pricer.space, pricer.board.limits.seed), 100 * self.startup)
+        legal = (draw.schedule for draw in drawn if draw.schedule is not None)
         yield from islice(legal, self.startup)
 
 

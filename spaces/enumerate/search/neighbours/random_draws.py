@@ -9,9 +9,15 @@ from attrs import frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, concluded, offer_cheapest, offer_first
+from spaces.enumerate.search.judging import (
+    PART,
+    conclude_search,
+    offer_cheapest,
+    offer_first,
+)
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.counting.draws import draws
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 
@@ -30,12 +36,12 @@ class RandomDraws:
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
         yield from offer_first(pricer)
-        yield from concluded(pricer, self._price_draws(pricer))
+        yield from conclude_search(pricer, self._price_draws(pricer))
 
     def _price_draws(self, pricer: Pricer) -> Iterator[Event]:
         space, board = pricer.space, pricer.board
-        draws = islice(space.draws(board.limits.seed), self.draws)
-        for number, draw in enumerate(draws):
+        drawn = islice(draws(space, board.limits.seed), self.draws)
+        for number, draw in enumerate(drawn):
             if number % PART == 0:
                 yield Expanded(number // PART + 1, -(-self.draws // PART), "draw")
                 yield board.scored

@@ -12,7 +12,7 @@ from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded, Found
-from spaces.enumerate.search.first_schedules import PRICING, incumbents
+from spaces.enumerate.search.first_schedules import PRICING, offer_incumbents
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -56,7 +56,7 @@ class Beam:
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
         board = pricer.board
-        yield from incumbents(pricer)
+        yield from offer_incumbents(pricer)
         checked = _plain_start(pricer)
         states = board.best[:1] if checked is None else _priced(pricer, checked.schedule)
         for found in states:
@@ -80,7 +80,7 @@ class Beam:
             states = []
             try:
                 with board.deadline.later(0.0 if complete else PRICING).kept():
-                    for found in _cheapest(space, neighbours):
+                    for found in _cheapest(pricer, neighbours):
                         board.legal += 1
                         states.append(found)
                         if len(states) == (self.width if complete else 1):
@@ -160,13 +160,13 @@ def allows(space: ScheduleSpace, schedule: Schedule) -> bool:
     return True
 
 
-def _cheapest(space: ScheduleSpace, found: list[Found]) -> Iterator[Found]:
+def _cheapest(pricer: Pricer, found: list[Found]) -> Iterator[Found]:
     """The legal schedules, cheapest first."""
     order = [(f.cost, i) for i, f in enumerate(found) if np.isfinite(f.cost)]
     heapq.heapify(order)
     while order:
         _, index = heapq.heappop(order)
-        if space.verdict(found[index].schedule):
+        if pricer.is_legal(found[index].schedule):
             yield found[index]
 
 

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.first_schedules import offer_incumbents
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.exhaustive import offer_cheapest_of_parts
 from spaces.enumerate.search.pricer import Pricer
@@ -44,7 +44,7 @@ class BestFirst:
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
         board = pricer.board
-        yield from incumbents(pricer)
+        yield from offer_incumbents(pricer)
         opened = _Open(self.most_open)
         try:
             with board.deadline.kept():

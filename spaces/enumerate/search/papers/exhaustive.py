@@ -8,9 +8,10 @@ from itertools import count
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.first_schedules import offer_incumbents
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.space.listing import structures
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
@@ -28,7 +29,7 @@ def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterat
     """
     pricer = Pricer.of(space, model, limits)
     board = pricer.board
-    yield from incumbents(pricer)
+    yield from offer_incumbents(pricer)
 
     def may_be_kept(partial: PartialSchedule) -> bool:
         worst = board.worst
@@ -36,11 +37,11 @@ def exhaustive(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterat
         board.pruned += is_dear
         return not is_dear
 
-    structures = space.structures(may_be_kept)
+    listed = structures(space, may_be_kept)
     try:
         for number in count(1):
             with board.deadline.kept():
-                structure = next(structures, None)
+                structure = next(listed, None)
             if structure is None:
                 break
             yield Expanded(number, 0, "structure")

@@ -17,13 +17,13 @@ from attrs import evolve, frozen
 from spaces.cost.features.accesses import stage_work
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded, Found
-from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.first_schedules import offer_incumbents
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.groups import GroupPrices, StageGroup
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.runners_up import runners_up
+from spaces.enumerate.search.readers import computed_readers
+from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.stagewise.dominance import is_read_once
-from spaces.enumerate.space.readers import computed_readers
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.deadline import OutOfTime, ask_clock
@@ -131,7 +131,7 @@ class Grouping:
         space = space.of_patterns
         pricer = Pricer.of(space, model, limits)
         board = pricer.board
-        yield from incumbents(pricer)
+        yield from offer_incumbents(pricer)
         task = _Merging(pricer, GroupPrices(pricer), self.trivial)
         complete, groups = True, _Groups.separate(space)
         phases: list[tuple[str, _Phase]] = [
@@ -153,7 +153,7 @@ class Grouping:
             complete = False
             yield from task.offered(groups)
         yield board.scored
-        yield from runners_up(pricer)
+        yield from offer_runners_up(pricer)
         yield board.done(space, complete)
 
 
@@ -175,7 +175,7 @@ class _Merging:
         try:
             with self.pricer.board.deadline.kept():
                 schedule = self._schedule(groups)
-                if schedule is None or not self.space.verdict(schedule):
+                if schedule is None or not self.pricer.is_legal(schedule):
                     return
                 cost = self.pricer.price_schedule(schedule)
         except OutOfTime:

@@ -18,11 +18,11 @@ from attrs import define, evolve, field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event
-from spaces.enumerate.search.first_schedules import incumbents
-from spaces.enumerate.search.judging import drawn_if_none
+from spaces.enumerate.search.first_schedules import offer_incumbents
+from spaces.enumerate.search.judging import offer_draw_if_none
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.runners_up import runners_up
+from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.structural_hash import NestOutline
 from spaces.enumerate.search.stagewise.walk import last_step, walked
@@ -65,10 +65,10 @@ class HierarchicalSampling:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
-        yield from incumbents(pricer)
+        yield from offer_incumbents(pricer)
         complete = yield from self.refined(pricer)
-        yield from drawn_if_none(pricer)
-        yield from runners_up(pricer)
+        yield from offer_draw_if_none(pricer)
+        yield from offer_runners_up(pricer)
         yield pricer.board.done(space, complete)
 
     def refined(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:

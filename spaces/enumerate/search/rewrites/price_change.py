@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers
 from spaces.enumerate.search.stagewise.changed_nests import Nests
@@ -25,48 +26,34 @@ from spaces.model.schedules.schedule import FuncSchedule
 
 
 def price_by_nests(found: FoundSchedule, opening: OpenNumbers) -> FoundSchedule | None:
-    """The schedule with the cheapest numbers of an opening, judged by nobody, with an estimate of
-    its cost; None if it costs as much as before. If nobody knows which nests the opening changes,
-    :func:`price_whole`.
+    """The schedule with the cheapest numbers of an opening, legal or not, with an estimate of its
+    cost; None if it costs as much as before. Prices all nests if it is not known which ones the
+    opening changes.
     """
     structure = opening.structure(found)
     nests = _changed_nests(found, structure) if found.pricer.adds_nests else None
     if nests is None:
-        return price_whole(found, opening)
+        costs = found.pricer.price_structure(structure, found.pipeline)
+        return _take_cheapest(found, opening, structure, costs, found.cost)
     before, after = nests
     part = Structure(after.of(structure.schedule), structure.menus)
     costs = found.pricer.price_structure(part, after.pipeline)
-    present = part.index(found.numbers) if opening.schedule == found.schedule else None
-    if present is None:
-        own = before.of(found.with_numbers)
-        cost_before = found.pricer.price_schedule(own, part=before.pipeline)
-    else:
-        cost_before = float(costs.flat[present])
-    if not np.isfinite(cost_before):
-        return price_whole(found, opening)
-    gain = cost_before - float(costs.min())
-    if not gain > 0:
-        return None
-    return _with_numbers(found, opening, part.numbers(int(np.argmin(costs))), found.cost - gain)
+    own = before.of(found.with_numbers)
+    is_known = opening.schedule == found.schedule  # then it is one of the choices
+    known = 0.0 if is_known else found.pricer.price_schedule(own, part=before.pipeline)
+    return _take_cheapest(found, opening, part, costs, known)
 
 
 def price_whole(found: FoundSchedule, opening: OpenNumbers) -> FoundSchedule | None:
     """The schedule with the cheapest legal numbers of an opening; None if it costs as much as
     before.
     """
-    pricer, structure = found.pricer, opening.structure(found)
-    costs = pricer.price_structure(structure, found.pipeline)
-    present = structure.index(found.numbers) if opening.schedule == found.schedule else None
-    cost_before = found.cost if present is None else float(costs.flat[present])
-    if not costs.min() < cost_before:
+    structure = opening.structure(found)
+    costs = found.pricer.price_structure(structure, found.pipeline)
+    if _take_cheapest(found, opening, structure, costs, found.cost) is None:
         return None
-    costs = pricer.keep_legal(structure, costs, found.pipeline)
-    gain = cost_before - float(costs.min())
-    if not gain > 0:
-        return None
-    return _with_numbers(
-        found, opening, structure.numbers(int(np.argmin(costs))), found.cost - gain
-    )
+    costs = found.pricer.keep_legal(structure, costs, found.pipeline)
+    return _take_cheapest(found, opening, structure, costs, found.cost)
 
 
 def price_exactly(found: FoundSchedule) -> FoundSchedule:
@@ -75,6 +62,32 @@ def price_exactly(found: FoundSchedule) -> FoundSchedule:
     costs = found.pricer.price_structure(structure, found.pipeline)
     costs = found.pricer.keep_legal(structure, costs, found.pipeline)
     return evolve(found, cost=float(costs))
+
+
+def _take_cheapest(
+    found: FoundSchedule,
+    opening: OpenNumbers,
+    structure: Structure,
+    costs: NDArray[np.float64],
+    before: float,
+) -> FoundSchedule | None:
+    """The schedule of an opening with the cheapest numbers; None if it costs as much as before.
+
+    Args:
+        found: the schedule before.
+        opening: the opening.
+        structure: the Funcs that are priced.
+        costs: the costs of its choices.
+        before: the cost of these Funcs before, if it is none of the choices.
+    """
+    if opening.schedule == found.schedule:
+        present = structure.index(found.numbers)
+        before = before if present is None else float(costs.flat[present])
+    place = int(np.argmin(costs))
+    gain = before - float(costs.flat[place])
+    if not (gain > 0 and np.isfinite(gain)):
+        return None
+    return _with_numbers(found, opening, structure.numbers(place), found.cost - gain)
 
 
 def _with_numbers(

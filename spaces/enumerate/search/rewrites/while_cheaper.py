@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from typing import TypeAlias
 
 from attrs import evolve, frozen
 
@@ -31,6 +32,10 @@ NUMBERS = 4000
 """The work (:attr:`Board.work`) that a search spends to choose numbers again: about four seconds of
 a core.
 """
+
+
+Price: TypeAlias = Callable[[FoundSchedule, OpenNumbers], FoundSchedule | None]
+"""Prices what a rewrite makes of a schedule; None if it costs as much as before."""
 
 
 @frozen
@@ -76,8 +81,8 @@ class Rewriting:
         the nests that they change. If the whole schedule then turns out to be illegal or dearer,
         compares those rewrites again by whole schedules.
         """
-        for by_nests in (True, False):
-            cheaper, rewrites = yield from self._go_on(found, rewrites, by_nests)
+        for price in (price_by_nests, price_whole):
+            cheaper, rewrites = yield from self._go_on(found, rewrites, price)
             if cheaper is found:
                 return found
             with self.task.deadline.kept():
@@ -89,7 +94,7 @@ class Rewriting:
         return found
 
     def _go_on(
-        self, found: FoundSchedule, rewrites: Sequence[Rewrite], by_nests: bool
+        self, found: FoundSchedule, rewrites: Sequence[Rewrite], price: Price
     ) -> Generator[Event, None, tuple[FoundSchedule, list[Rewrite]]]:
         """Goes from a schedule to cheaper ones, with one more of some rewrites each time. First
         takes those that are worth a change, then the others if these are so together.
@@ -97,13 +102,12 @@ class Rewriting:
         board = self.task.pricer.board
         taken: list[Rewrite] = []
         has_small_gain = False
-        most = self.most
+        keeps_structure = all(rewrite.keeps_structure for rewrite in rewrites)
+        most = board.work + NUMBERS if keeps_structure else self.most
         for rewrite in rewrites:
-            if rewrite.keeps_structure and most == self.most:
-                most = board.work + NUMBERS
             if board.work >= most:
                 break
-            cheaper = yield from self._cheapest(rewrite, found, by_nests)
+            cheaper = yield from self._cheapest(rewrite, found, price)
             if is_worth(cheaper, found):
                 found = cheaper
                 taken.append(rewrite)
@@ -112,13 +116,13 @@ class Rewriting:
         together, others = found, list(taken)
         for rewrite in rewrites if has_small_gain else ():
             if board.work < most and rewrite not in taken:
-                cheaper = yield from self._cheapest(rewrite, together, by_nests)
+                cheaper = yield from self._cheapest(rewrite, together, price)
                 others += [rewrite] if cheaper is not together else []
                 together = cheaper
         return (together, others) if is_worth(together, found) else (found, taken)
 
     def _cheapest(
-        self, rewrite: Rewrite, found: FoundSchedule, by_nests: bool
+        self, rewrite: Rewrite, found: FoundSchedule, price: Price
     ) -> Generator[Event, None, FoundSchedule]:
         """The cheapest schedule that a rewrite makes of one; the one itself if none is cheaper."""
         cheapest = found
@@ -127,7 +131,6 @@ class Rewriting:
                 case OpenFuncs():
                     made = yield from self._decide(opening, found)
                 case OpenNumbers():
-                    price = price_by_nests if by_nests else price_whole
                     with self.task.deadline.kept():
                         made = price(found, opening)
             if made is not None and made.cost < cheapest.cost:

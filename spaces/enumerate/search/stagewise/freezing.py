@@ -9,11 +9,14 @@ from attrs import evolve, field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event
-from spaces.enumerate.search.first_schedules import first_incumbent, plain_nest
-from spaces.enumerate.search.judging import drawn_if_none
+from spaces.enumerate.search.first_schedules import (
+    offer_first_incumbent,
+    offer_plain_nest,
+)
+from spaces.enumerate.search.judging import offer_draw_if_none
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.runners_up import runners_up
+from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.stagewise.changed_nests import nests_of
 from spaces.enumerate.search.stagewise.refining import RefiningSearch
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
@@ -67,7 +70,7 @@ class Freezing:
         pricer = Pricer.of(space, model, limits)
         board, patterns = pricer.board, pricer.within(space.of_patterns)
         apart = pricer.within(_with_funcs_apart(space.of_patterns))
-        yield from first_incumbent(apart)
+        yield from offer_first_incumbent(apart)
         complete = yield from self.first.refined(apart, FIRST)
         # If its share of the time is too short, so is the rest for a second search of many Funcs.
         opened = self.opened if complete else min(self.opened, FEWEST)
@@ -79,9 +82,9 @@ class Freezing:
         else:
             refined = yield from self.second.refined(rest)
             complete = complete and refined
-        yield from plain_nest(pricer)
-        yield from drawn_if_none(pricer)
-        yield from runners_up(pricer)
+        yield from offer_plain_nest(pricer)
+        yield from offer_draw_if_none(pricer)
+        yield from offer_runners_up(pricer)
         yield board.done(space, complete)
 
 

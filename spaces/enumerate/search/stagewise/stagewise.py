@@ -25,11 +25,11 @@ from attrs import evolve, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event
-from spaces.enumerate.search.first_schedules import first_incumbent
-from spaces.enumerate.search.judging import drawn_if_none
+from spaces.enumerate.search.first_schedules import offer_first_incumbent
+from spaces.enumerate.search.judging import offer_draw_if_none
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.runners_up import runners_up
+from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.promising import priced_in_phases
 from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
@@ -104,10 +104,10 @@ class Stagewise:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
-        yield from first_incumbent(pricer)
+        yield from offer_first_incumbent(pricer)
         complete = yield from self.refined(pricer)
-        yield from drawn_if_none(pricer)
-        yield from runners_up(pricer)
+        yield from offer_draw_if_none(pricer)
+        yield from offer_runners_up(pricer)
         yield pricer.board.done(space, complete)
 
     def refined(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:

@@ -166,7 +166,7 @@ class StageDecisions:
                 try:
                     with self.deadline.kept():
                         schedule = filled(state.partial, state.numbers, rung)
-                        if not self.space.verdict(schedule):
+                        if not self.pricer.is_legal(schedule):
                             continue
                         cost = self.pricer.price_schedule(schedule)
                 except OutOfTime:

@@ -89,14 +89,14 @@ def _uses(
     if not entry.compute.is_inline:
         path = path[: depth_of(path, entry.compute)]
     found: dict[str, tuple[PathForm, ResidualPath]] = {}
-    for kid, stage in census.guided[menu.function.name].items():
+    for kid, stage in census.guided[entry.name].items():
         found[kid] = around
         if entry.compute.is_inline:
             continue
         found[kid] = form, path
         if stage is not None:
             steps = (
-                ResidualLoop(menu.function.name, stage, loop.name, loop.kind)
+                ResidualLoop(entry.name, stage, loop.name, loop.kind)
                 for loop in entry.stages[stage].loops
             )
             found[kid] = form.inside(menu.loops(entry.stages[stage])), (*path, *steps)

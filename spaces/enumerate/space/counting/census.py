@@ -9,72 +9,13 @@ another reader forbids are illegal.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Protocol, TypeAlias
+from collections.abc import Mapping
 
-from attrs import define, field, frozen
+from attrs import define, field
 
-from spaces.enumerate.space.counting.path_form import NestLoop, PathForm, levels_of, totals
-from spaces.model.algorithm.pipeline import Function
+from spaces.enumerate.space.counting.counted_menus import CandidateBlock, CountedMenu, NestWays
+from spaces.enumerate.space.counting.path_form import PathForm, levels_of, totals
 from spaces.model.deadline import ask_clock
-
-NestLoops: TypeAlias = tuple[NestLoop, ...]
-"""Loops of a stage, outermost first."""
-
-
-@frozen
-class NestWays:
-    """Ways to nest the loops of a Func.
-
-    Attributes:
-        name: unique among those of a Func at a level.
-        stages: for each stage, in how many ways its loops are of these kinds. The choices for
-            stages are independent.
-    """
-
-    name: str
-    stages: tuple[Mapping[NestLoops, int], ...] = field(eq=False)
-
-
-class CountedFunc(Protocol):
-    """The choices for one Func, as far as counts need them."""
-
-    @property
-    def function(self) -> Function:
-        """The Func."""
-        ...
-
-    @property
-    def may_move(self) -> bool:
-        """Whether it may be computed at all levels of the path of its uses."""
-        ...
-
-    def levels(self, path: PathForm) -> Iterable[PathForm | None]:
-        """Other levels where it may be computed, such as root; None if it is inlined."""
-        ...
-
-    def ways(self, at: PathForm) -> Iterable[NestWays]:
-        """The ways to nest its loops if it is computed at a level."""
-        ...
-
-    def stores(self, at: PathForm) -> int:
-        """In how many ways it is stored if it is computed at a level."""
-        ...
-
-
-@frozen
-class CandidateBlock:
-    """A candidate among those of a Func, and of those that it guides, with the same level and nest.
-
-    Attributes:
-        at: the level where the Func is computed; None if it is inlined.
-        ways: how its loops nest; None if it is inlined.
-        index: the index of the candidate among them.
-    """
-
-    at: PathForm | None
-    ways: NestWays | None
-    index: int
 
 
 @define
@@ -89,7 +30,7 @@ class Census:
         heads: the Funcs that no other one guides.
     """
 
-    funcs: Mapping[str, CountedFunc]
+    funcs: Mapping[str, CountedMenu]
     root: PathForm = field(init=False, factory=PathForm)
     guided: Mapping[str, Mapping[str, int | None]] = field(init=False)
     heads: tuple[str, ...] = field(init=False)
@@ -119,7 +60,7 @@ class Census:
             IndexError: the index is not below :meth:`count`.
         """
         func = self.funcs[name]
-        for at in (*func.levels(path), *(path.levels if func.may_move else ())):
+        for at in (*func.levels(path), *(path.levels if func.menu.may_move else ())):
             for ways in (None,) if at is None else func.ways(at):
                 size = self._size(name, path, at, ways)
                 if index < size:
@@ -161,7 +102,7 @@ class Census:
             return computed[at]
 
         moved = dict.fromkeys(paths, 0)
-        if func.may_move:
+        if func.menu.may_move:
             moved = totals(paths, {at: total(at, at) for at in levels_of(paths)})
         return {p: moved[p] + sum(total(p, at) for at in func.levels(p)) for p in paths}
 
@@ -172,7 +113,7 @@ class Census:
             found[name].add(self.root)
         for name, func in self.funcs.items():
             levels = {at for path in found[name] for at in func.levels(path)}
-            if func.may_move:
+            if func.menu.may_move:
                 levels |= levels_of(found[name])
             for at in levels:
                 ask_clock()
@@ -187,13 +128,13 @@ class Census:
         return found
 
 
-def _guided(funcs: Mapping[str, CountedFunc]) -> dict[str, dict[str, int | None]]:
+def _guided(funcs: Mapping[str, CountedMenu]) -> dict[str, dict[str, int | None]]:
     """The Funcs that each Func guides, with the stage that reads them; None if several do."""
     seen: set[str] = set()
     found: dict[str, dict[str, int | None]] = {}
     for name, func in funcs.items():
         kids: dict[str, int | None] = {}
-        for index, stage in enumerate(func.function.stages):
+        for index, stage in enumerate(func.menu.function.stages):
             for callee in dict.fromkeys(call.target for call in stage.calls):
                 if callee in funcs and callee not in seen and callee != name:
                     kids[callee] = None if callee in kids else index

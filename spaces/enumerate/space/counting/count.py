@@ -37,10 +37,16 @@ class Counted:
 
 
 def count(space: Space, *, seconds: float = 60.0) -> int:
-    """The number of legal schedules: see :meth:`ScheduleSpace.count`.
+    """The number of legal schedules, as formulas say it.
+
+    It judges each structure once, so it suits spaces of thousands of structures, not of millions:
+    see ``space.candidates``, :func:`bounds` and ``space.estimate``. It proves nothing, so it also
+    counts a schedule that the iteration leaves out because no proof shows that values are kept
+    (rule ``storage.kept-values``).
 
     Raises:
-        TimeoutError, ValueError: as :func:`counting` does.
+        TimeoutError: the count takes longer than ``seconds``.
+        ValueError: a restriction is a Python function.
     """
     last = Counted()
     for totals in counting(space, seconds=seconds):
@@ -94,8 +100,8 @@ def _judged_parts(space: Space, structure: Structure) -> Iterator[tuple[int, int
 
 def bounds(space: Space, *, seconds: float = 60.0) -> CountBounds:
     """Certain bounds of :func:`count`: it judges structures until the time ends, and other
-    structures may be legal or not. The upper one is infinite if the space has more than patterns,
-    or half of the time is too short for the number of candidates.
+    structures may be legal or not. The upper one is infinite if the space has more than patterns
+    (``space.only_patterns``), or half of the time is too short for ``space.candidates``.
     """
     deadline = Deadline.after(seconds_given("bounds(seconds)", seconds))
     candidates: float = math.inf

@@ -3,19 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
-from spaces.enumerate.space.counting.census import CandidateBlock, NestLoops, NestWays
-from spaces.enumerate.space.counting.path_form import PathForm
+from spaces.enumerate.space.counting.path_form import NestLoop, PathForm
 from spaces.enumerate.space.frontier import ResidualPath, store_depths
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FixedMenu, FuncMenu, entry_parameters, fits
-from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.domain_order import DomainOrder, Split
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, LoopLevel
+
+NestLoops: TypeAlias = tuple[NestLoop, ...]
+"""Loops of a stage, outermost first."""
+
+
+@frozen
+class NestWays:
+    """Ways to nest the loops of a Func.
+
+    Attributes:
+        name: unique among those of a Func at a level.
+        stages: for each stage, in how many ways its loops are of these kinds. The choices for
+            stages are independent.
+    """
+
+    name: str
+    stages: tuple[Mapping[NestLoops, int], ...] = field(eq=False)
+
+
+@frozen
+class CandidateBlock:
+    """A candidate among those of a Func, and of those that it guides, with the same level and nest.
+
+    Attributes:
+        at: the level where the Func is computed; None if it is inlined.
+        ways: how its loops nest; None if it is inlined.
+        index: the index of the candidate among them.
+    """
+
+    at: PathForm | None
+    ways: NestWays | None
+    index: int
 
 
 @frozen
@@ -29,16 +60,6 @@ class CountedMenu:
 
     menu: FuncMenu
     named: frozenset[LoopLevel]
-
-    @property
-    def function(self) -> Function:
-        """The Func."""
-        return self.menu.function
-
-    @property
-    def may_move(self) -> bool:
-        """Whether it may be computed at all levels of the path of its uses."""
-        return self.menu.may_move
 
     def levels(self, path: PathForm) -> Iterator[PathForm | None]:
         """The levels where the Func may be computed, but for those of the path of its uses; None if
@@ -86,7 +107,7 @@ class CountedMenu:
 
     def loops(self, order: DomainOrder) -> NestLoops:
         """The loops of a stage, as forms of paths have them."""
-        levels = (LoopLevel(self.function.name, loop.name) for loop in order.loops)
+        levels = (LoopLevel(self.menu.function.name, loop.name) for loop in order.loops)
         return tuple(
             (loop.kind, level if level in self.named else None)
             for loop, level in zip(order.loops, levels, strict=True)

@@ -106,7 +106,8 @@ def _draw_way(space: Space, start: PartialSchedule, chosen: random.Random) -> Dr
 def sample(
     space: Space, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
 ) -> list[Schedule]:
-    """Legal schedules, sampled independently: the last state of :func:`sampling`.
+    """Legal schedules, sampled independently, so a schedule may come twice; uniformly if the space
+    has ``only_patterns``: see :func:`draws`, which has the weights of the others.
 
     Raises:
         ValueError, EmptySpaceError, TimeoutError: as :func:`sampling` does.
@@ -118,7 +119,8 @@ def sample(
 def sampling(
     space: Space, count: int, seed: int = 0, attempts: int = 1000, seconds: float = 30.0
 ) -> Iterator[Sampled]:
-    """The sample before the first draw and after each one: one record, which grows.
+    """The state of :func:`sample` before the first draw and after each one: one record, which
+    grows.
 
     Args:
         space: the space.

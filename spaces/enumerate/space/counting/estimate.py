@@ -132,11 +132,23 @@ class WeightedEstimate:
         )
 
 
+def estimate(
+    space: Space, samples: int = 200, seed: int = 0, *, seconds: float = math.inf
+) -> CountEstimate | WeightedEstimate:
+    """An estimate of the number of legal schedules from random ones: at most ``samples``, fewer if
+    the time ends before. A weighted one unless the space has ``only_patterns``.
+
+    Raises:
+        ValueError, TimeoutError: as :func:`estimating` does.
+    """
+    *_, found = estimating(space, samples, seed, seconds=seconds)
+    return found
+
+
 def estimating(
     space: Space, samples: int = 200, seed: int = 0, *, seconds: float = math.inf
 ) -> Iterator[CountEstimate | WeightedEstimate]:
-    """Estimates of the number of legal schedules after each of at most ``samples`` random ones; the
-    last one is the best. Weighted ones unless the space has ``only_patterns``.
+    """The estimates after each draw of :func:`estimate`, the last one is the best.
 
     Raises:
         ValueError: ``samples`` is less than 1.

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from attrs import define, field
 
+from spaces.enumerate.space.frontier import in_one_grid
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import LoopLevel
 
@@ -66,9 +67,7 @@ class PathForm:
     def parts_grid(self) -> bool:
         """Whether the innermost two loops are of one grid of blocks or threads."""
         outer = self.outer
-        return (
-            self.kind.is_gpu and outer is not None and outer.depth > 0 and outer.kind is self.kind
-        )
+        return outer is not None and outer.depth > 0 and in_one_grid(outer.kind, self.kind)
 
     @property
     def levels(self) -> Iterator[PathForm]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from spaces.constraints.legality.judge import ask_bounds, bounds_of
 from spaces.constraints.rules.findings import Asked, failing
 from spaces.enumerate.space.decided_part import decided_part
-from spaces.enumerate.space.process.settled import around, unknown_reads
+from spaces.enumerate.space.process.final_funcs import funcs_around, unknown_reads
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.algorithm.inlined import live_functions
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
@@ -44,7 +44,7 @@ def suits_plain_rest(state: ProcessState) -> bool:
         return False
     if isinstance(bounds, Asked):
         return False
-    changing = around(pipeline, state.entries, unknown).intersection(decided)
+    changing = funcs_around(pipeline, state.entries, unknown).intersection(decided)
     judged = {pipeline.outputs[0], *changing}  # the first output has the checks of images
     funcs = [name for name in bounds.placements if name in judged]
     asked = ask_bounds(bounds, state.device, funcs)

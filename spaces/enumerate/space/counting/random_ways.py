@@ -9,22 +9,18 @@ chance would be.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from fractions import Fraction
 
 from attrs import evolve
 
 from spaces.enumerate.space.counting.plain_rest import suits_plain_rest
-from spaces.enumerate.space.process.decision import DecisionOption
+from spaces.enumerate.space.process.decision import random_option
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import Schedule
 
 TRIES = 120
 """How often a Func is decided again, at most."""
-
-PLAINNESS = 6
-"""How seldom a decision adds something to the schedule: once in so many times."""
 
 RELUCTANCE = 200
 """Of the ways that the plainest rest makes illegal, one in so many is accepted."""
@@ -82,7 +78,7 @@ def _one_way(partial: PartialSchedule, chosen: random.Random) -> tuple[PartialSc
     """
     weight, before = Fraction(1), len(partial.state.entries)
     while not partial.state.has_structure:
-        option, times = _random_option(partial.options, chosen)
+        option, times = random_option(partial.options, chosen)
         weight *= times
         partial = partial.take(option)
         if partial.state.draft is None and len(partial.state.entries) > before:
@@ -93,30 +89,3 @@ def _one_way(partial: PartialSchedule, chosen: random.Random) -> tuple[PartialSc
         weight *= len(menu)
         numbers[name] = chosen.choice(menu)
     return PartialSchedule(evolve(state, numbers=numbers), partial.taken), weight
-
-
-def _random_option(
-    options: Sequence[DecisionOption], chosen: random.Random
-) -> tuple[DecisionOption, Fraction]:
-    """A random option, and one over its chance. If an option adds nothing to the schedule, the
-    others come only once in ``PLAINNESS`` times.
-    """
-    plain = next((option for option in options if option.is_plain), None)
-    if plain is None:
-        return _weighted_option(options, chosen)
-    if chosen.randrange(PLAINNESS):
-        return plain, Fraction(PLAINNESS, PLAINNESS - 1)
-    others = [option for option in options if option is not plain]
-    option, times = _weighted_option(others, chosen)
-    return option, PLAINNESS * times
-
-
-def _weighted_option(
-    options: Sequence[DecisionOption], chosen: random.Random
-) -> tuple[DecisionOption, Fraction]:
-    """A random option by the weights of all, and one over its chance."""
-    weights = [option.weight for option in options]
-    if len(set(weights)) == 1:
-        return chosen.choice(options), Fraction(len(options))
-    (option,) = chosen.choices(options, weights)
-    return option, Fraction(sum(weights), option.weight)

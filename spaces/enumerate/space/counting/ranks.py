@@ -158,9 +158,21 @@ def schedules_at(space: Space, ranks: slice) -> list[Schedule]:
     return found
 
 
+def rank(space: Space, schedule: Schedule, *, seconds: float = math.inf) -> int:
+    """The place of a legal schedule in the iteration, from 0: ``space[rank]`` is the same schedule,
+    up to the names of its loops.
+
+    It judges all structures before it once.
+
+    Raises:
+        ValueError, TimeoutError: as :func:`ranking` does.
+    """
+    *_, last = ranking(space, schedule, seconds=seconds)
+    return last.before
+
+
 def ranking(space: Space, schedule: Schedule, *, seconds: float = math.inf) -> Iterator[Ranked]:
-    """The running totals of the rank of a legal schedule, its place in the iteration; the last ones
-    are exact.
+    """The running totals of :func:`rank`; the last ones are exact.
 
     Raises:
         ValueError: the schedule is illegal, or the space has no such schedule.

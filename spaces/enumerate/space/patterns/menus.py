@@ -16,6 +16,7 @@ from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Maker, Orders, Pattern, Shape
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, ROOT_PATTERNS, made_by
 from spaces.enumerate.space.patterns.fitting_size import OutputLoops
+from spaces.enumerate.space.places import FuncPlaces
 from spaces.enumerate.space.sizes_of_space import FurtherSize
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.formulas.algebra import evaluate
@@ -152,13 +153,14 @@ def _func_menu(
         (plain,) = _orders(("serial",), ROOT_PATTERNS, shapes, factors).values()
         loops = OutputLoops.of(pipeline, function.name, device, sizes)
         root = loops.fitting(root, factors, in_vectors, plain)
+    places = FuncPlaces.of(pipeline, options, function.name)
     inner = {} if is_output else _orders(options.inner, INNER_PATTERNS, shapes, factors)
     return FuncMenu(
         function=function,
-        may_inline="inline" in options.placements and function.is_pure and not is_output,
-        may_root="root" in options.placements or is_output,
-        may_move="at" in options.placements and not is_output,
-        stores_outside=options.storage == "outside",
+        may_inline=places.inline,
+        may_root=places.root,
+        may_move=places.at,
+        stores_outside=places.outside,
         root=root,
         inner=inner,
         factors=factors,

@@ -7,10 +7,12 @@ schedule took an option can be read from its form, whatever its loops are called
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from types import EllipsisType
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import field, frozen
 
@@ -27,6 +29,9 @@ number that a later decision gives.
 
 USUAL = 16
 """The weight of most options in random draws; what experts seldom write has 1."""
+
+PLAINNESS = 6
+"""How seldom a decision adds something to the schedule: once in so many times."""
 
 
 @frozen
@@ -99,6 +104,33 @@ def option_taken(options: Iterable[DecisionOption], form: FormParts) -> Decision
     return anyway
 
 
+def random_option(
+    options: Sequence[DecisionOption], chosen: random.Random
+) -> tuple[DecisionOption, Fraction]:
+    """A random option, and one over its chance. If an option adds nothing to the schedule, the
+    others come only once in ``PLAINNESS`` times.
+    """
+    plain = next((option for option in options if option.is_plain), None)
+    if plain is None:
+        return _weighted_option(options, chosen)
+    if chosen.randrange(PLAINNESS):
+        return plain, Fraction(PLAINNESS, PLAINNESS - 1)
+    others = [option for option in options if option is not plain]
+    option, times = _weighted_option(others, chosen)
+    return option, PLAINNESS * times
+
+
+def _weighted_option(
+    options: Sequence[DecisionOption], chosen: random.Random
+) -> tuple[DecisionOption, Fraction]:
+    """A random option by the weights of all, and one over its chance."""
+    weights = [option.weight for option in options]
+    if len(set(weights)) == 1:
+        return chosen.choice(options), Fraction(len(options))
+    (option,) = chosen.choices(options, weights)
+    return option, Fraction(sum(weights), option.weight)
+
+
 @frozen
 class DecisionPoint:
     """One decision of a process.
@@ -112,24 +144,6 @@ class DecisionPoint:
     name: str
     func: str
     options: tuple[DecisionOption, ...]
-
-
-class Topic(Protocol):
-    """What is to be decided at a point of the process."""
-
-    @property
-    def name(self) -> str:
-        """The name of the decision."""
-        ...
-
-    @property
-    def func(self) -> str:
-        """The Func that it is about; empty if it is about the whole pipeline."""
-        ...
-
-    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        """The options, at least one. ``state.agenda`` starts after this topic."""
-        ...
 
 
 FormParts: TypeAlias = Mapping[str, str | int]

@@ -17,8 +17,8 @@ from spaces.enumerate.space.process.decision import (
     option_taken,
     parts_of,
 )
-from spaces.enumerate.space.process.prospects import may_become_legal
-from spaces.enumerate.space.process.settled import settled
+from spaces.enumerate.space.process.final_funcs import final_funcs
+from spaces.enumerate.space.process.legality import may_become_legal
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.deadline import ask_clock
 from spaces.model.nest.canonical import canonical_form
@@ -116,7 +116,7 @@ class PartialSchedule:
             state.entries,
             state.numbers,
             state.menus,
-            settled(state, state.entries),
+            final_funcs(state, state.entries),
         )
 
     def take(self, option: DecisionOption | str) -> PartialSchedule:

@@ -12,7 +12,7 @@ from spaces.constraints.devices.device import Device
 from spaces.enumerate.space.estimated_boxes import EstimatedBoxes, sizes_of
 from spaces.enumerate.space.frontier import Frontier, ResidualLoop
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.process.decision import Topic
+from spaces.enumerate.space.process.topic import Topic
 from spaces.enumerate.space.restrictions.restricted import Restricted
 from spaces.model.algorithm.inlined import may_hide_reads
 from spaces.model.algorithm.pipeline import Estimate, Function, Pipeline, Stage

@@ -129,14 +129,14 @@ class Restricted:
         entries: tuple[FuncSchedule, ...],
         numbers: Mapping[str, int],
         menus: Mapping[str, tuple[int, ...]],
-        settled: frozenset[str],
+        final: frozenset[str],
     ) -> bool:
         """Whether some completion of a partial schedule may satisfy the restrictions. False only if
         none does.
 
         A condition counts if no open decision changes what it reads. It also counts if open
         decisions can only make it false: more Funcs can only lower ``parallel_tasks``, the minimum
-        over all, and raise ``total_bytes``, the sum over all, so that what the settled Funcs alone
+        over all, and raise ``total_bytes``, the sum over all, so that what the final Funcs alone
         have is a limit. The other features that depend on the whole schedule have no such limit
         here: what an open Func adds to a kernel, or to what its readers load, may go either way.
 
@@ -145,25 +145,25 @@ class Restricted:
             entries: the Funcs decided so far; a Func is decided after its consumers.
             numbers: the numbers of some of their factors.
             menus: the numbers that other factors may have.
-            settled: the Funcs whose loops and storage no open decision changes.
+            final: the Funcs whose loops and storage no open decision changes.
         """
         decided = bind(Schedule(entries, pipeline.derivations), numbers)
         if not self.allows(decided):
             return False
-        unsettled = _open(pipeline, decided)
-        stored = frozenset(e.name for e in entries if not e.compute.is_inline) & settled
+        open_ = _open(pipeline, decided)
+        stored = frozenset(e.name for e in entries if not e.compute.is_inline) & final
         for condition in self.conditions:
             only: frozenset[str] | None = None
             structure = decided
-            if _is_decided(condition, unsettled, settled):
+            if _is_decided(condition, open_, final):
                 funcs = {used.func for used in condition.features}
-                structure = _about(pipeline, decided, funcs) if unsettled else decided
-            elif stored and _only_falls(condition, unsettled, settled):
-                only, structure = stored, _about(pipeline, decided, set(settled))
+                structure = _about(pipeline, decided, funcs) if open_ else decided
+            elif stored and _only_falls(condition, open_, final):
+                only, structure = stored, _about(pipeline, decided, set(final))
             else:
                 continue
-            open_ = tuple((name, menus[name]) for name in parameters(structure))
-            if not _may_hold(condition, self.pipeline, structure, self.device, open_, only):
+            factors = tuple((name, menus[name]) for name in parameters(structure))
+            if not _may_hold(condition, self.pipeline, structure, self.device, factors, only):
                 return False
         return True
 
@@ -174,28 +174,24 @@ def _open(pipeline: Pipeline, decided: Schedule) -> frozenset[str]:
     return frozenset(names - {entry.name for entry in decided.funcs})
 
 
-def _is_decided(
-    condition: FeatureCondition, open_: frozenset[str], settled: frozenset[str]
-) -> bool:
+def _is_decided(condition: FeatureCondition, open_: frozenset[str], final: frozenset[str]) -> bool:
     """Whether no Func that is still open changes what a condition reads."""
-    return not open_ or all(_is_steady(used, open_, settled) for used in condition.features)
+    return not open_ or all(_is_steady(used, open_, final) for used in condition.features)
 
 
-def _is_steady(used: UsedFeature, open_: frozenset[str], settled: frozenset[str]) -> bool:
+def _is_steady(used: UsedFeature, open_: frozenset[str], final: frozenset[str]) -> bool:
     """Whether no Func that is still open changes a feature."""
     if used.feature.decided_by == "entry":
         return used.func not in open_
-    return used.feature.decided_by == "consumers" and used.func in settled
+    return used.feature.decided_by == "consumers" and used.func in final
 
 
-def _only_falls(
-    condition: FeatureCondition, open_: frozenset[str], settled: frozenset[str]
-) -> bool:
-    """Whether a condition that the settled Funcs alone do not satisfy is false for all."""
+def _only_falls(condition: FeatureCondition, open_: frozenset[str], final: frozenset[str]) -> bool:
+    """Whether a condition that the final Funcs alone do not satisfy is false for all."""
 
     def later(name: str) -> Trend:
         used = used_feature(name)
-        return Trend.STEADY if _is_steady(used, open_, settled) else used.feature.later
+        return Trend.STEADY if _is_steady(used, open_, final) else used.feature.later
 
     return Trend.RISES not in trend(condition.holds, later)
 

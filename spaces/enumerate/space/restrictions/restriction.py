@@ -77,8 +77,8 @@ class FeatureCondition:
         change it.
         """
         used = self.features
-        is_settled = all(one.feature.decided_by != "schedule" for one in used)
-        return frozenset(one.func for one in used if one.func) if is_settled else frozenset()
+        is_local = all(one.feature.decided_by != "schedule" for one in used)
+        return frozenset(one.func for one in used if one.func) if is_local else frozenset()
 
     def _check(self, about: StructureFeatures, func: str) -> Check:
         """The check of one structure; its formula has only parameters of the structure."""

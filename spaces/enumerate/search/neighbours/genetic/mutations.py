@@ -20,8 +20,8 @@ from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 
 Mutation: TypeAlias = Callable[[DecidedSchedule, str, random.Random], Way | None]
-"""Changes the schedule of one Func, and returns the way to the changed schedule; None if the rule
-does not apply to the Func. The schedule may be illegal.
+"""Edits the schedule of one Func, and returns the decisions that lead to the edited schedule, which
+may be illegal; None if the rule does not apply to the Func.
 """
 
 
@@ -171,8 +171,8 @@ def _transform(
     chosen: random.Random,
     wanted: Callable[[int, int], bool],
 ) -> Way | None:
-    """The way with another option of a random decision about the domain orders of the Func, so that
-    ``wanted`` holds for the number of its transformations before and after.
+    """Takes another option of a random decision about the domain orders of the Func, so that
+    ``wanted`` holds for the numbers of its transformations before and after.
     """
     old = parent.schedule.of(func)
     numbers = [n for n, one in enumerate(parent.way) if _decides(one, func)]
@@ -235,8 +235,8 @@ def _find_tile(entry: FuncSchedule) -> LoopLevel | None:
 
 
 def _lead_near(parent: DecidedSchedule, entries: Iterable[FuncSchedule]) -> Way:
-    """The way to the schedule of the space that is nearest to that of a place with these entries
-    in place of its own.
+    """The way to the schedule of the space that is nearest to the parent with other entries of some
+    Funcs.
     """
     schedule = parent.schedule
     for entry in entries:

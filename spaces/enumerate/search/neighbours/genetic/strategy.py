@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import concluded, offer_first
+from spaces.enumerate.search.judging import conclude_search, offer_first
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.genetic.mutations import IMAGING, MUTATIONS
 from spaces.enumerate.search.neighbours.genetic.population import (
@@ -36,14 +36,14 @@ class Genetic:
     schedules alone.
 
     It is for :meth:`Options.expert` and :meth:`Options.everything`, and works with whole patterns,
-    too. It skips no option on principle: random schedules reach all of them. The process repairs
-    offspring (an option that does not fit gives way to the nearest one); what is still illegal is
-    rejected, and another one is tried.
+    too. It skips no option on principle: random schedules reach all of them. Where an option of a
+    parent does not fit an offspring, the offspring has the nearest option that does. If it is still
+    illegal, the search tries another one.
 
-    The population and the rules are those of the paper. It gives no number for the generations, the
-    shares, the tournament, the weights of mutations and the coin of loop fusion (``GOES_ON``); ours
-    are those of the tuner that its authors published (``autotune.py`` in the early history of
-    Halide's repository).
+    The population and the rules are those of the paper. The paper does not tell the numbers of
+    generations, the shares, the size of a tournament, the weights of mutations and the coin of loop
+    fusion (``GOES_ON``). These are the numbers of the tuner that its authors published
+    (``autotune.py`` in the early history of Halide's repository).
 
     Attributes:
         population: the number of schedules of a generation.
@@ -93,7 +93,7 @@ class Genetic:
         chosen = random.Random(limits.seed)
         judge = OffspringJudge(pricer, chosen, self.numbers)
         offspring = Offspring(space, chosen, self.tournament)
-        yield from concluded(pricer, self._breed(offspring, judge))
+        yield from conclude_search(pricer, self._breed(offspring, judge))
 
     def _breed(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
         individuals: list[Individual] = []

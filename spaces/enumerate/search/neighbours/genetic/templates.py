@@ -12,12 +12,12 @@ from itertools import pairwise
 from attrs import evolve
 
 from spaces.constraints.devices.device import GpuDevice
+from spaces.enumerate.search.readers import computed_readers
 from spaces.enumerate.space.patterns.builder import Maker, Pattern, Shape, serial
 from spaces.enumerate.space.patterns.cpu import tiles, vectors
 from spaces.enumerate.space.patterns.gpu import blocks, threads
 from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
 from spaces.enumerate.space.process.state import ProcessState
-from spaces.enumerate.space.readers import computed_readers
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, made_from
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, LoopLevel, Schedule

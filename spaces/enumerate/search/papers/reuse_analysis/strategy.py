@@ -10,13 +10,13 @@ from attrs.validators import ge
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded, Found
-from spaces.enumerate.search.first_schedules import incumbents
+from spaces.enumerate.search.first_schedules import offer_incumbents
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.beam import allows
 from spaces.enumerate.search.papers.reuse_analysis.segments import Segmentation
 from spaces.enumerate.search.papers.reuse_analysis.tiling import LOAD_WEIGHT
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.runners_up import runners_up
+from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import OutOfTime
@@ -51,7 +51,7 @@ class ReuseAnalysis:
             )
         pricer = Pricer.of(space, model, limits)
         board, patterns = pricer.board, pricer.within(space.of_patterns)
-        yield from incumbents(pricer)
+        yield from offer_incumbents(pricer)
         analysis = Segmentation(patterns, self.load_weight, self.smallest)
         complete = True
         try:
@@ -62,7 +62,7 @@ class ReuseAnalysis:
             for schedule in analysis.schedules(segments):
                 with board.deadline.kept():
                     board.considered += 1
-                    if not (allows(patterns.space, schedule) and space.verdict(schedule)):
+                    if not (allows(patterns.space, schedule) and pricer.is_legal(schedule)):
                         continue
                     cost = float(pricer.price_structure(Structure(schedule, {})))
                 board.legal += 1
@@ -72,5 +72,5 @@ class ReuseAnalysis:
         except OutOfTime:
             complete = False
         yield board.scored
-        yield from runners_up(pricer)
+        yield from offer_runners_up(pricer)
         yield board.done(space, complete)

@@ -133,3 +133,9 @@ def _replaced(state: ProcessState, entry: FuncSchedule) -> ProcessState:
         return state.with_draft(entry)
     entries = tuple(entry if one.name == entry.name else one for one in state.entries)
     return evolve(state, entries=entries)
+
+
+def with_topics(state: ProcessState, func: str) -> Iterator[WithTopic]:
+    """What is decided about the Funcs that a Func is computed with, if the space has it."""
+    if "compute_with" in state.choices.directives:
+        yield WithTopic(func)

@@ -15,9 +15,10 @@ from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.rules.domain_order import legal_tails
 from spaces.enumerate.space.atomic_stages import may_change_in_one_step
 from spaces.enumerate.space.frontier import depth_of
-from spaces.enumerate.space.process.decision import USUAL, DecisionOption, Topic
+from spaces.enumerate.space.process.decision import USUAL, DecisionOption
 from spaces.enumerate.space.process.exactness import has_an_order, kept_order, must_keep_its_order
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topic import Topic
 from spaces.enumerate.space.process.topics.factors import factor_menu
 from spaces.model.nest.canonical import fused_origin
 from spaces.model.schedules.domain_order import (

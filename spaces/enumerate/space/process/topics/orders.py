@@ -7,16 +7,17 @@ from functools import lru_cache
 from itertools import chain
 from types import EllipsisType
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from spaces.constraints.devices.device import Device
 from spaces.enumerate.space.atomic_stages import atomic_stages
 from spaces.enumerate.space.frontier import ResidualPath, depth_of
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.patterns.menus import FuncMenu, fits, func_menus
-from spaces.enumerate.space.process.decision import Claims, DecisionOption, Topic
+from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters, fits, func_menus
+from spaces.enumerate.space.process.decision import Claims, DecisionOption
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topic import Change, Topic
 from spaces.enumerate.space.process.topics.nests import NestsTopic
 from spaces.enumerate.space.process.topics.ordering import (
     AtomicTopic,
@@ -28,9 +29,9 @@ from spaces.enumerate.space.process.topics.specializing import CaseTopic
 from spaces.enumerate.space.sizes_of_space import FurtherSize
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.nest.canonical import Origins, order_parts
-from spaces.model.schedules.domain_order import Split
+from spaces.model.schedules.domain_order import DomainOrder, Split
 from spaces.model.schedules.order_of import OrderOf
-from spaces.model.schedules.schedule import Schedule, StageOf
+from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
 
 _TOPICS: Mapping[str, LoopsMaker] = {"nests": NestsTopic, "loops": LoopsTopic}
 
@@ -59,24 +60,53 @@ class OrderTopic:
         for name, orders in fitting(state, self.func, around, entry.compute.is_root).items():
             yield self._pattern(state, name, orders)
 
+    def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
+        """The patterns at root, and those at a loop."""
+        menu = menu_of(start, self.func)
+
+        def changes(known: Mapping[str, Orders], *, at_root: bool) -> dict[str, Change]:
+            return {name: _Ordered(menu, orders, at_root) for name, orders in known.items()}
+
+        return {
+            f"{self.func}.root": changes(menu.root, at_root=True),
+            f"{self.func}.inner": changes(menu.inner, at_root=False),
+        }
+
     def _pattern(self, state: ProcessState, name: str, orders: Orders) -> DecisionOption:
         menu = menu_of(state, self.func)
 
         def ordered(state: ProcessState) -> ProcessState:
-            atomic = atomic_stages(menu.function, orders)
-            factors = (
-                record.factor
-                for order in orders
-                for record in order.splits
-                if isinstance(record, Split) and isinstance(record.factor, str)
-            )
-            return state.changed(
-                draft=evolve(state.entry, stages=orders, atomic=atomic),
-                menus={**state.menus, **{one: menu.factors[one] for one in factors}},
-            )
+            entry = menu.scheduled(orders, state.entry.compute, state.entry.store)
+            factors = {one: menu.factors[one] for one in entry_parameters(entry)}
+            return state.changed(draft=entry, menus={**state.menus, **factors})
 
         label, claims = f"{self.func} in {name}", _claims(menu.function, orders)
         return DecisionOption(label, claims, state, change=ordered)
+
+
+@frozen
+class _Ordered:
+    """Gives an entry the orders of a pattern if it is computed at root, or at a loop."""
+
+    menu: FuncMenu
+    orders: Orders
+    at_root: bool
+
+    def __call__(self, entry: FuncSchedule) -> FuncSchedule:
+        if entry.compute.is_root != self.at_root:
+            return entry
+        return self.menu.scheduled(self.orders, entry.compute, entry.store)
+
+
+def every_order(start: ProcessState, func: str) -> Iterator[DomainOrder]:
+    """All domain orders that the stages of a Func may have, given or by patterns."""
+    given = next((entry for entry in start.given if entry.name == func), None)
+    if given is not None:
+        yield from given.stages
+        return
+    menu = menu_of(start, func)
+    for orders in (*menu.root.values(), *menu.inner.values()):
+        yield from orders
 
 
 def _loop_by_loop(stage: StageOf, order: LoopsMaker) -> Iterator[Topic]:

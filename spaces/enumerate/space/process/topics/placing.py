@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from attrs import evolve, frozen
 
-from spaces.enumerate.space.frontier import ResidualPath, depth_of, open_depths, store_depths
-from spaces.enumerate.space.process.decision import Claims, DecisionOption, Topic
+from spaces.enumerate.space.frontier import (
+    ResidualPath,
+    depth_of,
+    in_one_grid,
+    open_depths,
+    store_depths,
+)
+from spaces.enumerate.space.places import FuncPlaces
+from spaces.enumerate.space.process.decision import Claims, DecisionOption
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topic import (
+    Change,
+    EntryChoice,
+    EntryTopic,
+    Topic,
+    in_universe,
+    unchanged,
+)
+from spaces.enumerate.space.process.topics.bounding import bound_topics
 from spaces.enumerate.space.process.topics.factors import FactorsTopic
-from spaces.enumerate.space.process.topics.fusing import WithTopic
-from spaces.enumerate.space.process.topics.orders import OrderTopic, fitting
-from spaces.enumerate.space.process.topics.storing import (
-    LAYOUTS,
-    LayoutTopic,
-    MemoryTopic,
-    StorageOrderTopic,
-)
-from spaces.model.nest.canonical import bound_text
-from spaces.model.schedules.schedule import (
-    INLINE,
-    ROOT,
-    Alignment,
-    Bound,
-    FuncSchedule,
-    LoopLevel,
-)
+from spaces.enumerate.space.process.topics.fusing import with_topics
+from spaces.enumerate.space.process.topics.orders import OrderTopic, every_order, fitting
+from spaces.enumerate.space.process.topics.storing import storage_topics
+from spaces.model.deadline import ask_clock
+from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel
 
 
 @frozen
@@ -61,23 +65,35 @@ class PlaceTopic:
                 yield _decided(f"{self.func} as given", {}, state, entry)
                 return
         plain = FuncSchedule.default(state.function(self.func), stored=False)
-        is_output = self.func in state.pipeline.outputs
-        placements = state.choices.placements
-        is_read = is_output or state.frontier.reads(self.func)
+        places = FuncPlaces.of(state.pipeline, state.choices, self.func)
+        is_read = self.func in state.pipeline.outputs or state.frontier.reads(self.func)
         # Root comes first: inlined pyramids would be so large that iterating finds nothing legal.
-        if is_read and ("root" in placements or is_output):
+        if is_read and places.root:
             yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
-        if not is_read or may_be_inlined(state, self.func):
+        if not is_read or places.inline:
             label, claims = f"{self.func}.compute_inline()", {self.name: str(INLINE)}
             yield _decided(label, claims, state, plain)
         if not is_read:
             return  # its clones replace it: nothing says which values to compute
-        if "at" in placements and not is_output:
+        if places.at:
             path = state.frontier.path(self.func)
             for depth in _levels(state, self.func):
                 loop = path[depth - 1]
                 part = state.level_part(loop)
                 yield self._placed(state, plain, loop.level, loop.level, part, depth)
+
+    def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
+        """The place: inlined, root, and all loops of readers."""
+        places = FuncPlaces.of(start.pipeline, start.choices, self.func)
+        found: dict[str, Change] = {}
+        if places.inline:
+            found["inline"] = unchanged
+        if places.root:
+            found["root"] = partial(evolve, compute=ROOT, store=ROOT)
+        if places.at:
+            for level in _every_level(start, self.func):
+                found[str(level)] = partial(evolve, compute=level, store=level)
+        return {in_universe(self.name): found}
 
     def _placed(
         self,
@@ -94,23 +110,11 @@ class PlaceTopic:
 
         def placed(state: ProcessState) -> ProcessState:
             entry = evolve(plain, compute=compute, store=store)
-            return state.changed(draft=entry, agenda=(*self._topics(state, depth), *state.agenda))
+            return state.changed(
+                draft=entry, agenda=(*_topics_of(state, self.func, depth), *state.agenda)
+            )
 
         return DecisionOption(f"{self.func}.{label}", {self.name: part}, state, change=placed)
-
-    def _topics(self, state: ProcessState, depth: int) -> list[Topic]:
-        """What is decided next about the Func, computed at a depth of its path."""
-        directives = state.choices.directives
-        topics: list[Topic] = [OrderTopic(self.func)]
-        if "compute_with" in directives:
-            topics.append(WithTopic(self.func))
-        topics.append(StoreTopic(self.func, depth))
-        if "hoist_storage" in directives and self.func not in state.pipeline.outputs:
-            topics.append(HoistTopic(self.func, depth))
-        topics += storage_topics(state, self.func)
-        bounds = (BoundTopic(self.func, dimension) for dimension in state.function(self.func).args)
-        topics += (topic for topic in bounds if topic.records(state))
-        return [*topics, CloseTopic(self.func)]
 
 
 def _decided(
@@ -122,11 +126,46 @@ def _decided(
     )
 
 
+def _topics_of(state: ProcessState, func: str, depth: int) -> Iterator[Topic]:
+    """What is decided about a Func that is computed at a depth of its path. A new directive about
+    Funcs has a topic in a file of its own, and a line here.
+    """
+    yield OrderTopic(func)
+    yield from with_topics(state, func)
+    yield StoreTopic(func, depth)
+    yield from hoist_topics(state, func, depth)
+    yield from storage_topics(state, func)
+    yield from bound_topics(state, func)
+    yield CloseTopic(func)
+
+
+def entry_topics(start: ProcessState, func: str) -> tuple[EntryTopic, ...]:
+    """What is decided about the entry of a Func alone, where it is computed first. Nothing else is
+    decided about an inlined one.
+    """
+    storage = (*storage_topics(start, func), *bound_topics(start, func))
+    return (PlaceTopic(func), StoreTopic(func), OrderTopic(func), *storage)
+
+
+def _every_level(start: ProcessState, func: str) -> list[LoopLevel]:
+    """Every loop that may be around a use of a Func: the loops of all Funcs that read it, directly
+    or not, except vectorized and unrolled loops.
+    """
+    producers = start.pipeline.producers
+    levels: dict[LoopLevel, None] = {}
+    for reader in (function.name for function in reversed(start.pipeline.functions)):
+        ask_clock()
+        if reader != func and func in producers[reader]:
+            for order in every_order(start, reader):
+                open_ = (loop for loop in order.loops if not loop.kind.has_constant_extent)
+                levels |= {LoopLevel(reader, loop.name): None for loop in open_}
+    return list(levels)
+
+
 def may_be_inlined(state: ProcessState, func: str) -> bool:
     """Whether a Func may be inlined by a decision."""
     is_given = any(entry.name == func for entry in state.given)
-    is_pure = state.function(func).is_pure and func not in state.pipeline.outputs
-    return "inline" in state.choices.placements and is_pure and not is_given
+    return not is_given and FuncPlaces.of(state.pipeline, state.choices, func).inline
 
 
 def may_start_nest(state: ProcessState, func: str) -> bool:
@@ -140,23 +179,6 @@ def may_start_nest(state: ProcessState, func: str) -> bool:
     largest = max(math.prod(extent for _, extent in one.ranges) for one in state.pipeline.estimates)
     known = [extent for extent in extents if extent is not None]
     return len(known) == len(extents) and math.prod(known) <= largest
-
-
-def storage_topics(state: ProcessState, func: str) -> Iterator[Topic]:
-    """What is decided about the storage of a Func wherever it is computed, by the directives of the
-    space.
-    """
-    directives = state.choices.directives
-    if func in state.pipeline.outputs:
-        return
-    if "store_in" in directives:
-        yield MemoryTopic(func)
-    if "reorder_storage" in directives:
-        yield StorageOrderTopic(func)
-    layouts = [layout for layout in LAYOUTS if layout.directive in directives]
-    for dimension in state.function(func).args:
-        for layout in layouts:
-            yield LayoutTopic(func, dimension, layout)
 
 
 def _levels(state: ProcessState, func: str) -> Iterator[int]:
@@ -173,8 +195,7 @@ def _levels(state: ProcessState, func: str) -> Iterator[int]:
 def _all_depths(path: ResidualPath) -> Iterator[int]:
     """All depths but those between the loops of a grid of blocks or threads."""
     for depth, step in enumerate(path, start=1):
-        following = path[depth].kind if depth < len(path) else None
-        if not (step.kind.is_gpu and following is step.kind):
+        if depth == len(path) or not in_one_grid(step.kind, path[depth].kind):
             yield depth
 
 
@@ -183,7 +204,7 @@ class StoreTopic:
     """Where a Func that is computed at depth ``depth`` of its path is stored."""
 
     func: str
-    depth: int
+    depth: int = 0
 
     @property
     def name(self) -> str:
@@ -191,20 +212,29 @@ class StoreTopic:
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         path = state.frontier.path(self.func)
-        outside = state.choices.storage == "outside"
+        outside = FuncPlaces.of(state.pipeline, state.choices, self.func).outside
         depths = store_depths(path, self.depth) if outside else [self.depth]
         for depth in depths:
             level = path[depth - 1].level if depth else ROOT
             part = state.level_part(path[depth - 1]) if depth else str(ROOT)
             label = "store_root()" if level.is_root else f"store_at({level.func}, {level.loop})"
-            stored = partial(_stored_at, level)
-            yield DecisionOption(f"{self.func}.{label}", {self.name: part}, state, change=stored)
+            change = partial(_stored, level)
+            yield EntryChoice(f"{self.func}.{label}", {self.name: part}, change).option(state)
+
+    def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
+        """The store level of a Func that is computed at a loop: root, and all loops of readers."""
+        places = FuncPlaces.of(start.pipeline, start.choices, self.func)
+        levels = _every_level(start, self.func) if places.at and places.outside else []
+        if not levels:
+            return {}
+        found: dict[str, Change] = {"root": partial(_stored, ROOT)}
+        return {in_universe(self.name): found | {str(one): partial(_stored, one) for one in levels}}
 
 
-def _stored_at(level: LoopLevel, state: ProcessState) -> ProcessState:
-    """The state in which the Func is stored at a level."""
-    is_same = state.entry.store == level
-    return state if is_same else state.with_draft(evolve(state.entry, store=level))
+def _stored(level: LoopLevel, entry: FuncSchedule) -> FuncSchedule:
+    """The entry stored at a level, if the Func is computed at a loop."""
+    is_so = entry.compute.is_root or entry.store == level
+    return entry if is_so else evolve(entry, store=level)
 
 
 @frozen
@@ -226,50 +256,15 @@ class HoistTopic:
             level = path[depth - 1].level if depth else ROOT
             part = state.level_part(path[depth - 1]) if depth else str(ROOT)
             at = f"hoist_storage({level.func}, {level.loop})"
-            after = state.with_draft(evolve(state.entry, hoist=level))
-            yield DecisionOption(
-                f"{self.func}.{'hoist_storage_root()' if level.is_root else at}",
-                {self.name: part},
-                after,
-            )
+            label = "hoist_storage_root()" if level.is_root else at
+            change = partial(evolve, hoist=level)
+            yield EntryChoice(f"{self.func}.{label}", {self.name: part}, change).option(state)
 
 
-MODULI = (2, 4, 8)
-"""What extents may be aligned to."""
-
-
-@frozen
-class BoundTopic:
-    """Whether a dimension of a Func has an explicit bound: its box at the estimates if it is short,
-    or an alignment.
-    """
-
-    func: str
-    dimension: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.func} bound {self.dimension}"
-
-    def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        part = f"{self.name} 0"
-        yield DecisionOption(f"no bound of {self.func}, {self.dimension}", {part: None}, state)
-        for record in self.records(state):
-            after = state.with_draft(evolve(state.entry, bounds=(*state.entry.bounds, record)))
-            text = bound_text(record)
-            yield DecisionOption(f"{self.func} {self.dimension}: {text}", {part: text}, after)
-
-    def records(self, state: ProcessState) -> list[Bound | Alignment]:
-        """The bounds that the dimension may have."""
-        directives = state.choices.directives
-        found: list[Bound | Alignment] = []
-        if "bound" in directives:
-            box = state.sizes.boxes.get(self.func, {}).get(self.dimension)
-            if box is not None and 0 < box[1] <= state.choices.short:
-                found.append(Bound(self.dimension, *box))
-        if "align_bounds" in directives:
-            found += (Alignment(self.dimension, modulus) for modulus in MODULI)
-        return found
+def hoist_topics(state: ProcessState, func: str, depth: int) -> Iterator[HoistTopic]:
+    """What is decided about the place of the memory of a Func, if the space has it."""
+    if "hoist_storage" in state.choices.directives and func not in state.pipeline.outputs:
+        yield HoistTopic(func, depth)
 
 
 @frozen

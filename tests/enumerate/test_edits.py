@@ -1,13 +1,17 @@
-"""Schedules near others."""
+"""Edits of the schedules of a space, and the schedules that they lead to."""
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import spaces
 from spaces import Options, ScheduleSpace, canonical_form, distance
+from spaces.enumerate.space.edits import DecidedSchedule
 from tests.enumerate.pipelines import blur
 
 CPU = spaces.device("cpu")
@@ -54,6 +58,39 @@ def test_a_space_of_one_schedule_has_no_mutation() -> None:
     space = ScheduleSpace(BLUR, CPU, alone)
     with pytest.raises(ValueError, match="has one schedule only"):
         spaces.mutate_schedule(space, next(iter(space)), random.Random(0))
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 1 << 32), st.integers(1, 4))
+def test_edits_lead_from_schedule_to_schedule_of_the_space(seed: int, steps: int) -> None:
+    """The decisions after an edit are those that lead to its schedule."""
+    chosen, decided = random.Random(seed), DecidedSchedule.of(EXPERT, TILED)
+    for _ in range(steps):
+        edit = decided.draw_edit(chosen)
+        assert edit is not None
+        assert edit.text in edit.way[-1].taken
+        assert edit.text not in decided.way[-1].taken or edit.after != decided.schedule
+        decided = edit.with_numbers_of(edit.after)
+        assert [one.taken for one in decided.way] == [one.taken for one in edit.way]
+        assert decided.schedule == edit.after
+        found = DecidedSchedule.of(EXPERT, edit.after)
+        assert found.schedule == edit.after
+        assert found.form == decided.form
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 1 << 32), st.integers(1, 64))
+def test_opened_numbers_are_those_of_the_func_of_an_edit(seed: int, most: int) -> None:
+    chosen, decided = random.Random(seed), DecidedSchedule.of(EXPERT, TILED)
+    for edit in itertools.islice(decided.shuffle_edits(chosen), 3):
+        structure = edit.open_numbers(chosen, most)
+        assert 1 <= structure.size <= most
+        choices = [structure.at(number) for number in range(structure.size)]
+        assert edit.after in choices
+        names = {entry.name for entry in edit.after.funcs} - {edit.func}
+        assert all(one.of(name) == edit.after.of(name) for one in choices for name in names)
+        for choice in choices[:3]:
+            assert edit.with_numbers_of(choice).schedule == choice
 
 
 def test_a_cross_takes_each_func_from_a_parent() -> None:

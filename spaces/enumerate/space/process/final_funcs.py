@@ -22,9 +22,9 @@ from spaces.model.schedules.fused_groups import groups
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
-def settled(state: ProcessState, entries: tuple[FuncSchedule, ...]) -> frozenset[str]:
+def final_funcs(state: ProcessState, entries: tuple[FuncSchedule, ...]) -> frozenset[str]:
     """The Funcs among ``entries``, the first decided of a state, whose loops and storage are the
-    same in all completions. More entries never unsettle one.
+    same in all completions. Further entries change none of them.
     """
     pipeline, decided = state.pipeline, frozenset(entry.name for entry in entries)
     if len(decided) == len(pipeline.functions):
@@ -34,10 +34,10 @@ def settled(state: ProcessState, entries: tuple[FuncSchedule, ...]) -> frozenset
         joined = joinable(pipeline, decided)
         fused = (group for group in groups(Schedule(entries)) if joined.intersection(group))
         changing = changing.union(joined, *fused)
-    return decided - around(pipeline, entries, changing)
+    return decided - funcs_around(pipeline, entries, changing)
 
 
-def around(
+def funcs_around(
     pipeline: Pipeline, entries: tuple[FuncSchedule, ...], changing: frozenset[str]
 ) -> frozenset[str]:
     """Some Funcs, those inside their loops, and all their producers."""

@@ -32,7 +32,7 @@ from spaces.constraints.rules.bounds import image_overrun, smaller_than_tile, un
 from spaces.constraints.rules.findings import Asked, failing
 from spaces.constraints.rules.records import Records
 from spaces.enumerate.space.decided_part import decided_part
-from spaces.enumerate.space.process.settled import around, joinable, unknown_reads
+from spaces.enumerate.space.process.final_funcs import funcs_around, joinable, unknown_reads
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topics.specializing import most_cases, offered_conditions
 from spaces.model.algorithm.pipeline import Pipeline
@@ -115,4 +115,4 @@ def _stays(state: ProcessState, decided: frozenset[str], failed: Asked) -> bool:
     changing = unknown_reads(state.pipeline, state.entries)
     if "compute_with" in state.choices.directives and failed.rule in _CURED_BY_LONGER_LOOPS:
         changing |= joinable(state.pipeline, decided)
-    return about not in around(state.pipeline, state.entries, changing)
+    return about not in funcs_around(state.pipeline, state.entries, changing)
