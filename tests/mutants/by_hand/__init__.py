@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutants.by_hand import (
+    cpu_costs,
     device_memory,
     gpu_costs,
     kernels,
@@ -22,6 +23,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *memory.MEMORY,
     *memoized.MEMOIZED,
     *device_memory.DEVICE_MEMORY,
+    *cpu_costs.CPU_COSTS,
     *gpu_costs.GPU_COSTS,
     *kernels.KERNELS,
     *numbers.NUMBERS,
