@@ -29,8 +29,8 @@ from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.model.deadline import OutOfTime
 
 NUMBERS = 4000
-"""The work (:attr:`Board.work`) that a search spends to choose numbers again: about four seconds of
-a core.
+"""The most work (:attr:`Board.work`) that a search spends on one kind of rewrites of numbers: about
+four seconds of a core. It spends no more than the search took before.
 """
 
 
@@ -103,7 +103,7 @@ class Rewriting:
         taken: list[Rewrite] = []
         has_small_gain = False
         keeps_structure = all(rewrite.keeps_structure for rewrite in rewrites)
-        most = board.work + NUMBERS if keeps_structure else self.most
+        most = board.work + min(NUMBERS, board.work) if keeps_structure else self.most
         for rewrite in rewrites:
             if board.work >= most:
                 break
