@@ -15,7 +15,7 @@ from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, Measurer
 from spaces.cost.model import CostModel
 from spaces.cost.registry import default_model
-from spaces.enumerate.search.first_schedules import RUNGS, filled
+from spaces.enumerate.search.first_schedules import UNIFORM_CHOICES, fill_schedule
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -331,8 +331,8 @@ def trusted_schedule(space: ScheduleSpace) -> Schedule:
     Raises:
         EmptySpaceError: none is legal.
     """
-    for rung in RUNGS:
-        schedule = filled(space.of_patterns.start(), {}, rung)
+    for choice in UNIFORM_CHOICES:
+        schedule = fill_schedule(space.of_patterns.start(), {}, choice)
         if space.verdict(schedule):
             return schedule
     raise EmptySpaceError(

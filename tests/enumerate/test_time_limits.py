@@ -13,7 +13,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
 from spaces.enumerate.search.apart import apart, bare
 from spaces.enumerate.search.events import Done, Improved
-from spaces.enumerate.search.first_schedules import RUNGS, filled
+from spaces.enumerate.search.first_schedules import UNIFORM_CHOICES, fill_schedule
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.beam import Beam
 from spaces.enumerate.search.search import best, search
@@ -84,28 +84,30 @@ def test_without_time_to_price_it_a_schedule_has_an_infinite_cost(clock: Clock) 
     assert verify(space.pipeline, done.best[0].schedule, FOUR_CORES)
 
 
-def test_the_ladder_has_blocks_of_threads_on_a_gpu() -> None:
+def test_the_first_schedules_have_blocks_of_threads_on_a_gpu() -> None:
     space = small_space(chain(), GPU)
-    filling = filled(space.start(), {}, RUNGS[0])
+    filling = fill_schedule(space.start(), {}, UNIFORM_CHOICES[0])
     for entry in filling.funcs:
         kinds = {loop.kind for loop in entry.stages[0].loops}
         assert {LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD} <= kinds
 
 
-def test_the_ladder_keeps_options_and_fixed_entries() -> None:
+def test_the_first_schedules_keep_options_and_fixed_entries() -> None:
     inlined = ScheduleSpace(chain(), FOUR_CORES, Options(placements=("inline",)))
-    for rung in RUNGS:
-        filling = filled(inlined.start(), {}, rung)
+    for choice in UNIFORM_CHOICES:
+        filling = fill_schedule(inlined.start(), {}, choice)
         assert filling.of("a").compute.is_inline
         assert filling in inlined
-    other = filled(small_space(chain(), FOUR_CORES).start(), {}, RUNGS[0])
+    other = fill_schedule(small_space(chain(), FOUR_CORES).start(), {}, UNIFORM_CHOICES[0])
     fixed = Schedule((other.of("b"),))
-    filling = filled(small_space(chain(), FOUR_CORES, fixed=fixed).start(), {}, RUNGS[1])
+    filling = fill_schedule(
+        small_space(chain(), FOUR_CORES, fixed=fixed).start(), {}, UNIFORM_CHOICES[1]
+    )
     assert filling.of("b") == other.of("b")
 
 
 def test_a_stagewise_search_completes_what_it_has_decided_when_its_time_ends(clock: Clock) -> None:
-    """The last schedule costs less than the ladder's, because half of its Funcs are searched."""
+    """The last schedule costs less than the first ones, because half of its Funcs are searched."""
     space = small_space(long_chain(16), FOUR_CORES)
     clock.step = 0.001
     limit = 10.0
@@ -114,12 +116,12 @@ def test_a_stagewise_search_completes_what_it_has_decided_when_its_time_ends(clo
         for event in search(space, "reuse", "stagewise", Limits(seconds=limit))
         if isinstance(event, Improved)
     ]
-    ladder = [_price(space, rung) for rung in RUNGS]
-    assert improved[-1] < min(ladder)
+    simple = [_price(space, choice) for choice in UNIFORM_CHOICES]
+    assert improved[-1] < min(simple)
 
 
-def _price(space: ScheduleSpace, rung) -> float:
-    filling = filled(space.start(), {}, rung)
+def _price(space: ScheduleSpace, choice) -> float:
+    filling = fill_schedule(space.start(), {}, choice)
     model = cost_model("reuse", space.device)
     return float(model.cost(Batch.of(space.pipeline, filling)))
 
@@ -147,7 +149,7 @@ def test_beams_keep_the_placements_and_the_storage_of_the_space() -> None:
 
 
 def test_beams_keep_fixed_entries() -> None:
-    other = filled(small_space(chain(), FOUR_CORES).start(), {}, RUNGS[0])
+    other = fill_schedule(small_space(chain(), FOUR_CORES).start(), {}, UNIFORM_CHOICES[0])
     fixed = Schedule((other.of("b"),))
     space = small_space(chain(), FOUR_CORES, fixed=fixed)
     done = best(search(space, "reuse", Beam(depth=2, width=5), Limits(top=3)))

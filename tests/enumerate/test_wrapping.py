@@ -97,9 +97,13 @@ def test_a_sum_is_wrapped_in_a_pipeline_of_many_funcs() -> None:
     assert found.best[0].schedule.derivations == (Wrap("B"),)
 
 
-@pytest.mark.parametrize("given", [{}, {"placements": ("root",), "root": ("strips",)}])
+ALONE = evolve(WITH_WRAPPERS, placements=("root",), root=("strips",))
+"""Options that leave no choice to a Func."""
+
+
+@pytest.mark.parametrize("options", [WITH_WRAPPERS, Options.expert(FOUR_CORES), ALONE])
 def test_a_search_with_a_wrapper_keeps_what_was_decided_with_numbers(
-    monkeypatch: pytest.MonkeyPatch, given: dict[str, tuple[str, ...]]
+    monkeypatch: pytest.MonkeyPatch, options: Options
 ) -> None:
     """Nothing where a Func that it changes was decided, too, for there was no choice."""
     walked = stagewise.walked
@@ -110,12 +114,12 @@ def test_a_search_with_a_wrapper_keeps_what_was_decided_with_numbers(
         return walked(task, start, deciding, share, **named)
 
     monkeypatch.setattr(stagewise, "walked", recorded)
-    space = ScheduleSpace(product(1024), FOUR_CORES, evolve(WITH_WRAPPERS, **given))
+    space = ScheduleSpace(product(1024), FOUR_CORES, options)
     found = best(search(space, "reuse", "stagewise")).best[0].schedule
     assert space.verdict(found)
     (_, nothing), (start, known) = seen
     assert nothing == []
-    assert known == ([] if given else ["total", "output"])
+    assert known == ([] if options is ALONE else ["total", "output"])
     for entry in start.entries(known):
         assert set(entry_parameters(entry)) <= set(start.numbers)
     assert start.is_priced

@@ -1,10 +1,10 @@
-"""The first schedules of a search: a fixed ladder of simple ones.
+"""The first schedules of a search: a fixed list of simple ones.
 
-A search of any length hands over at least the cheapest legal one of them. Each rung decides all
+A search of any length hands over at least the cheapest legal one of them. Each choice decides all
 Funcs alike with the options of the space: at root or inlined, with one pattern of loops, and with
 small or medium tiles. So a GPU gets blocks of threads, and a CPU parallel strips of vectors. The
 first pattern of an output fits its size (:mod:`~spaces.enumerate.space.patterns.fitting_size`). The
-last rung is the plain nest, if it is cheaper. The funnel of a search does not count them.
+last one is the plain nest, if it is cheaper. The funnel of a search does not count them.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ PRICING = 0.2
 """Seconds after the time limit in which to price the first legal schedule."""
 
 SHARE = 0.125
-"""The share of the time limit of a search in which to climb the ladder."""
+"""The share of the time limit of a search in which to try them."""
 
 
 @frozen
-class Rung:
+class UniformChoice:
     """One way to decide every Func.
 
     Attributes:
@@ -67,55 +67,57 @@ class Rung:
         return menu[int(self.place * (len(menu) - 1))]
 
 
-RUNGS = tuple(
-    Rung(inlines, pattern, place)
+UNIFORM_CHOICES = tuple(
+    UniformChoice(inlines, pattern, place)
     for place in (0.5, 0.0)
     for pattern in (0, 1)
     for inlines in (False, True)
 )
-"""The ladder. The first rung is legal most often and verified soonest."""
+"""The choices to try. The first one is legal most often and verified soonest."""
 
 
-def filled(partial: PartialSchedule, numbers: Mapping[str, int], rung: Rung) -> Schedule:
-    """The schedule that follows from a half-decided one with some numbers: the rung decides the
+def fill_schedule(
+    partial: PartialSchedule, numbers: Mapping[str, int], choice: UniformChoice
+) -> Schedule:
+    """The schedule that follows from a half-decided one with some numbers: the choice decides the
     other Funcs and numbers.
     """
-    return bind(*_choice(partial, numbers, rung))
+    return bind(*_choice(partial, numbers, choice))
 
 
 def _choice(
-    partial: PartialSchedule, numbers: Mapping[str, int], rung: Rung
+    partial: PartialSchedule, numbers: Mapping[str, int], choice: UniformChoice
 ) -> tuple[Schedule, dict[str, int]]:
     """The structure that follows from a half-decided schedule, and the numbers of its factors."""
-    partial = _structured(partial, rung)
+    partial = _structured(partial, choice)
     menus = partial.state.open_menus
-    chosen = {name: rung.number(menu) for name, menu in menus.items()}
+    chosen = {name: choice.number(menu) for name, menu in menus.items()}
     return partial.schedule, {**chosen, **numbers}
 
 
-def _structured(partial: PartialSchedule, rung: Rung) -> PartialSchedule:
+def _structured(partial: PartialSchedule, choice: UniformChoice) -> PartialSchedule:
     """The structure that follows from a half-decided schedule, with factors open."""
     while not partial.state.has_structure:
         ask_clock()
-        partial = partial.take(rung.option(partial))
+        partial = partial.take(choice.option(partial))
     return partial
 
 
 def offer_incumbents(pricer: Pricer) -> Iterator[Event]:
-    """Offers the legal schedules of the ladder: the first one however long it takes, others in
+    """Offers the legal ones of the first schedules: the first one however long it takes, others in
     :data:`SHARE` of the time limit. The first one has an infinite cost if there is no time to price
     it. Offers none if the restrictions name loops that patterns lack.
     """
-    for structure, numbers in _climbed(pricer):
+    for structure, numbers in _legal_choices(pricer):
         yield from offer_schedule(pricer, structure, numbers)
     yield from offer_plain_nest(pricer)
 
 
 def offer_first_incumbent(pricer: Pricer) -> Iterator[Event]:
-    """Offers the first legal schedule of the ladder, for searches that soon find better ones. It
+    """Offers the first legal one of these schedules, for searches that soon find better ones. It
     prices its numbers alone, which takes less time.
     """
-    for structure, numbers in islice(_climbed(pricer), 1):
+    for structure, numbers in islice(_legal_choices(pricer), 1):
         yield from offer_schedule(pricer, bind(structure, numbers))
     yield from offer_plain_nest(pricer)
 
@@ -140,19 +142,19 @@ def offer_plain_nest(pricer: Pricer) -> Iterator[Event]:
         return
 
 
-def _climbed(pricer: Pricer) -> Iterator[tuple[Schedule, dict[str, int]]]:
-    """The legal schedules of the ladder, as structures with numbers."""
+def _legal_choices(pricer: Pricer) -> Iterator[tuple[Schedule, dict[str, int]]]:
+    """The legal ones of the first schedules, as structures with numbers."""
     seen: set[Schedule] = set()
     board = pricer.board
     try:
         patterns = pricer.within(pricer.space.of_patterns)
     except ValueError:
         return
-    for rung in RUNGS:
+    for choice in UNIFORM_CHOICES:
         limit = board.until(SHARE) if board.has_schedule else NO_DEADLINE
         try:
             with limit.kept():
-                structure, numbers = _choice(patterns.space.start(), {}, rung)
+                structure, numbers = _choice(patterns.space.start(), {}, choice)
                 schedule = bind(structure, numbers)
                 if schedule in seen or not patterns.is_legal(schedule):
                     continue
@@ -165,11 +167,11 @@ def _climbed(pricer: Pricer) -> Iterator[tuple[Schedule, dict[str, int]]]:
 
 
 def _with_other_numbers(space: ScheduleSpace) -> Iterator[tuple[Schedule, dict[str, int]]]:
-    """A legal schedule of the ladder with other numbers than a rung has; none if no structure of
-    the ladder has legal numbers among the first ones of its lattice.
+    """A legal one of the first schedules with other numbers than a choice has; none if no of their
+    structures has legal numbers among the first ones of its lattice.
     """
-    for rung in RUNGS[: len(RUNGS) // 2]:
-        structure = structure_of(_structured(space.start(), rung).state)
+    for choice in UNIFORM_CHOICES[: len(UNIFORM_CHOICES) // 2]:
+        structure = structure_of(_structured(space.start(), choice).state)
         part = next(structure.parts())
         legal = np.flatnonzero(space.legal(part))
         if legal.size:

@@ -28,7 +28,7 @@ smaller differences.
 
 
 def offer_first(pricer: Pricer) -> Iterator[Event]:
-    """Offers the schedules of the ladder, and a random one if none of them is legal."""
+    """Offers the first schedules, and a random one if none of them is legal."""
     yield from offer_incumbents(pricer)
     yield from offer_draw_if_none(pricer)
 
@@ -52,7 +52,7 @@ def offer_cheapest(pricer: Pricer, structure: Structure) -> Generator[Event, Non
     Raises:
         OutOfTime: as many structures as the limits allow have a cost.
     """
-    found = pricer.cheapest(structure)
+    found = pricer.find_cheapest(structure)
     if found is not None:
         yield from pricer.board.offer(found)
     return found

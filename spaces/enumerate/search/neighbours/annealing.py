@@ -40,7 +40,7 @@ class Annealing:
 
     The search starts at ``start``, such as a schedule by hand, or at the best that ``opening``
     finds with whole patterns (:meth:`Options.small`, if the space decides loop by loop) in its
-    share of the time, or at the cheapest schedule of a ladder of simple ones. A schedule that costs
+    share of the time, or at the cheapest of the simple first schedules. A schedule that costs
     ``r`` times as much as the current one takes its place with a chance of ``r ** (-1 / heat)``;
     the heat falls evenly to 0 over the steps. Other decisions stay as they are, as far as their
     options are still there.
@@ -51,7 +51,7 @@ class Annealing:
 
     Attributes:
         start: a legal schedule of the space to start at.
-        opening: the search of whole patterns before the first edit; None for the ladder.
+        opening: the search of whole patterns before the first edit; None for the first schedules.
         steps: the number of random edits.
         numbers: how many choices of parameters are tried with an edit, at most.
         rewrites: candidates that compute the same as a schedule; None for edits alone. Every
@@ -112,7 +112,7 @@ class Annealing:
         structures = list(() if self.rewrites is None else self.rewrites(pricer, current))
         if not structures:
             return None
-        found = pricer.cheapest(chosen.choice(structures))
+        found = pricer.find_cheapest(chosen.choice(structures))
         if found is None or found.schedule not in pricer.space:
             return None
         yield from pricer.board.offer(found)

@@ -34,7 +34,7 @@ class Beam:
     """Beam search over edits; the defaults are the published ones ([TOY], Evaluation).
 
     The search starts at the default schedule; where that is illegal, takes too long to judge or has
-    placements that the space excludes, at the cheapest schedules of the ladder. It keeps the
+    placements that the space excludes, at the cheapest first schedules. It keeps the
     placements and the storage that the options of the space allow, and the entries that the space
     fixes. It ignores the patterns of loops, so it may find schedules outside the space. A split
     keeps its factor as a parameter, so the search scores all factors at once.

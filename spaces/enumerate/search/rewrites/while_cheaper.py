@@ -34,7 +34,7 @@ a core.
 """
 
 
-Price: TypeAlias = Callable[[FoundSchedule, OpenNumbers], FoundSchedule | None]
+PriceChange: TypeAlias = Callable[[FoundSchedule, OpenNumbers], FoundSchedule | None]
 """Prices what a rewrite makes of a schedule; None if it costs as much as before."""
 
 
@@ -94,7 +94,7 @@ class Rewriting:
         return found
 
     def _go_on(
-        self, found: FoundSchedule, rewrites: Sequence[Rewrite], price: Price
+        self, found: FoundSchedule, rewrites: Sequence[Rewrite], price: PriceChange
     ) -> Generator[Event, None, tuple[FoundSchedule, list[Rewrite]]]:
         """Goes from a schedule to cheaper ones, with one more of some rewrites each time. First
         takes those that are worth a change, then the others if these are so together.
@@ -122,7 +122,7 @@ class Rewriting:
         return (together, others) if is_worth(together, found) else (found, taken)
 
     def _cheapest(
-        self, rewrite: Rewrite, found: FoundSchedule, price: Price
+        self, rewrite: Rewrite, found: FoundSchedule, price: PriceChange
     ) -> Generator[Event, None, FoundSchedule]:
         """The cheapest schedule that a rewrite makes of one; the one itself if none is cheaper."""
         cheapest = found
@@ -146,13 +146,14 @@ class Rewriting:
         Raises:
             OutOfTime: the time of the walk is over.
         """
+        before = self.task.within(found.pricer.space)
         task = self.task.within(found.pricer.space.with_directive(opening.directive))
         given = found.states[0].partial.state.pipeline.derivations
         steps = (*given[len(task.space.pipeline.derivations) :], *opening.steps)
         until = {name for step in opening.steps for name in (step.func, step.name)}
         with task.deadline.kept():
             begin = task.start(steps)
-            starts = [task.repeated(one, begin, until) for one in found.states]
+            starts = [before.repeated(one, begin, until) for one in found.states]
             start = min(starts, key=task.cost_so_far) if len(starts) > 1 else starts[0]
             known = _known(start, until)
             if known:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spaces.cost.features.features import Features
 from spaces.enumerate.search.events import Event, Found
-from spaces.enumerate.search.first_schedules import RUNGS, filled
+from spaces.enumerate.search.first_schedules import UNIFORM_CHOICES, fill_schedule
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.changed_nests import Nests, funcs_around, nests_of
 from spaces.enumerate.search.stagewise.dominance import (
@@ -160,12 +160,14 @@ class StageDecisions:
             return self.legal(pipeline, way).chosen
 
     def completions(self, states: Sequence[HalfDecided]) -> Iterator[Event]:
-        """Offers half-decided schedules, with the Funcs that are left as the ladder has them."""
+        """Offers half-decided schedules, with the Funcs that are left as the first schedules of a
+        search have them.
+        """
         for state in states if states and states[0].partial.state.entries else ():
-            for rung in RUNGS:
+            for choice in UNIFORM_CHOICES:
                 try:
                     with self.deadline.kept():
-                        schedule = filled(state.partial, state.numbers, rung)
+                        schedule = fill_schedule(state.partial, state.numbers, choice)
                         if not self.pricer.is_legal(schedule):
                             continue
                         cost = self.pricer.price_schedule(schedule)
