@@ -271,7 +271,8 @@ class _Assembly:
         turns = self.bounds.turns(group)
         body = tuple(node for turn in turns for node in self._turn(turn))
         for name in reversed(group):
-            key = _memo_key(self.bounds, name) if self.bounds.schedule.of(name).memoized else None
+            is_kept = self.bounds.schedule.of(name).memoized and name in self.bounds.allocations
+            key = _memo_key(self.bounds, name) if is_kept else None
             produced = Produce(name, self.bounds.placements[name].storage.computed, body, key)
             body = (produced,)
         return produced
