@@ -88,6 +88,7 @@ PARTS: dict[str, tuple[Shown, ...]] = {
         Shown("store_in", f"{_ROWS}.store_in(MemoryType::Heap)"),
         Shown("hoist_storage", f"{_STRIPS}\nbx.compute_at(out, yi).hoist_storage(out, y)"),
         Shown("hoist_storage_root", f"{_ROWS}.hoist_storage_root()"),
+        Shown("memoize", "fade.compute_root().memoize()"),
         Shown("compute_with", "dy.compute_root()\nbx.compute_root().compute_with(dy, y)"),
         Shown("fold_storage", "by.store_root().compute_at(out, y).fold_storage(y, 2)"),
         Shown("reorder_storage", "bx.compute_root().reorder_storage(y, x)",
@@ -186,13 +187,14 @@ def algorithm() -> Pipeline:
     image = ImageParam(UInt8, 2, "input")
     r = RDom([(0, 64)], "r")
     bx, by, dy = Func("bx"), Func("by"), Func("dy")
-    total, out = Func("total"), Func("out")
+    fade, total, out = Func("fade"), Func("total"), Func("out")
     bx[x, y] = (image[x, y] + image[x + 1, y]) / 2
     by[x, y] = (bx[x, y] + bx[x, y + 1]) / 2
     dy[x, y] = image[x, y + 1] - image[x, y]
+    fade[x] = x * x / 64
     total[y] = cast(Int32, 0)
     total[y] += cast(Int32, image[r.x, y])
-    out[x, y] = by[x, y] + by[x, y + 1] + dy[x, y] + total[y]
+    out[x, y] = by[x, y] + by[x, y + 1] + dy[x, y] + total[y] + fade[x]
     return pipeline(out)
 
 

@@ -31,6 +31,7 @@ SUBJECTS = {
     "specialize": "Specializations",
     "kind": "Vectors and unrolled loops",
     "storage": "Storage",
+    "memoize": "Values kept for later calls",
     "bounds": "Bounds",
     "gpu": "GPU: structure and resources",
     "advice": "Advice",

@@ -21,13 +21,13 @@ from spaces.model.schedules.schedule import MemoryType
 
 Statement: TypeAlias = (
     "Block | For | ParallelFor | Allocate | Provide | Store | TupleAssignment | If | Assert"
-    " | Barrier | Prefetch"
+    " | Barrier | Prefetch | Recall"
 )
 
 
 class _Statement(Node["Statement"]):
-    """A statement: besides the statements inside it, it has expressions of its own. A statement
-    without others inside is one line of text.
+    """A statement: besides the statements inside it, it has expressions of its own. Its text is
+    one line; the statements inside follow.
     """
 
     __slots__ = ()
@@ -247,6 +247,30 @@ class Prefetch(_Statement):
 
     def __str__(self) -> str:
         return f"prefetch {self.buffer}[{', '.join(map(str, self.at))}]"
+
+
+@frozen
+class Recall(_Statement):
+    """Copies the values of ``buffers`` that are kept for the numbers ``key``, if there are any;
+    else runs ``body``, which computes them, and keeps a copy.
+
+    Each buffer has the ``extents``. Programs that compute the same under the same ``key`` have the
+    same ``identity``, others another one.
+    """
+
+    identity: bytes
+    key: tuple[Expr, ...]
+    buffers: tuple[str, ...]
+    types: tuple[Type, ...]
+    extents: tuple[Expr, ...]
+    body: Statement
+
+    @property
+    def in_place(self) -> tuple[str, ...]:
+        return self.buffers
+
+    def __str__(self) -> str:
+        return f"recall {', '.join(self.buffers)} by ({', '.join(map(str, self.key))}), or else:"
 
 
 @frozen

@@ -4,13 +4,14 @@ parallel loops and the loops of long functions as separate functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from attrs import define, field
 from llvmlite import ir
 
+from spaces.backend.access import AccessMode
 from spaces.backend.ir.program import BufferParameter, LoopProgram
 from spaces.backend.ir.sizes import known_elements
 from spaces.backend.ir.statements import (
@@ -21,6 +22,7 @@ from spaces.backend.ir.statements import (
     If,
     ParallelFor,
     Prefetch,
+    Recall,
     Statement,
     Store,
     TupleAssignment,
@@ -30,11 +32,11 @@ from spaces.backend.llvm.closures import LONG, Closure, loops_in
 from spaces.backend.llvm.expressions import Expressions
 from spaces.backend.llvm.lifetimes import parts_of
 from spaces.backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, FunctionEmitter
-from spaces.backend.llvm.operators import llvm_type
+from spaces.backend.llvm.operators import FloatMode, llvm_type
 from spaces.backend.llvm.runtime.blocks import I32, I64, POINTER, VOID, Value, i32, i64
 from spaces.backend.llvm.words import load_words, local_bytes, reporting, store_words
 from spaces.model.expressions.expr import Const, Expr
-from spaces.model.expressions.types import Float64, Int32
+from spaces.model.expressions.types import Float64, Int32, Type
 from spaces.model.schedules.schedule import AUTO_STACK_BYTES, MemoryType
 
 _SHORT = 16
@@ -151,6 +153,8 @@ class Statements:
                 self._allocate(statement)
             case ParallelFor():
                 self._parallel(statement)
+            case Recall():
+                self._recall(statement)
             case _:
                 raise TypeError(f"a {type(statement).__name__} is not a statement of CPU code")
 
@@ -261,7 +265,7 @@ class Statements:
             place = local_bytes(self.emitter.entry.builder, max(size, 1))
             accesses.obtained(node, place, i64(size), self.values.index)
             return place
-        build, wanted = self._build, self._bytes(node)
+        build, wanted = self._build, self._bytes(node.type, node.sizes)
         block = build.call(self.emitter.module.runtime["malloc"], [wanted])
         null = build.icmp_unsigned("==", block, ir.Constant(POINTER, None))
         self._leave_if(null, i32(OUT_OF_MEMORY))
@@ -278,11 +282,37 @@ class Statements:
         )
         return size <= most and self._stack_bytes + size <= _STACK_BYTES
 
-    def _bytes(self, node: Allocate) -> Value:
-        """The bytes of an allocation; if they overflow, more bytes than memory can have."""
+    def _recall(self, node: Recall) -> None:
+        """Copies values that are kept, or computes them and keeps a copy. Hardened code watches
+        every store, so it computes them always.
+        """
+        module = self.emitter.module
+        if module.access_mode is not AccessMode.PLAIN:
+            self.statement(node.body)
+            return
+        parts = [node.identity[i : i + 8] for i in range(0, len(node.identity), 8)]
+        mode = list(FloatMode).index(module.float_mode)
+        fixed = [i64(int.from_bytes(part, "little", signed=True)) for part in parts]
+        words = [*fixed, i64(mode), *map(self._word, node.key)]
+        arrays = [self.values.buffers[name] for name in node.buffers]
+        sizes = [self._bytes(type, node.extents) for type in node.types]
+        lists = []
+        for values in (words, [self._build.ptrtoint(array, I64) for array in arrays], sizes):
+            lists.append(local_bytes(self.emitter.entry.builder, 8 * len(values)))
+            store_words(self._build, lists[-1], values)
+        given = [lists[0], i64(len(words)), *lists[1:], i64(len(arrays))]
+        missing = self._build.icmp_signed(
+            "==", self._build.call(module.runtime["recall"], given), i32(0)
+        )
+        with self._build.if_then(missing), self.values.scope():
+            self.statement(node.body)
+            self._build.call(module.runtime["keep"], given)
+
+    def _bytes(self, type: Type, sizes: Iterable[Expr]) -> Value:
+        """The bytes of an array; if they overflow, more bytes than memory can have."""
         build = self._build
-        total, beyond = i64(node.type.bytes), ir.Constant(ir.IntType(1), 0)
-        for size in node.sizes:
+        total, beyond = i64(type.bytes), ir.Constant(ir.IntType(1), 0)
+        for size in sizes:
             count = self.values.index(size)
             count = build.select(build.icmp_signed(">", count, i64(0)), count, i64(0))
             pair = build.smul_with_overflow(total, count)

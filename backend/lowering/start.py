@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 from attrs import evolve
@@ -15,6 +16,7 @@ from spaces.backend.ir.statements import (
     For,
     If,
     Provide,
+    Recall,
     Statement,
     TupleAssignment,
     Update,
@@ -38,6 +40,7 @@ from spaces.model.nest.loopnest import Compute, HoistedStorage, Loop, LoopNest, 
 from spaces.model.nest.placement import Bounds
 from spaces.model.recursion import deeper
 from spaces.model.schedules.reductions.accumulation import operand_of
+from spaces.model.writing.serialize import to_json
 
 
 def start(nest: LoopNest) -> LoopProgram:
@@ -69,6 +72,14 @@ def _statements(nodes: tuple[NestNode, ...], bounds: Bounds) -> Statement:
     return block(*(_statement(node, bounds) for node in nodes))
 
 
+def _recall(func: str, key: tuple[Expr, ...], body: Statement, bounds: Bounds) -> Statement:
+    """The statement that computes a memoized Func only if its values are not kept."""
+    stored = bounds.allocations[func]
+    computed = (func, to_json(bounds.pipeline), to_json(bounds.schedule))
+    identity = hashlib.sha256("\0".join(computed).encode()).digest()
+    return Recall(identity, key, stored.buffers, stored.types, stored.extents, body)
+
+
 _HOISTED = "{}.hoisted"
 """The name of the buffer that holds the memory hoisted for a Func."""
 
@@ -79,7 +90,8 @@ def _statement(node: NestNode, bounds: Bounds) -> Statement:
             body = block(*prefetches(bounds, var), _statements(node.body, bounds))
             return For(var.var, var.min, var.extent, var.kind, body, var.partition)
         case Produce():
-            return _statements(node.body, bounds)
+            body = _statements(node.body, bounds)
+            return body if node.key is None else _recall(node.func, node.key, body, bounds)
         case HoistedStorage():
             return _hoisted(node, bounds)
         case loopnest.Allocate():

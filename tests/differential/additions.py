@@ -348,6 +348,8 @@ class _Addition:
                 return self._fold(name == "fold_storage")
             case "specialize" | "specialize_fail":
                 return self._special(name)
+            case "memoize":
+                return self._memoized()
         for function, entry in self._funcs():
             is_output = function.name in self.whole.outputs
             of_storage = name in ("reorder_storage", "align_storage", "bound_storage")
@@ -371,6 +373,17 @@ class _Addition:
                     return stage.align_bounds(arg, modulus, rng.randrange(modulus)).schedule
                 case "align_extent":
                     return stage.align_extent(arg, rng.choice((2, 3, 4))).schedule
+        return self.schedule
+
+    def _memoized(self) -> Schedule:
+        """A Func kept, mostly one that reads no image and is stored where it is computed."""
+        images = {image.name for image in self.whole.images}
+        for function, entry in self._funcs():
+            is_output = function.name in self.whole.outputs
+            reads = images & self.whole.producers[function.name]
+            fits = not (is_output or reads or entry.store != entry.compute)
+            if fits or self.rng.random() < 0.03:
+                return self._at(entry, 0).memoize().schedule
         return self.schedule
 
     def _on_a_split_loop(self) -> Schedule:

@@ -97,6 +97,8 @@ def _of_storage(func: FuncSchedule) -> Iterator[str]:
         yield f"memory: {func.memory}"
     for fold in func.folds:
         yield "directive: fold_storage" if fold.forward else "directive: fold_storage backward"
+    if func.memoized:
+        yield "directive: memoize"
     if func.storage_orders:
         yield "directive: reorder_storage"
     if func.pads:

@@ -68,6 +68,7 @@ _DIRECTIVES = (
     "specialize",
     "specialize_fail",
     "atomic",
+    "memoize",
     "fold_storage",
     "fold_storage backward",
     "reorder_storage",
@@ -128,7 +129,7 @@ OF_SCHEDULES: dict[str, tuple[str, ...]] = {
 }
 
 
-LATER = ("value: extract_bits", "coordinate: extract_bits")
+LATER = ("value: extract_bits", "coordinate: extract_bits", "directive: memoize")
 """Constructs that are younger than journals in ``bench/results``, in the order in which they came.
 Journals know constructs by their numbers, so these have the last ones.
 """

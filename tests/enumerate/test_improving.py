@@ -120,7 +120,7 @@ def test_edits_change_each_decision_to_each_option() -> None:
     edits = list(decided.shuffle_edits(random.Random(0)))
     assert len(edits) == sum(len(one.options) - 1 for one in structural) + len(with_numbers)
     pricer = Pricer.of(space, spaces.cost_model("reuse", FOUR_CORES), Limits())
-    best = [pricer.cheapest(edit.open_numbers(random.Random(0), 8)) for edit in edits]
+    best = [pricer.find_cheapest(edit.open_numbers(random.Random(0), 8)) for edit in edits]
     assert all(one is None or one.schedule in space for one in best)
 
 

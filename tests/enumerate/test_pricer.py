@@ -71,8 +71,11 @@ def test_a_finite_cost_is_that_of_a_legal_schedule(make, device, number, chosen)
         assert verify(space.pipeline, schedule, device, exact=space.options.exact)
         batch = Batch.of(space.pipeline, structure.schedule, structure.numbers(index))
         assert costs.flat[index] == pytest.approx(float(pricer.model.cost(batch)))
-    cheapest = pricer.cheapest(structure)
+    cheapest = pricer.find_cheapest(structure)
     assert (np.inf if cheapest is None else cheapest.cost) == costs.min()
+    if cheapest is not None:
+        assert pricer.find_cheapest_below(structure, cheapest.cost) == cheapest
+        assert pricer.find_cheapest_below(structure, cheapest.cost * (1 - 1e-9)) is None
 
 
 @pytest.mark.parametrize(("device", "lanes"), [(FOUR_CORES, 16), (SM_80, 1)])
@@ -94,7 +97,7 @@ def test_restrictions_count(lanes: int) -> None:
     found = 0
     for structure in islice(pricer.space.structures(), 20):
         costs = pricer.keep_legal(structure, pricer.price_structure(structure))
-        one = pricer.cheapest(structure)
+        one = pricer.find_cheapest(structure)
         assert (one is None) == (not np.isfinite(costs).any())
         if one is not None:
             found += 1
@@ -102,6 +105,16 @@ def test_restrictions_count(lanes: int) -> None:
             assert structure.at(int(np.argmin(costs))) == one.schedule
     assert found
     assert pricer.board.legal == 2 * found
+
+
+def test_what_costs_too_much_gets_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    pricer = Pricer.of(small_space(blur(), FOUR_CORES), reuse(FOUR_CORES), spaces.Limits())
+    structure = next(pricer.space.structures())
+    least = pricer.price_structure(structure).min()
+    monkeypatch.setattr(Pricer, "find_legal", None)
+    assert pricer.find_cheapest_below(structure, least / 2) is None
+    assert pricer.board.legal == 0
+    assert pricer.board.structures == 2
 
 
 def test_what_has_no_loop_nest_costs_infinitely_much() -> None:
@@ -119,5 +132,5 @@ def test_what_has_no_loop_nest_costs_infinitely_much() -> None:
     schedule = spaces.parse_schedule("t.compute_root()", pipe)
     assert pricer.price_schedule(schedule) == np.inf
     assert pricer.price_structure(Structure(schedule, {})) == np.inf
-    assert pricer.cheapest(Structure(schedule, {})) is None
+    assert pricer.find_cheapest(Structure(schedule, {})) is None
     assert pricer.board.structures == 0

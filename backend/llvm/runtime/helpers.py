@@ -5,8 +5,11 @@ Generated modules declare::
     declare i32 @spaces_par_for(ptr pool, ptr fn, i32 min, i32 extent, ptr closure)
     declare noalias ptr @spaces_malloc(i64 bytes)
     declare void @spaces_free(ptr block)
+    declare i32 @spaces_recall(ptr key, i64 words, ptr arrays, ptr sizes, i64 count)
+    declare void @spaces_keep(ptr key, i64 words, ptr arrays, ptr sizes, i64 count)
 
-and link with `runtime_symbols`. ``workers`` and ``scratch`` say what the functions promise.
+and link with `runtime_symbols`. ``workers``, ``scratch`` and ``memo`` say what the functions
+promise.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from spaces.backend.llvm.runtime.blocks import I32, I64, POINTER, VOID
+from spaces.backend.llvm.runtime.memo import MEMO, memo_module
 from spaces.backend.llvm.runtime.scratch import KEPT_BYTES, scratch_module
 from spaces.backend.llvm.runtime.workers import pool_module
 from spaces.machine_code import CompiledModule, compile_module, host_target, object_of
@@ -28,6 +32,7 @@ FUNCTIONS: Mapping[str, tuple[Any, ...]] = {
     "par_for": (I32, POINTER, POINTER, I32, I32, POINTER),
     "malloc": (POINTER, I64),
     "free": (VOID, POINTER),
+    **MEMO,
 }
 """The functions that generated code calls, by names without ``spaces_``: what each returns and
 takes.
@@ -61,6 +66,11 @@ def _compile_scratch() -> CompiledModule:
     return _locked_at_forks(compile_module(scratch_module(kept_limit())), "scratch")
 
 
+@cache
+def _compile_memo() -> CompiledModule:
+    return _locked_at_forks(compile_module(memo_module()), "memo")
+
+
 def _locked_at_forks(code: CompiledModule, name: str) -> CompiledModule:
     """If a process forks while another thread changes a list, the child gets a locked, broken
     list.
@@ -88,12 +98,21 @@ def scratch_code() -> CompiledModule:
         return _compile_scratch()
 
 
+def memo_code() -> CompiledModule:
+    """The functions that keep values of memoized Funcs (see ``memo``). The first call compiles
+    them, and they stay for ever.
+    """
+    with _first_use:
+        return _compile_memo()
+
+
 class _Symbols(Mapping[str, int]):
     """The addresses of functions; the first use of one compiles its module."""
 
     _modules: ClassVar[Mapping[str, Callable[[], CompiledModule]]] = {
         "par_for": pool_code,
         **dict.fromkeys(("malloc", "free"), scratch_code),
+        **dict.fromkeys(MEMO, memo_code),
     }
 
     def __getitem__(self, name: str) -> int:
@@ -149,6 +168,27 @@ def release_scratch() -> None:
     ctypes.CFUNCTYPE(None)(scratch_code().address("spaces_scratch_release"))()
 
 
+def memo_bytes() -> int:
+    """The bytes of values of memoized Funcs that the process keeps."""
+    return _memo_number(0)
+
+
+def memo_recalls() -> tuple[int, int]:
+    """How often values of memoized Funcs were found, and how often they were computed."""
+    return _memo_number(1), _memo_number(2)
+
+
+def _memo_number(which: int) -> int:
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+    number: int = function(memo_code().address("spaces_memo_number"))(which)
+    return number
+
+
+def release_memo() -> None:
+    """Drops all kept values of memoized Funcs. Running pipelines continue undisturbed."""
+    ctypes.CFUNCTYPE(None)(memo_code().address("spaces_memo_release"))()
+
+
 def runtime_object() -> bytes:
     """The helpers as a relocatable object file; link it with the object files of pipelines."""
-    return object_of(pool_module(_architecture()), scratch_module())
+    return object_of(pool_module(_architecture()), scratch_module(), memo_module())

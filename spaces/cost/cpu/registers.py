@@ -58,7 +58,7 @@ class Registers:
         """The number of vector registers for ``lanes`` values, at least one."""
         return maximum(1.0, ceil(lanes * (bits / self.device.vector_bits)))
 
-    def stored(
+    def stored_shares(
         self, features: Features, func: FuncFeatures, stage: StageFeatures
     ) -> tuple[SymbolicNumber, SymbolicNumber]:
         """The share of evaluations that store their value, and the share that do so because there

@@ -166,7 +166,7 @@ class Reuse:
     ) -> SymbolicNumber:
         """``cycles`` and those of the stages of a Func, and of its allocations."""
         for stage in func.stages:
-            cycles = cycles + self.compute(features, stage)
+            cycles = cycles + self.compute_cycles(features, stage)
         return cycles + self.allocation_cycles(func)
 
     def allocation_cycles(self, func: FuncFeatures) -> SymbolicNumber:
@@ -181,11 +181,11 @@ class Reuse:
         around = func.stages[0].loops[: func.store_depth]
         return func.allocations * each / self._cores_busy(around)
 
-    def compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
+    def compute_cycles(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of the evaluations and loops of a stage on the slowest core."""
-        return self._compute(features, stage) / self.speedup(stage)
+        return self._cycles_of_one_core(features, stage) / self.speedup(stage)
 
-    def _compute(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
+    def _cycles_of_one_core(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of all evaluations and of the loops around them. The longest of three times
         counts: that of the arithmetic units, that of the load and store units, and that for which
         sums wait for their last term.
@@ -194,7 +194,7 @@ class Reuse:
             return 0.0
         func = features.func(stage.func)
         moved: SymbolicNumber = 0.0
-        written, spilled = self.registers.stored(features, func, stage)
+        written, spilled = self.registers.stored_shares(features, func, stage)
         for access in stage.work.accesses:
             bits = 8 * features.element_bytes(access.buffer)
             loads = access.reads * self._load(features, stage, access, bits)

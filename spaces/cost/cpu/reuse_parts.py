@@ -28,7 +28,7 @@ def parts(
     }
     for func in features.funcs:
         for stage in func.stages:
-            found[stage.func, stage.index]["compute"] = model.compute(features, stage)
+            found[stage.func, stage.index]["compute"] = model.compute_cycles(features, stage)
         found[func.name, 0]["allocation"] = model.allocation_cycles(func)
     transfers = list_transfers(features)
     owners = {

@@ -91,7 +91,7 @@ class Improving:
                     yield board.scored
                 tried += 1
                 structure = edit.open_numbers(chosen, self.numbers)
-                found = pricer.cheapest_below(structure, board.worst)
+                found = pricer.find_cheapest_below(structure, board.worst)
                 if found is None:
                     continue
                 yield from board.offer(found)

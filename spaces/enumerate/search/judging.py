@@ -52,7 +52,7 @@ def offer_cheapest(pricer: Pricer, structure: Structure) -> Generator[Event, Non
     Raises:
         OutOfTime: as many structures as the limits allow have a cost.
     """
-    found = pricer.cheapest(structure)
+    found = pricer.find_cheapest(structure)
     if found is not None:
         yield from pricer.board.offer(found)
     return found

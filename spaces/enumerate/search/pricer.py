@@ -98,12 +98,7 @@ class Pricer:
             OutOfTime: as many structures as the limits allow have a cost.
         """
         self.board.ask_for_one_more()
-        batch = self._batch(structure.schedule, structure.columns, part)
-        if batch is None:
-            return np.full(structure.shape, np.inf)
-        costs = self._costs(batch)
-        self.board.count(costs)
-        return costs
+        return self._price(structure, part, structures=1)
 
     def reprice_structure(
         self, structure: Structure, part: Pipeline | None = None
@@ -114,12 +109,7 @@ class Pricer:
         Raises:
             BatchError: the model does not give a number for each choice.
         """
-        batch = self._batch(structure.schedule, structure.columns, part)
-        if batch is None:
-            return np.full(structure.shape, np.inf)
-        costs = self._costs(batch)
-        self.board.count(costs, structures=0)
-        return costs
+        return self._price(structure, part, structures=0)
 
     def price_schedule(
         self,
@@ -174,16 +164,16 @@ class Pricer:
         self.board.legal += bool(np.isfinite(kept).any())
         return kept
 
-    def cheapest(self, structure: Structure) -> Found | None:
+    def find_cheapest(self, structure: Structure) -> Found | None:
         """The cheapest legal choice of a structure; None if it has no legal choice.
 
         Raises:
             OutOfTime: as many structures as the limits allow have a cost.
         """
-        found = (one for one in self.cheapest_of_parts(structure) if one is not None)
+        found = (one for one in self.find_cheapest_of_parts(structure) if one is not None)
         return min(found, key=lambda one: one.cost, default=None)
 
-    def cheapest_below(self, structure: Structure, most: float) -> Found | None:
+    def find_cheapest_below(self, structure: Structure, most: float) -> Found | None:
         """The cheapest legal choice of a structure, if it costs at most ``most``. What costs more
         gets no verdict, which takes longer than a price.
 
@@ -197,7 +187,7 @@ class Pricer:
         cost = float(costs.flat[index])
         return Found(cost, structure.at(index)) if np.isfinite(cost) else None
 
-    def cheapest_of_parts(self, structure: Structure) -> Iterator[Found | None]:
+    def find_cheapest_of_parts(self, structure: Structure) -> Iterator[Found | None]:
         """The cheapest legal choice of each part of a structure; None for a part without one. The
         cost of a choice does not depend on its part: all have the formulas of the whole structure.
         What is illegal gets no price.
@@ -223,7 +213,7 @@ class Pricer:
             costs = self._allowed(part, np.where(legal, costs, np.inf))
             index = int(np.argmin(costs))
             if self.space.restricted.predicates and not np.isfinite(costs.flat[index]):
-                yield None
+                yield None  # the predicates refuse all
                 continue
             self.board.legal += not is_legal
             is_legal = True
@@ -239,6 +229,17 @@ class Pricer:
         """The features of all choices of a structure; None if it has no loop nest."""
         batch = self._batch(structure.schedule, structure.columns, part)
         return None if batch is None else batch.features
+
+    def _price(
+        self, structure: Structure, part: Pipeline | None, structures: int
+    ) -> NDArray[np.float64]:
+        """The costs of the choices of a structure; the funnel counts so many structures."""
+        batch = self._batch(structure.schedule, structure.columns, part)
+        if batch is None:
+            return np.full(structure.shape, np.inf)
+        costs = self._costs(batch)
+        self.board.count(costs, structures)
+        return costs
 
     def _batch(
         self, schedule: Schedule, columns: Mapping[str, object], part: Pipeline | None

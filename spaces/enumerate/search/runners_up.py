@@ -54,7 +54,7 @@ def _neighbors(pricer: Pricer, most: int) -> Iterator[Found]:
     decided = _decide(pricer.space, board.best[0].schedule)
     edited = () if decided is None else _edit_in_turns(decided, board.limits.seed)
     for structure in islice(edited, most):
-        found = pricer.cheapest_below(structure, board.worst)
+        found = pricer.find_cheapest_below(structure, board.worst)
         if found is not None:
             yield found
 

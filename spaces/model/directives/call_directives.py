@@ -113,6 +113,14 @@ class CallDirectives(Selection):
     def _hoisted(self, level: LoopLevel) -> Self:
         return self._with_func(attrs.evolve(self._func, hoist=level))
 
+    @directive(flag="memoized")
+    def memoize(self) -> Self:
+        """Keep the values for later visits and calls, with what they depend on: the values of
+        Params, and where and how much of the Func is computed. The next time all of these are the
+        same, copy the values and compute nothing.
+        """
+        return self._with_func(attrs.evolve(self._func, memoized=True))
+
     @directive(Fold, parts={"fold_forward": "forward"})
     def fold_storage(self, dimension: Name, factor: Factor, fold_forward: bool = True) -> Self:
         """Keep only ``factor`` values along a dimension, reused in a circle, while what is read

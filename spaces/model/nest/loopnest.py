@@ -14,7 +14,7 @@ from typing import TypeAlias
 from attrs import asdict, field, frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.expr import Call, Expr
+from spaces.model.expressions.expr import Call, Expr, Variable, walk
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.regions import Box
@@ -67,15 +67,19 @@ class HoistedStorage:
 @nesting
 @frozen
 class Produce:
-    """All stages of one Func over ``box``, in order."""
+    """All stages of one Func over ``box``, in order. With a ``key`` it is memoized: where the
+    values for the same numbers are kept, they are copied.
+    """
 
     func: str
     box: Box
     body: tuple[NestNode, ...]
+    key: tuple[Expr, ...] | None = None
 
     def __str__(self) -> str:
         box = "".join(f"[{i.min} .. {i.max}]" for i in self.box)
-        return f"produce {self.func}{box}"
+        key = "" if self.key is None else f", memoized by ({', '.join(map(str, self.key))})"
+        return f"produce {self.func}{box}{key}"
 
 
 @frozen
@@ -196,6 +200,29 @@ def _tidied(value: Expr, simplify: Simplifier) -> Expr:
     return rewrite(value, tidy)
 
 
+def _memo_key(bounds: Bounds, func: str) -> tuple[Expr, ...]:
+    """The numbers that decide the values of a Func in a visit of its compute level, if it reads no
+    images: the Params and sizes in its definition and in those of the Funcs that it reads; the box
+    that is required, which decides what is computed; and the box that is stored, which decides
+    where each value lies. Numbers that are always the same are left out.
+    """
+    storage, placement = bounds.allocations[func], bounds.placements[func]
+    ends = (end for side in placement.required for end in (side.min, side.max))
+    box = (*(end for end in ends if end is not None), *storage.mins, *storage.extents)
+    numbers = (*_given_numbers(bounds.pipeline, func), *map(bounds.simplify, box))
+    return tuple(dict.fromkeys(number for number in numbers if number.names))
+
+
+def _given_numbers(pipeline: Pipeline, func: str) -> Iterator[Expr]:
+    """The Params and sizes in the definitions of a Func and of those that it reads."""
+    concerned = {func, *pipeline.producers[func]}
+    for function in pipeline.functions:
+        for stage in function.stages if function.name in concerned else ():
+            for node in walk(*stage.expressions):
+                if isinstance(node, Variable) and node.name not in stage.dimensions:
+                    yield node
+
+
 @frozen
 class _Assembly:
     """Puts the placed Funcs together, from the root inwards."""
@@ -244,7 +271,8 @@ class _Assembly:
         turns = self.bounds.turns(group)
         body = tuple(node for turn in turns for node in self._turn(turn))
         for name in reversed(group):
-            produced = Produce(name, self.bounds.placements[name].storage.computed, body)
+            key = _memo_key(self.bounds, name) if self.bounds.schedule.of(name).memoized else None
+            produced = Produce(name, self.bounds.placements[name].storage.computed, body, key)
             body = (produced,)
         return produced
 

@@ -42,7 +42,8 @@ def _new_entries(
             source = entries[step.func]
             made = {step.name: attrs.evolve(source, name=step.name)}
             if not after.consumers(step.func):  # nobody reads it any more
-                made[step.func] = attrs.evolve(source, compute=INLINE, store=INLINE, hoist=INLINE)
+                unread = attrs.evolve(source, compute=INLINE, store=INLINE, hoist=INLINE)
+                made[step.func] = attrs.evolve(unread, memoized=False)
             return made
         case RFactor() if step.func in entries:
             source, index = entries[step.func], step.update + 1

@@ -255,6 +255,7 @@ class FuncSchedule:
         atomic: the stages that change an element in one step; iterations that change the same
         element may then run at once.
         companions: by stage, the stage of another Func that it is computed with.
+        memoized: whether its values are kept for later calls.
     """
 
     name: str
@@ -271,6 +272,7 @@ class FuncSchedule:
     specializations: tuple[Specialization, ...] = field(default=(), converter=_first_of_each_case)
     atomic: tuple[int, ...] = field(default=(), converter=_each_once)
     companions: tuple[Companion, ...] = field(default=(), converter=_last_of_each_stage)
+    memoized: bool = False
 
     @property
     def records(self) -> int:
@@ -298,7 +300,7 @@ class FuncSchedule:
 
 
 FLAGS = tuple(one.name for one in attrs.fields(FuncSchedule) if one.default is False)
-"""What a Func either is or is not; directives without arguments say it."""
+"""What a Func either is or is not, such as ``memoized``; directives without arguments say it."""
 
 
 @frozen(repr=False)

@@ -30,6 +30,7 @@ from spaces.backend.ir.statements import (
     ParallelFor,
     Prefetch,
     Provide,
+    Recall,
     Store,
     TupleAssignment,
 )
@@ -71,6 +72,7 @@ STATEMENTS = (
     (If(TRUE, STORE, OTHER), (STORE, OTHER), (TRUE,)),
     (Assert(Message(("at ", ""), (Int32,)), (A,)), (), (A,)),
     (Prefetch("f", (A, B)), (), (A, B)),
+    (Recall(b"", (A, B), ("f",), (Int32,), (C,), STORE), (STORE,), (A, B, C)),
     (Barrier(), (), ()),
 )
 

@@ -33,6 +33,7 @@ from spaces.backend.ir.statements import (
     ParallelFor,
     Prefetch,
     Provide,
+    Recall,
     Statement,
     Store,
     TupleAssignment,
@@ -172,6 +173,10 @@ class _Run:
             case Prefetch(at=at):
                 for place in at:
                     self.index(place)  # the element need not exist
+            case Recall(key=key, extents=extents, body=body):
+                for number in (*key, *extents):
+                    self.value(number)
+                self.statement(body)  # nothing is kept
             case Barrier():
                 pass  # threads run one after another
             case Assert(message=message, values=values):

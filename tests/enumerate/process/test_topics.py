@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
 
-from spaces import Decision, Options, PartialSchedule, ScheduleSpace, universe
+from spaces import Decision, MemoryType, Options, PartialSchedule, ScheduleSpace, universe
 from spaces.enumerate.space.options import OPTIONAL_DIRECTIVES
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
@@ -50,3 +51,12 @@ def test_what_the_process_decides_about_a_func_the_solver_decides_too(directive:
 def test_a_space_with_such_a_directive_has_more_than_patterns() -> None:
     assert space_with().only_patterns
     assert not any(space_with(directive).only_patterns for directive in OF_ENTRIES)
+
+
+def test_only_the_memory_of_a_place_is_offered() -> None:
+    """A CPU has no memory that the threads of a block share."""
+    space = space_with("store_in")
+    assert any("GPUShared" in str(one) for one in decisions_of(space)["blur_x memory"].options)
+    for schedule in itertools.islice(space.structures(), 200):
+        memories = {entry.memory for entry in schedule.schedule.funcs}
+        assert MemoryType.GPU_SHARED not in memories

@@ -84,6 +84,7 @@ def _call(draw: st.DrawFn, funcs: list[str]) -> tuple[str, tuple[Any, ...]]:
                 ("fold_storage", (two[0], factor, draw(st.booleans()))),
                 ("hoist_storage", (func, two[0])),
                 ("hoist_storage_root", ()),
+                ("memoize", ()),
                 ("bound_storage", (two[0], draw(wholes))),
                 ("reorder_storage", many),
                 ("align_storage", (two[0], draw(wholes))),

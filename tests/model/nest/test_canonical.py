@@ -15,11 +15,12 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
+from spaces.model.directives.declaration import DIRECTIVES
 from spaces.model.directives.directives import schedule
 from spaces.model.nest.canonical import canonical_form, distance, same_schedule
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, OrderedLoop, Split, Tail
-from spaces.model.schedules.schedule import LoopLevel, Schedule
+from spaces.model.schedules.schedule import FLAGS, LoopLevel, Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.model.pipelines import blur
 from tests.strategies import schedules, stencil_pipelines
@@ -229,3 +230,15 @@ def test_forms_do_not_write_inlined_definitions_out() -> None:
     algorithm = APPS["local_laplacian"].pipeline()
     form = canonical_form(algorithm, Schedule.default(algorithm))
     assert form.parts["output compute"] == "root"
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_what_a_func_is_or_is_not_is_kept(flag: str) -> None:
+    algorithm = blur()
+    plain = Schedule.default(algorithm)
+    entry = plain.funcs[0]
+    changed = plain.replace(evolve(entry, **{flag: not getattr(entry, flag)}))
+    assert not same_schedule(algorithm, plain, changed)
+    (written,) = (d.name for d in DIRECTIVES.values() if d.flag == flag)
+    assert f"{entry.name}.{written}()" in format_schedule(changed, algorithm)
+    assert parse_schedule(format_schedule(changed, algorithm), algorithm) == changed

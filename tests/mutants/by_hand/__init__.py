@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tests.mutants.by_hand import (
+    cpu_costs,
     device_memory,
     gpu_costs,
     kernels,
+    memoized,
     memory,
     numbers,
     orders,
@@ -19,7 +21,9 @@ MUTANTS: tuple[Mutant, ...] = (
     *windows.WINDOWS,
     *tails.TAILS,
     *memory.MEMORY,
+    *memoized.MEMOIZED,
     *device_memory.DEVICE_MEMORY,
+    *cpu_costs.CPU_COSTS,
     *gpu_costs.GPU_COSTS,
     *kernels.KERNELS,
     *numbers.NUMBERS,

@@ -112,7 +112,7 @@ class Annealing:
         structures = list(() if self.rewrites is None else self.rewrites(pricer, current))
         if not structures:
             return None
-        found = pricer.cheapest(chosen.choice(structures))
+        found = pricer.find_cheapest(chosen.choice(structures))
         if found is None or found.schedule not in pricer.space:
             return None
         yield from pricer.board.offer(found)

@@ -61,7 +61,7 @@ def offer_cheapest_of_parts(pricer: Pricer, structure: Structure) -> Iterator[Ev
         OutOfTime: a limit of the search is reached.
     """
     board = pricer.board
-    for found in board.deadline.each(pricer.cheapest_of_parts(structure)):
+    for found in board.deadline.each(pricer.find_cheapest_of_parts(structure)):
         if found is not None:
             yield board.scored
             yield from board.offer(found)

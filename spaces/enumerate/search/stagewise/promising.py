@@ -20,12 +20,12 @@ from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
 
 T = TypeVar("T")
 
-Price: TypeAlias = Callable[[OpenWay], PricedWay | None]
+PriceWay: TypeAlias = Callable[[OpenWay], PricedWay | None]
 """Prices a way; None if it has no loop nest."""
 
 
 def priced_in_phases(
-    ways: Iterable[OpenWay], kept: int, price: Price, compared: float = 1.0
+    ways: Iterable[OpenWay], kept: int, price: PriceWay, compared: float = 1.0
 ) -> list[PricedWay]:
     """The ways that look cheap, with their costs, in the order of the ways.
 

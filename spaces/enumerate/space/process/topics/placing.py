@@ -120,7 +120,7 @@ class PlaceTopic:
 def _decided(
     label: str, claims: Claims, state: ProcessState, entry: FuncSchedule
 ) -> DecisionOption:
-    """The option that gives a Func an entry of which nothing else is to decide."""
+    """The option that gives a Func its whole entry."""
     return DecisionOption(
         label, claims, state, change=lambda state: state.with_draft(entry).decided()
     )
