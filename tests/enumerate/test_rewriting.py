@@ -43,6 +43,7 @@ def with_least_numbers(model: str | spaces.CostModel = "reuse") -> tuple[Rewriti
     schedule = spaces.parse_schedule(IN_TWO_NESTS, pipeline)
     *_, partial = space.start().towards(schedule)
     pricer = Pricer.of(space, spaces.cost_model(model, CPU), Limits())
+    pricer.board.work = 1000  # as if a search had found the schedule
     task = StageDecisions(pricer, 4096, pricer.board.deadline)
     least = {name: menu[0] for name, menu in partial.state.menus.items()}
     state = task.exact(HalfDecided(partial, least, 0.0))

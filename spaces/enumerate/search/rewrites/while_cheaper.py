@@ -79,10 +79,10 @@ class Rewriting:
     ) -> Generator[Event, None, FoundSchedule]:
         """The schedule after the rewrites of one kind that make it cheaper together. Compares by
         the nests that they change. If the whole schedule then turns out to be illegal or dearer,
-        compares those rewrites again by whole schedules.
+        compares all of them again by whole schedules.
         """
         for price in (price_by_nests, price_whole):
-            cheaper, rewrites = yield from self._go_on(found, rewrites, price)
+            cheaper = yield from self._go_on(found, rewrites, price)
             if cheaper is found:
                 return found
             with self.task.deadline.kept():
@@ -95,7 +95,7 @@ class Rewriting:
 
     def _go_on(
         self, found: FoundSchedule, rewrites: Sequence[Rewrite], price: PriceChange
-    ) -> Generator[Event, None, tuple[FoundSchedule, list[Rewrite]]]:
+    ) -> Generator[Event, None, FoundSchedule]:
         """Goes from a schedule to cheaper ones, with one more of some rewrites each time. First
         takes those that are worth a change, then the others if these are so together.
         """
@@ -113,13 +113,11 @@ class Rewriting:
                 taken.append(rewrite)
             else:
                 has_small_gain |= cheaper is not found
-        together, others = found, list(taken)
+        together = found
         for rewrite in rewrites if has_small_gain else ():
             if board.work < most and rewrite not in taken:
-                cheaper = yield from self._cheapest(rewrite, together, price)
-                others += [rewrite] if cheaper is not together else []
-                together = cheaper
-        return (together, others) if is_worth(together, found) else (found, taken)
+                together = yield from self._cheapest(rewrite, together, price)
+        return together if is_worth(together, found) else found
 
     def _cheapest(
         self, rewrite: Rewrite, found: FoundSchedule, price: PriceChange
