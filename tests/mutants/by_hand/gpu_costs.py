@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 _THREADS = ("test_thread_code.py",)
 _S20 = ("test_s20.py",)
 _COMPILED = ("tuning/test_compiler_ranking.py",)
-_OVERREACH = ("test_overreach.py",)
+_LONG_TILES = ("test_long_tiles.py",)
 _RECURRING = ("test_recurring.py",)
 _IMPROVING = ("test_improving.py",)
 _DOMINANCE = ("test_dominance.py",)
@@ -88,11 +88,11 @@ GPU_COSTS = (
     ),
     Mutant(
         "updates-never-reach-far",
-        "overreach_of_updates",
+        "relative_length_of_updates",
         "-(-extent // length) * length / extent",
         "1.0",
         "A search for a GPU lets whole tiles of updates enlarge all that they read.",
-        _OVERREACH,
+        _LONG_TILES,
     ),
     Mutant(
         "whatever-recurs-is-taken",

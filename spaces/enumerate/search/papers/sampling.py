@@ -240,20 +240,20 @@ class _Pass:
         still_open = [state for state in states if state.partial.state.draft is not None]
         if not still_open:
             return states
-        settled = [state for state in states if state.partial.state.draft is None]
+        decided = [state for state in states if state.partial.state.draft is None]
         part = self.task.part(states, names)
         ways = ((way, None) for state in still_open for way in self.task.ways(state, names))
-        return self._cheapest(part, _unlike(part, ways), settled, (name, "how"))
+        return self._cheapest(part, _unlike(part, ways), decided, (name, "how"))
 
     def _cheapest(
         self,
         part: Pipeline,
         options: list[_Option],
-        settled: list[HalfDecided],
+        decided: list[HalfDecided],
         step: object,
     ) -> list[HalfDecided]:
         """The ``width`` cheapest legal states of a phase: of the representatives of some options
-        and of the states that are settled already. If no representative is legal, others follow.
+        and of the states that are decided already. If no representative is legal, others follow.
         """
         buckets: dict[str, list[_Option]] = {}
         for option in options:
@@ -264,7 +264,7 @@ class _Pass:
             drawn = [one for bucket in buckets.values() for one in self._representatives(bucket)]
             ways = ((option, self.prices.of(part, option.way)) for option in drawn)
             priced += [_PricedOption(option, way) for option, way in ways if way is not None]
-            states = self._taken(part, priced, settled, step)
+            states = self._taken(part, priced, decided, step)
             if not drawn:
                 break
         return states
@@ -279,14 +279,14 @@ class _Pass:
         self,
         part: Pipeline,
         priced: list[_PricedOption],
-        settled: list[HalfDecided],
+        decided: list[HalfDecided],
         step: object,
     ) -> list[HalfDecided]:
         """The states that are first in the order of costs. An option whose hash is known to be bad
         is set back once ([A21] 4.5). Legality is asked only of options that come first.
         """
         queue = [(one.priced.cost, place) for place, one in enumerate(priced)]
-        queue += [(state.cost, len(priced) + place) for place, state in enumerate(settled)]
+        queue += [(state.cost, len(priced) + place) for place, state in enumerate(decided)]
         heapq.heapify(queue)
         states: list[HalfDecided] = []
         kept: set[int] = set()
@@ -296,7 +296,7 @@ class _Pass:
             if not np.isfinite(cost):
                 break
             if place >= len(priced):
-                states.append(settled[place - len(priced)])
+                states.append(decided[place - len(priced)])
                 continue
             one = priced[place]
             if not one.is_judged:

@@ -17,7 +17,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
 from spaces.model.schedules.schedule import FuncSchedule
 
-OVERREACH = 1.1
+MOST_BEYOND = 1.1
 """Tiles that reach so far beyond a Func enlarge what it reads, and what that reads in turn."""
 
 
@@ -69,12 +69,12 @@ def may_reach_far(
                 return True
             for tile in tiles:
                 rounded = -(-extent // tile) * tile if index else max(extent, tile)
-                if rounded > OVERREACH * extent:
+                if rounded > MOST_BEYOND * extent:
                     return True
     return False
 
 
-def overreach_of_updates(
+def relative_length_of_updates(
     pipeline: Pipeline, entry: FuncSchedule, numbers: Mapping[str, int | NDArray[np.int64]]
 ) -> float | NDArray[np.float64]:
     """How many times as long as a Func its updates in blocks of threads are, along the dimension

@@ -119,8 +119,8 @@ class OpenWay:
     def _structure(self, names: Collection[str]) -> Structure:
         whole, numbers, free = self.state.partial.state, self.state.numbers, self.free
         schedule = Schedule(self.state.entries(names), whole.pipeline.derivations)
-        settled = (name for name in parameters(schedule) if name in numbers and name not in free)
-        bound = bind(schedule, {name: numbers[name] for name in settled})
+        fixed = (name for name in parameters(schedule) if name in numbers and name not in free)
+        bound = bind(schedule, {name: numbers[name] for name in fixed})
         menus = {name: free.get(name) or whole.menus[name] for name in parameters(bound)}
         return Structure(bound, menus)
 

@@ -23,9 +23,9 @@ from spaces.enumerate.search.stagewise.dominance import (
     is_undominated,
 )
 from spaces.enumerate.search.stagewise.long_tiles import (
-    OVERREACH,
+    MOST_BEYOND,
     fitting_menus,
-    overreach_of_updates,
+    relative_length_of_updates,
 )
 from spaces.enumerate.search.stagewise.state import (
     CostOfOthers,
@@ -407,8 +407,8 @@ class StageDecisions:
             **way.state.numbers,
             **structure.columns,
         }
-        reach = overreach_of_updates(way.state.partial.state.pipeline, way.entry, numbers)
-        costs = np.where(reach > OVERREACH, np.inf, found.costs)
+        reach = relative_length_of_updates(way.state.partial.state.pipeline, way.entry, numbers)
+        costs = np.where(reach > MOST_BEYOND, np.inf, found.costs)
         return evolve(found, costs=costs) if np.isfinite(costs).any() else found
 
     def _is_doubtful(self, way: OpenWay) -> bool:

@@ -60,7 +60,7 @@ class Candidates:
             if index:
                 raise IndexError("there are not as many candidates")
 
-        place(dict.fromkeys(census.heads, (census.root, ())), index)
+        place(dict.fromkeys(census.unguided, (census.root, ())), index)
         while open_:
             name, form, path, index = open_.pop()
             block = census.block(name, form, index)

@@ -27,19 +27,19 @@ class Census:
         root: the form of the empty path.
         guided: for each Func, those that it guides, with its stage that reads them; None if several
             do.
-        heads: the Funcs that no other one guides.
+        unguided: the Funcs that no other one guides.
     """
 
     funcs: Mapping[str, CountedMenu]
     root: PathForm = field(init=False, factory=PathForm)
     guided: Mapping[str, Mapping[str, int | None]] = field(init=False)
-    heads: tuple[str, ...] = field(init=False)
+    unguided: tuple[str, ...] = field(init=False)
     _known: dict[str, dict[PathForm, int]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.guided = _guided(self.funcs)
         guided = {kid for kids in self.guided.values() for kid in kids}
-        self.heads = tuple(name for name in self.funcs if name not in guided)
+        self.unguided = tuple(name for name in self.funcs if name not in guided)
         forms = self._forms()
         for name in reversed(list(self.funcs)):
             self._known[name] = self._counted(name, forms[name])
@@ -47,7 +47,7 @@ class Census:
     @property
     def total(self) -> int:
         """The number of candidates."""
-        return math.prod(self.count(name, self.root) for name in self.heads)
+        return math.prod(self.count(name, self.root) for name in self.unguided)
 
     def count(self, name: str, path: PathForm) -> int:
         """The number of choices for a Func with uses inside a path, and for all that it guides."""
@@ -109,7 +109,7 @@ class Census:
     def _forms(self) -> dict[str, set[PathForm]]:
         """The paths of each Func."""
         found: dict[str, set[PathForm]] = {name: set() for name in self.funcs}
-        for name in self.heads:
+        for name in self.unguided:
             found[name].add(self.root)
         for name, func in self.funcs.items():
             levels = {at for path in found[name] for at in func.levels(path)}

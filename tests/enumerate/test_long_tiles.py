@@ -12,7 +12,7 @@ from spaces import Options
 from spaces.enumerate.search.stagewise.long_tiles import (
     fitting_menus,
     may_reach_far,
-    overreach_of_updates,
+    relative_length_of_updates,
 )
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.schedule import FuncSchedule
@@ -133,11 +133,11 @@ def test_searches_leave_out_long_tiles_but_in_restricted_spaces(where, height: i
 def test_how_far_the_updates_of_blocks_of_threads_reach(text, extents, reach) -> None:
     pipeline = summed(*extents)
     entry = spaces.parse_schedule(text, pipeline).of("f")
-    assert overreach_of_updates(pipeline, entry, {}) == pytest.approx(reach)
+    assert relative_length_of_updates(pipeline, entry, {}) == pytest.approx(reach)
 
 
 def test_updates_reach_far_with_some_of_many_numbers() -> None:
     pipeline = summed(100)
     entry = with_names(spaces.parse_schedule("f.update(0).gpu_tile(x, xi, 8)", pipeline).of("f"))
-    reach = overreach_of_updates(pipeline, entry, {"xi": np.array([20, 25, 64, 128])})
+    reach = relative_length_of_updates(pipeline, entry, {"xi": np.array([20, 25, 64, 128])})
     assert reach == pytest.approx([1.0, 1.0, 1.28, 1.28])
