@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
-
 from spaces.constraints import rules
 from spaces.constraints.rules import (
     advice,
@@ -45,6 +42,7 @@ from spaces.constraints.rules.rule import (
     ProofRule,
     Rule,
 )
+from spaces.model.discovery import find_in_files
 from spaces.model.suggestions import suggestion
 
 _FIRST: tuple[Rule, ...] = (
@@ -76,9 +74,7 @@ _LAST: tuple[Rule, ...] = (*kept_values.RULES, rounding.exact_order)
 
 def _found() -> tuple[Rule, ...]:
     """The ``RULES`` of every other file of the folder."""
-    names = (f"{rules.__name__}.{file.name}" for file in pkgutil.iter_modules(rules.__path__))
-    files = [import_module(name) for name in names if name != __name__]
-    all_rules = (one for file in files for one in getattr(file, "RULES", ()))
+    all_rules = (one for of_file in find_in_files(rules, "RULES") for one in of_file)
     known = {one.id for one in (*_FIRST, *_LAST, *ADVICE)}
     return tuple(one for one in all_rules if one.id not in known)
 

@@ -7,20 +7,11 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from spaces.cost.model import CostModel
+from spaces.enumerate.search import neighbours, papers
 from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.improving import Improving
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.annealing import Annealing
-from spaces.enumerate.search.neighbours.bandit import Bandit
-from spaces.enumerate.search.neighbours.genetic.strategy import Genetic
-from spaces.enumerate.search.neighbours.latin_hypercube import LatinHypercube
-from spaces.enumerate.search.neighbours.optuna_search import OptunaSearch
-from spaces.enumerate.search.neighbours.random_draws import RandomDraws
-from spaces.enumerate.search.papers.beam import Beam
-from spaces.enumerate.search.papers.best_first import BestFirst
-from spaces.enumerate.search.papers.exhaustive import exhaustive
-from spaces.enumerate.search.papers.grouping import Grouping
-from spaces.enumerate.search.papers.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.search.quick_search import QuickSearch
 from spaces.enumerate.search.rewrites.registry import rewrite_schedule
@@ -28,34 +19,33 @@ from spaces.enumerate.search.stagewise.freezing import Freezing
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.articles import shown_kind
+from spaces.model.discovery import find_in_files
 from spaces.model.registry import Registry
 from spaces.model.suggestions import suggestion
 
 Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Event]]
 """A search: it yields events, and :class:`~spaces.enumerate.search.events.Done` as the last one."""
 
-OWN: Mapping[str, Strategy] = MappingProxyType(
-    {
-        "annealing": Annealing(opening=QuickSearch(), rewrites=rewrite_schedule),
-        "bandit": Bandit(),
-        "beam": Beam(),
-        "best-first": BestFirst(),
-        "exhaustive": exhaustive,
-        "reuse-analysis": ReuseAnalysis(),
-        "freezing": Freezing(second=QuickSearch(walk=Stagewise(width=1))),
-        "frozen-sampling": Freezing(
-            first=HierarchicalSampling(width=1, passes=1), second=HierarchicalSampling(), opened=1.0
-        ),
-        "grouping": Grouping(),
-        "sampling": HierarchicalSampling(),
-        "genetic": Genetic(),
-        "improving": Improving(),
-        "latin-hypercube": LatinHypercube(),
-        "optuna": OptunaSearch(),
-        "random": RandomDraws(),
-        "stagewise": QuickSearch(),
-    }
-)
+_COMPOSED: Mapping[str, Strategy] = {
+    "annealing": Annealing(opening=QuickSearch(), rewrites=rewrite_schedule),
+    "freezing": Freezing(second=QuickSearch(walk=Stagewise(width=1))),
+    "frozen-sampling": Freezing(
+        first=HierarchicalSampling(width=1, passes=1), second=HierarchicalSampling(), opened=1.0
+    ),
+    "improving": Improving(),
+    "stagewise": QuickSearch(),
+}
+"""Strategies that are made of several."""
+
+
+def _found() -> Iterator[tuple[str, Strategy]]:
+    """The ``STRATEGIES`` of each file of the folders of strategies."""
+    for folder in (neighbours, papers):
+        for of_file in find_in_files(folder, "STRATEGIES"):
+            yield from of_file.items()
+
+
+OWN: Mapping[str, Strategy] = MappingProxyType({**_COMPOSED, **dict(_found())})
 """The strategies of the library. Their schedules are legal, so nothing judges them again."""
 
 _strategies = Registry[Strategy](

@@ -150,3 +150,6 @@ def make_arms(offspring: Offspring) -> Mapping[str, Arm]:
         "reasonable": lambda pool: offspring.make_reasonable(),
         **{rule: partial(offspring.mutate_func, rule) for rule in MUTATIONS},
     }
+
+
+STRATEGIES = {"bandit": Bandit()}

@@ -120,3 +120,6 @@ class LatinHypercube:
             if schedule is not None:
                 return form_of(start.state, schedule)
         return None
+
+
+STRATEGIES = {"latin-hypercube": LatinHypercube()}

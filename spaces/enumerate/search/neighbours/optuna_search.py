@@ -137,3 +137,6 @@ def _import_optuna() -> Any:
             f"The strategy optuna needs Optuna, which can't be imported ({error}): "
             f"{how_to_install('optuna')}."
         ) from None
+
+
+STRATEGIES = {"optuna": OptunaSearch()}

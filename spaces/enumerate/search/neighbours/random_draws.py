@@ -49,3 +49,6 @@ class RandomDraws:
                 board.considered += 1
             else:
                 yield from offer_cheapest(pricer, Structure(draw.schedule, {}))
+
+
+STRATEGIES = {"random": RandomDraws()}

@@ -172,3 +172,6 @@ def _cheapest(pricer: Pricer, found: list[Found]) -> Iterator[Found]:
 
 def _kinds(device: Device) -> tuple[LoopKind, ...]:
     return CPU_KINDS if isinstance(device, CpuDevice) else _GPU_KINDS
+
+
+STRATEGIES = {"beam": Beam()}

@@ -147,3 +147,6 @@ class _Open:
             return None
         self.least = node.bound
         return node
+
+
+STRATEGIES = {"best-first": BestFirst()}

@@ -65,3 +65,6 @@ def offer_cheapest_of_parts(pricer: Pricer, structure: Structure) -> Iterator[Ev
         if found is not None:
             yield board.scored
             yield from board.offer(found)
+
+
+STRATEGIES = {"exhaustive": exhaustive}

@@ -284,3 +284,6 @@ class _Merging:
         if not math.isfinite(now):
             return 0.0
         return sum(self.prices.cost(before.group(one)) for one in touched) - now
+
+
+STRATEGIES = {"grouping": Grouping()}

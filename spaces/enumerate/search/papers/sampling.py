@@ -328,3 +328,6 @@ def _unlike(part: Pipeline, ways: Iterable[tuple[OpenWay, HalfDecided | None]]) 
         _Option(way, NestOutline.of(part, schedule), placed)
         for schedule, (way, placed) in found.items()
     ]
+
+
+STRATEGIES = {"sampling": HierarchicalSampling()}

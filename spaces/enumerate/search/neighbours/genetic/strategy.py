@@ -135,3 +135,6 @@ class Genetic:
     def _start_anew(self, offspring: Offspring) -> DecisionEdit | None:
         is_sensible = offspring.chosen.random() < self.sensible
         return offspring.make_reasonable() if is_sensible else offspring.draw_schedule()
+
+
+STRATEGIES = {"genetic": Genetic()}

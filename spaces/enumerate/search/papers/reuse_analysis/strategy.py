@@ -74,3 +74,6 @@ class ReuseAnalysis:
         yield board.scored
         yield from offer_runners_up(pricer)
         yield board.done(space, complete)
+
+
+STRATEGIES = {"reuse-analysis": ReuseAnalysis()}
