@@ -93,14 +93,11 @@ def test_the_wheel_has_one_package_and_all_its_files(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert {name.partition("/")[0] for name in names} == {"spaces"}
-    kept = subprocess.run(
-        ["git", "ls-files", "backend", "apps", "spaces"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    ).stdout.split("\n")  # fmt: skip
     files = {
-        name if name.startswith("spaces/") else f"spaces/{name}"
-        for name in kept
-        if (ROOT / name).is_file()
+        f"{'' if room == 'spaces' else 'spaces/'}{path.relative_to(ROOT).as_posix()}"
+        for room in ("spaces", "backend", "apps")
+        for path in (ROOT / room).rglob("*")
+        if path.is_file() and path.parent.name != "__pycache__"
     }
     assert {name for name in files - names if not name.endswith("/README.md")} == set()
 
