@@ -97,6 +97,6 @@ def test_costs_may_be_negative() -> None:
 def test_stagewise_searches_the_patterns_of_a_wider_space() -> None:
     space = ScheduleSpace(BLUR, CPU)
     assert space.options == Options.expert(CPU)
-    done = spaces.best(spaces.search(space, "reuse", Stagewise()))
-    assert done == spaces.best(spaces.search(space.of_patterns, "reuse", Stagewise()))
+    done = spaces.best(spaces.search(space, "reuse", "stagewise"))
+    assert done == spaces.best(spaces.search(space.of_patterns, "reuse", "stagewise"))
     assert done.best[0].schedule in space

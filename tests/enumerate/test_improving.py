@@ -67,12 +67,9 @@ def test_time_only_makes_it_cheaper_until_no_change_does(make) -> None:
 
 
 def test_it_finds_what_the_quick_search_leaves_out() -> None:
-    """By more than the models can tell apart; rewrites find most of it, too."""
+    """By more than the models can tell apart."""
     space = ScheduleSpace(blur(), FOUR_CORES)
-    strategy = Improving(first=QuickSearch(rewrites=()))
-    quick, improved = (
-        spaces.best(spaces.search(space, None, strategy, limits)) for limits in (None, AMPLE)
-    )
+    quick, improved = found(space), found(space, AMPLE)
     assert improved.best[0].cost < 0.99 * quick.best[0].cost
     assert improved.best[0].schedule in space
 

@@ -27,10 +27,9 @@ class QuickSearch:
     it cheaper: with clones of Funcs that several nests read, if the space has ``clone_in``; with
     wrappers of images that sums read, if the space is for a CPU and has ``in_``; with partial
     results of reductions to few elements, if it is for a GPU and has ``rfactor``; with other
-    numbers, also those that no pattern has, if the space decides loops one by one; with nests in
-    strips of rows, if these are in the space; and with Funcs inlined that it stores. It begins no
-    rewrite of the structure once the rewrites took as much work (:attr:`Board.work`) as the search
-    before, or took :data:`QUICK`.
+    numbers; with nests in strips of rows, if these are in the space; and with Funcs inlined that it
+    stores. It begins no rewrite of the structure once the rewrites took as much work
+    (:attr:`Board.work`) as the search before, or took :data:`QUICK`.
 
     Attributes:
         walk: the search that finds the schedule, and that decides what a rewrite leaves open.

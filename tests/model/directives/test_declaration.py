@@ -86,7 +86,7 @@ def test_the_help_of_a_directive_is_the_first_paragraph_of_its_docstring():
 
 def test_a_default_before_another_argument_is_written():
     _, factor, tail = DIRECTIVES["vectorize"].parameters
-    both = Directive("both", (evolve(factor, default=8), tail), (), Split, "")
+    both = Directive("both", (evolve(factor, default=8), tail), (), Split, "", "")
     assert both.arguments(Split("x", "xo", "xi", 8, Tail.ROUND_UP)) == (8, Tail.ROUND_UP)
     assert both.arguments(Split("x", "xo", "xi", 8)) == ()
 

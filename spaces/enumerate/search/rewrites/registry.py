@@ -8,7 +8,6 @@ from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.clone import find_clones
 from spaces.enumerate.search.rewrites.factor import find_factors
-from spaces.enumerate.search.rewrites.further_numbers import find_further_numbers
 from spaces.enumerate.search.rewrites.inline import find_funcs_to_inline
 from spaces.enumerate.search.rewrites.numbers import find_stale_numbers
 from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule, OpenNumbers
@@ -21,7 +20,6 @@ REWRITES: tuple[FindRewrites, ...] = (
     find_wrappers,
     find_factors,
     find_stale_numbers,
-    find_further_numbers,
     find_strips,
     find_funcs_to_inline,
 )

@@ -19,19 +19,12 @@ from spaces.model.schedules.schedule import StageOf
 
 
 def factor_menu(state: ProcessState, stage: StageOf, dimension: str) -> tuple[int, ...]:
-    """The factors to choose from for a split along a dimension (:func:`factors_for`)."""
-    extent = state.sizes.extent(stage.func, dimension)
-    return factors_for(state.choices, state.device, state.function(stage.func), extent)
-
-
-def factors_for(
-    choices: Options, device: Device, function: Function, extent: int | None
-) -> tuple[int, ...]:
-    """The factors for a dimension of a Func with this extent at the estimates: small numbers,
-    powers of two, multiples of a vector register, divisors of the extent, what divides it into a
-    few equal parts, and the tile sizes of patterns, so that no narrower space has other ones.
+    """The factors to choose from for a split along a dimension: small numbers, powers of two,
+    multiples of a vector register, divisors of the extent at the estimates, what divides it into
+    a few equal parts, and the tile sizes of patterns, so that no narrower space has other ones.
     """
-    found = _always(choices, device, function)
+    choices, extent = state.choices, state.sizes.extent(stage.func, dimension)
+    found = _always(choices, state.device, state.function(stage.func))
     if extent is not None:
         found |= _divisors(extent)
         found |= {-(-extent // parts) for parts in range(2, choices.equal_parts + 1)}
