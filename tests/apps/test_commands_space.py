@@ -236,7 +236,7 @@ def test_count_estimates_a_space_that_decides_loop_by_loop():
     estimate = told["estimate"]
     assert 0 < told["low"]
     assert 0 < estimate["low"] < estimate["legal"]
-    assert told["high"] is told["candidates"] is estimate["high"] is None
+    assert [told["high"], told["candidates"], estimate["high"]] == [None, None, None]
 
 
 def test_a_search_says_how_it_ended():

@@ -1,4 +1,4 @@
-"""Memoized Funcs: values never change, and what is kept is not computed again."""
+"""Memoized Funcs: outputs are those without memoize, and a run computes no kept values again."""
 
 from __future__ import annotations
 

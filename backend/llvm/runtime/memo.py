@@ -17,7 +17,7 @@ Any thread may call them. Copies are made under the lock: what one thread copies
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from spaces.backend.llvm.runtime.blocks import (
@@ -81,6 +81,10 @@ class _Memo:
         """Locks or unlocks the mutex. All zeros is an open mutex (PTHREAD_MUTEX_INITIALIZER)."""
         body.builder.call(function, [body.at(self.state, _STATE, "mutex")])
 
+    def move(self, body: Body, to: Value, source: Value, size: Value) -> None:
+        """Copies so many bytes from a source to another place."""
+        body.builder.call(self.copy, [to, source, size])
+
     def change(self, body: Body, name: str, amount: Value) -> None:
         """Adds to a number of the state; the mutex is held."""
         total = body.builder.add(body.get(self.state, _STATE, name), amount)
@@ -105,8 +109,8 @@ def _key_bytes(body: Body, words: Value) -> Value:
     return body.builder.mul(words, i64(8))
 
 
-def _each_array(memo: _Memo, body: Body, entry: Value, *, into_entry: bool) -> None:
-    """Copies all arrays into an entry, or from it."""
+def _each_array(body: Body, entry: Value, copy: Callable[[Value, Value, Value], object]) -> None:
+    """Calls ``copy`` for each array, with its place in an entry, its own address and its bytes."""
     _, words, arrays, sizes, count = body.arguments
     build = body.builder
     kept_slot, number_slot = body.local(POINTER), body.local(I64)
@@ -120,7 +124,7 @@ def _each_array(memo: _Memo, body: Body, entry: Value, *, into_entry: bool) -> N
             for base, type in ((arrays, POINTER), (sizes, I64))
         )
         kept = build.load(kept_slot, typ=POINTER)
-        build.call(memo.copy, [kept, array, size] if into_entry else [array, kept, size])
+        copy(kept, array, size)
         build.store(_beyond(body, kept, size), kept_slot)
         build.store(build.add(number, i64(1)), number_slot)
 
@@ -143,7 +147,7 @@ def _emit_recall(memo: _Memo) -> None:
         build.store(body.get(entry, _ENTRY, "next"), link)
         memo.push(body, entry)
         memo.change(body, "found", i64(1))
-        _each_array(memo, body, entry, into_entry=False)
+        _each_array(body, entry, lambda kept, array, size: memo.move(body, array, kept, size))
         memo.call_locked(body, memo.unlock)
         build.ret(i32(1))
     memo.change(body, "missed", i64(1))
@@ -178,7 +182,7 @@ def _emit_keep(memo: _Memo, drop_last: Value) -> None:
     body.set(entry, _ENTRY, "words", words)
     body.set(entry, _ENTRY, "bytes", counted)
     build.call(memo.copy, [_key_of(body, entry), key, _key_bytes(body, words)])
-    _each_array(memo, body, entry, into_entry=True)
+    _each_array(body, entry, lambda kept, array, size: memo.move(body, kept, array, size))
     memo.call_locked(body, memo.lock)
     memo.push(body, entry)
     memo.change(body, "bytes", counted)

@@ -193,8 +193,9 @@ def cross_forms(
 
 
 def enumerate_neighbours(space: Space, schedule: Schedule) -> Iterator[Schedule]:
-    """All schedules of a space that differ from one by a single decision and by what that decision
-    makes necessary, legal or not; lazily, in the order of decisions.
+    """All schedules of a space, legal or not, in which one decision of a given schedule is another
+    one. Where that decision forces others to change, these differ, too. Lazily, in the order of
+    decisions.
 
     Raises:
         ValueError: the space has no such schedule.

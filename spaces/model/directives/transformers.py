@@ -230,5 +230,5 @@ class _StageTransformers:
 
 
 def _innermost(path: Path) -> LoopLevel:
-    """The level of the last of some loops; root if there is none."""
+    """The level of the innermost loop of a path; root for a path without loops."""
     return path[-1].level if path else ROOT

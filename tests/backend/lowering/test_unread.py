@@ -29,7 +29,7 @@ def pairs() -> Pipeline:
 
 
 def sums() -> Pipeline:
-    """Two sums, one of which only its own updates read."""
+    """A Tuple of two sums. The output reads the first; only the updates read the second."""
     f, out = spaces.Func("f"), spaces.Func("out")
     f[X, Y] = (0, 0)
     f[X, Y] = (f[X, Y][0] + IMAGE[X + R.x, Y], f[X, Y][1] + IMAGE[X, Y + R.x])

@@ -78,7 +78,8 @@ def _take_cheapest(
         opening: the opening.
         structure: the Funcs that are priced.
         costs: the costs of its choices.
-        before: the cost of these Funcs before, if it is none of the choices.
+        before: what these Funcs cost in ``found``; needed where the numbers of ``found`` are not
+            among the choices.
     """
     if opening.schedule == found.schedule:
         present = structure.index(found.numbers)

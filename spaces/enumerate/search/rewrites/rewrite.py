@@ -37,7 +37,7 @@ class FoundSchedule:
         menus: the numbers to choose from, for each parameter.
         cost: its cost.
         states: the decisions that lead to it, and those that lead to others of the same walk; empty
-            if the schedule is none of whole patterns.
+            if its loops are not those of whole patterns.
     """
 
     pricer: Pricer = field(repr=False)

@@ -125,7 +125,7 @@ class OffspringJudge:
     _known: dict[object, Found | None] = field(init=False, factory=dict)
 
     def judge(self, edit: DecisionEdit | None) -> Generator[Event, None, Individual | None]:
-        """The cheapest legal choice of numbers after an edit; None if there is none.
+        """The cheapest legal choice of numbers after an edit; None if no choice is legal.
 
         Raises:
             OutOfTime: as many structures as the limits allow have a cost.
