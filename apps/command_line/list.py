@@ -13,7 +13,6 @@ from spaces.apps.command_line.console import complain, line, table
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.listing import listing
 
-
 OfGallery = Annotated[
     bool, typer.Option("--gallery", help="List the pipelines of the gallery instead, by kind.")
 ]

@@ -59,7 +59,8 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     guide, image = (inputs[name].astype(np.float64) for name in ("guide", "image"))
 
     def mean(of: Array) -> Array:
-        return sliding_window_view(of, (SIDE, SIDE)).mean((2, 3))
+        means: Array = sliding_window_view(of, (SIDE, SIDE)).mean((2, 3))
+        return means
 
     variance = mean(guide * guide) - mean(guide) ** 2
     slope = (mean(guide * image) - mean(guide) * mean(image)) / (variance + EPSILON)

@@ -38,7 +38,8 @@ def pipeline() -> Pipeline:
 def expected(inputs: Mapping[str, Array]) -> Array:
     """The sum of each window of the image less its first line and column."""
     inner = inputs["image"][1:, 1:].astype(np.uint32)
-    return sliding_window_view(inner, (SIDE, SIDE)).sum((2, 3), dtype=np.uint32)
+    sums: Array = sliding_window_view(inner, (SIDE, SIDE)).sum((2, 3), dtype=np.uint32)
+    return sums
 
 
 GALLERY_PIPELINE = GalleryPipeline(
