@@ -29,7 +29,8 @@ def pipeline() -> Pipeline:
 
 def expected(inputs: Mapping[str, Array]) -> Array:
     """NumPy's argmax."""
-    return inputs["scores"].argmax(1).astype(np.int32)
+    places: Array = inputs["scores"].argmax(1)
+    return places.astype(np.int32)
 
 
 GALLERY_PIPELINE = GalleryPipeline(

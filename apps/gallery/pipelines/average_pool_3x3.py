@@ -27,7 +27,7 @@ def pipeline() -> Pipeline:
     r = RDom([(-1, 3), (-1, 3)], "r")
     total[x, y, c] += outside[2 * x + r.x, 2 * y + r.y, c]
 
-    def count(at: Var, extent: Expr) -> Expr:
+    def count(at: Expr, extent: Expr) -> Expr:
         return spaces.min(2 * at + 1, extent - 1) - spaces.max(2 * at - 1, 0) + 1
 
     inside = count(x, layer.width()) * count(y, layer.height())

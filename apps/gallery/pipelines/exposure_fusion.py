@@ -69,7 +69,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     long_half, short_half, half = _smaller(long), _smaller(short), _smaller(share[None])
     coarse = half * short_half + (1 - half) * long_half
     details = share * (short - _larger(short_half)) + (1 - share) * (long - _larger(long_half))
-    fused = _larger(coarse) + details
+    fused: Array = _larger(coarse) + details
     return fused[:, 8 : 8 + height, 8 : 8 + width]
 
 

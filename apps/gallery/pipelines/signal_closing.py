@@ -21,7 +21,8 @@ def pipeline() -> Pipeline:
     """Maxima of 2, 4, 8, 16 and 32 samples, each from the one before, then minima likewise."""
     i = Var("i")
     signal = ImageParam(Int16, 1, "signal")
-    previous: Func | ImageParam = signal
+    previous = Func("most_1")
+    previous[i] = signal[i]
     for step in STEPS:
         wider = Func(f"most_{2 * step}")
         wider[i] = spaces.max(previous[i], previous[i + step])
