@@ -50,6 +50,7 @@ CASES = {
 TOPICS = {
     directive: (blur(32, 24), "blur_y.vectorize(x, 8)", CPU, with_directives(directive))
     for directive in (
+        "hoist_storage",
         "store_in",
         "reorder_storage",
         "fold_storage",

@@ -33,7 +33,7 @@ OPTIONAL_DIRECTIVES: Mapping[str, About] = {
     "in_": "several Funcs",
     "clone_in": "several Funcs",
     "rfactor": "several Funcs",
-    "hoist_storage": "several Funcs",
+    "hoist_storage": "entry",
     "store_in": "entry",
     "reorder_storage": "entry",
     "fold_storage": "entry",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
+from types import EllipsisType
 
 from attrs import evolve, frozen
 
@@ -126,25 +127,25 @@ def _decided(
     )
 
 
-def _topics_of(state: ProcessState, func: str, depth: int) -> Iterator[Topic]:
+def _topics_of(state: ProcessState, func: str, depth: int = 0) -> Iterator[Topic]:
     """What is decided about a Func that is computed at a depth of its path. A new directive about
-    Funcs has a topic in a file of its own, and a line here.
+    Funcs has a topic in a file of its own, and a line here: the process and the solver read this.
     """
     yield OrderTopic(func)
     yield from with_topics(state, func)
     yield StoreTopic(func, depth)
-    yield from hoist_topics(state, func, depth)
+    yield from hoist_topics(state, func)
     yield from storage_topics(state, func)
     yield from bound_topics(state, func)
     yield CloseTopic(func)
 
 
-def entry_topics(start: ProcessState, func: str) -> tuple[EntryTopic, ...]:
+def entry_topics(start: ProcessState, func: str) -> Iterator[EntryTopic]:
     """What is decided about the entry of a Func alone, where it is computed first. Nothing else is
     decided about an inlined one.
     """
-    storage = (*storage_topics(start, func), *bound_topics(start, func))
-    return (PlaceTopic(func), StoreTopic(func), OrderTopic(func), *storage)
+    yield PlaceTopic(func)
+    yield from (one for one in _topics_of(start, func) if isinstance(one, EntryTopic))
 
 
 def _every_level(start: ProcessState, func: str) -> list[LoopLevel]:
@@ -225,10 +226,8 @@ class StoreTopic:
         """The store level of a Func that is computed at a loop: root, and all loops of readers."""
         places = FuncPlaces.of(start.pipeline, start.choices, self.func)
         levels = _every_level(start, self.func) if places.at and places.outside else []
-        if not levels:
-            return {}
-        found: dict[str, Change] = {"root": partial(_stored, ROOT)}
-        return {in_universe(self.name): found | {str(one): partial(_stored, one) for one in levels}}
+        found = {str(one): partial(_stored, one) for one in (ROOT, *levels)} if levels else {}
+        return {in_universe(self.name): found}
 
 
 def _stored(level: LoopLevel, entry: FuncSchedule) -> FuncSchedule:
@@ -242,29 +241,50 @@ class HoistTopic:
     """Where the memory of a Func is obtained: where it is stored, or further outside."""
 
     func: str
-    depth: int
 
     @property
     def name(self) -> str:
         return f"{self.func} hoist"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        yield DecisionOption(f"memory of {self.func} where it is stored", {self.name: None}, state)
+        yield self._plain.option(state)
         path = state.frontier.path(self.func)
         stored = depth_of(path, state.entry.store)
         for depth in store_depths(path, stored)[:0:-1]:
             level = path[depth - 1].level if depth else ROOT
             part = state.level_part(path[depth - 1]) if depth else str(ROOT)
-            at = f"hoist_storage({level.func}, {level.loop})"
-            label = "hoist_storage_root()" if level.is_root else at
-            change = partial(evolve, hoist=level)
-            yield EntryChoice(f"{self.func}.{label}", {self.name: part}, change).option(state)
+            yield self._at(level, part).option(state)
+
+    def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
+        """The hoist level of a Func that is stored at a loop: none, root, and all loops of
+        readers.
+        """
+        places = FuncPlaces.of(start.pipeline, start.choices, self.func)
+        levels = _every_level(start, self.func) if places.at else []
+        hoisted = [self._at(one, ...) for one in (ROOT, *levels)] if levels else []
+        return {in_universe(self.name): {one.label: one.change for one in (self._plain, *hoisted)}}
+
+    @property
+    def _plain(self) -> EntryChoice:
+        label = f"memory of {self.func} where it is stored"
+        return EntryChoice(label, {self.name: None}, unchanged)
+
+    def _at(self, level: LoopLevel, part: str | EllipsisType) -> EntryChoice:
+        at = f"hoist_storage({level.func}, {level.loop})"
+        label = "hoist_storage_root()" if level.is_root else at
+        return EntryChoice(f"{self.func}.{label}", {self.name: part}, partial(_hoisted, level))
 
 
-def hoist_topics(state: ProcessState, func: str, depth: int) -> Iterator[HoistTopic]:
+def _hoisted(level: LoopLevel, entry: FuncSchedule) -> FuncSchedule:
+    """The entry with its memory obtained at a level, unless the Func is stored there anyway."""
+    is_so = entry.store.is_root or entry.store == level
+    return entry if is_so else evolve(entry, hoist=level)
+
+
+def hoist_topics(state: ProcessState, func: str) -> Iterator[HoistTopic]:
     """What is decided about the place of the memory of a Func, if the space has it."""
     if "hoist_storage" in state.choices.directives and func not in state.pipeline.outputs:
-        yield HoistTopic(func, depth)
+        yield HoistTopic(func)
 
 
 @frozen
