@@ -17,9 +17,9 @@ from spaces.model.suggestions import suggestion
 PlacementOption = Literal["inline", "root", "at"]
 StorageOption = Literal["compute", "outside"]
 
-About = Literal["loops", "entry", "several Funcs"]
+About = Literal["loops", "entry", "several Funcs", "graph"]
 """What a directive changes: the loops of a stage, where these are decided one by one; something
-else about a Func alone; or something about several Funcs.
+else about a Func alone; something about several Funcs; or the graph of Funcs.
 """
 
 OPTIONAL_DIRECTIVES: Mapping[str, About] = {
@@ -30,9 +30,9 @@ OPTIONAL_DIRECTIVES: Mapping[str, About] = {
     "unroll": "loops",
     "atomic": "loops",
     "compute_with": "several Funcs",
-    "in_": "several Funcs",
-    "clone_in": "several Funcs",
-    "rfactor": "several Funcs",
+    "in_": "graph",
+    "clone_in": "graph",
+    "rfactor": "graph",
     "hoist_storage": "entry",
     "store_in": "entry",
     "reorder_storage": "entry",
@@ -175,7 +175,9 @@ class Options:
         """Whether nothing is decided but placements, store levels, whole patterns of loops, and
         their factors.
         """
-        return not self.decides_loops and not self.directives_about("entry", "several Funcs")
+        return not self.decides_loops and all(
+            OPTIONAL_DIRECTIVES[name] == "loops" for name in self.directives
+        )
 
     def directives_about(self, *about: About) -> list[str]:
         """The directives that change something of these kinds."""

@@ -20,6 +20,7 @@ from spaces.enumerate.space.process.decision import (
 from spaces.enumerate.space.process.final_funcs import final_funcs
 from spaces.enumerate.space.process.legality import may_become_legal
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.restrictions.restriction import Restriction
 from spaces.model.deadline import ask_clock
 from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
@@ -108,15 +109,16 @@ class PartialSchedule:
         """Whether any completion may satisfy the restrictions of the space. False only if none
         does.
         """
+        return next(self.hopeless(), None) is None
+
+    def hopeless(self) -> Iterator[Restriction]:
+        """The restrictions of the space that no completion satisfies."""
         state = self.state
         if state.restricted is None or not state.restricted.where:
-            return True
-        return state.restricted.may_hold(
-            state.pipeline,
-            state.entries,
-            state.numbers,
-            state.menus,
-            final_funcs(state, state.entries),
+            return iter(())
+        final = final_funcs(state, state.entries)
+        return state.restricted.hopeless(
+            state.pipeline, state.entries, state.numbers, state.menus, final
         )
 
     def take(self, option: DecisionOption | str) -> PartialSchedule:

@@ -78,10 +78,14 @@ class Restricted:
 
     def allows(self, schedule: Schedule) -> bool:
         """Whether the predicates allow a schedule, or may allow a completion of a partial one."""
+        return next(self.refusing(schedule), None) is None
+
+    def refusing(self, schedule: Schedule) -> Iterator[Predicate | PartialPredicate]:
+        """The predicates that refuse a schedule, or all completions of a partial one."""
         ask_clock()
         is_whole = len(schedule.funcs) >= len(self.pipeline.functions) and not parameters(schedule)
         asked = (one for one in self.predicates if is_whole or isinstance(one, PartialPredicate))
-        return all(one.allows(schedule) for one in asked)
+        return (one for one in asked if not one.allows(schedule))
 
     def mask(
         self, structure: Schedule, columns: Columns, legal: NDArray[np.bool_]
@@ -123,16 +127,15 @@ class Restricted:
                     mask &= np.asarray(holds, dtype=np.bool_)
         return mask
 
-    def may_hold(
+    def hopeless(
         self,
         pipeline: Pipeline,
         entries: tuple[FuncSchedule, ...],
         numbers: Mapping[str, int],
         menus: Mapping[str, tuple[int, ...]],
         final: frozenset[str],
-    ) -> bool:
-        """Whether some completion of a partial schedule may satisfy the restrictions. False only if
-        none does.
+    ) -> Iterator[Restriction]:
+        """The restrictions that no completion of a partial schedule satisfies.
 
         A condition counts if no open decision changes what it reads. It also counts if open
         decisions can only make it false: more Funcs can only lower ``parallel_tasks``, the minimum
@@ -148,8 +151,7 @@ class Restricted:
             final: the Funcs whose loops and storage no open decision changes.
         """
         decided = bind(Schedule(entries, pipeline.derivations), numbers)
-        if not self.allows(decided):
-            return False
+        yield from self.refusing(decided)
         open_ = _open(pipeline, decided)
         stored = frozenset(e.name for e in entries if not e.compute.is_inline) & final
         for condition in self.conditions:
@@ -164,8 +166,7 @@ class Restricted:
                 continue
             factors = tuple((name, menus[name]) for name in parameters(structure))
             if not _may_hold(condition, self.pipeline, structure, self.device, factors, only):
-                return False
-        return True
+                yield condition
 
 
 def _open(pipeline: Pipeline, decided: Schedule) -> frozenset[str]:
