@@ -45,8 +45,14 @@ OPTIONAL_DIRECTIVES: Mapping[str, About] = {
     "gpu_blocks": "loops",
     "gpu_threads": "loops",
     "gpu_single_thread": "loops",
+    "memoize": "entry",
 }
 """Directives that a space may use or leave out."""
+
+ON_REQUEST = ("memoize",)
+"""The optional directives of no preset: later calls with equal values profit, and no price of one
+call shows it.
+"""
 
 
 def _truth(_: object, attribute: Any, value: object) -> None:
@@ -262,7 +268,8 @@ class Options:
     @staticmethod
     def everything(device: Device) -> Options:
         """All loop orders and kinds, all tails, up to three splits of each loop, and all
-        :data:`OPTIONAL_DIRECTIVES`: the space of [RK13] over finite menus of factors.
+        :data:`OPTIONAL_DIRECTIVES` but ``memoize``: the space of [RK13] over finite menus of
+        factors.
         """
         return Options(
             root=("loops",),
@@ -280,10 +287,11 @@ class Options:
 
 
 def _on(device: Device) -> tuple[str, ...]:
-    """The optional directives for a kind of device."""
+    """The optional directives of presets for a kind of device."""
+    names = tuple(d for d in OPTIONAL_DIRECTIVES if d not in ON_REQUEST)
     if isinstance(device, CpuDevice):
-        return tuple(d for d in OPTIONAL_DIRECTIVES if not d.startswith("gpu_"))
-    return tuple(OPTIONAL_DIRECTIVES)
+        return tuple(d for d in names if not d.startswith("gpu_"))
+    return names
 
 
 def default_options(device: Device) -> Options:

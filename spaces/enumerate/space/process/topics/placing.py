@@ -30,6 +30,7 @@ from spaces.enumerate.space.process.topic import (
 from spaces.enumerate.space.process.topics.bounding import bound_topics
 from spaces.enumerate.space.process.topics.factors import FactorsTopic
 from spaces.enumerate.space.process.topics.fusing import with_topics
+from spaces.enumerate.space.process.topics.memoizing import memoize_topics
 from spaces.enumerate.space.process.topics.orders import OrderTopic, every_order, fitting
 from spaces.enumerate.space.process.topics.storing import storage_topics
 from spaces.model.deadline import ask_clock
@@ -137,6 +138,7 @@ def _topics_of(state: ProcessState, func: str, depth: int = 0) -> Iterator[Topic
     yield from hoist_topics(state, func)
     yield from storage_topics(state, func)
     yield from bound_topics(state, func)
+    yield from memoize_topics(state, func)
     yield CloseTopic(func)
 
 
