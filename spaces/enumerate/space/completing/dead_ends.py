@@ -21,18 +21,16 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import RESTRICTION
 from spaces.constraints.solver.emptiness import Emptiness
 from spaces.constraints.solver.encode import Label
+from spaces.enumerate.space.further_sizes import shown_size
+from spaces.enumerate.space.judged_sizes import JudgedSizes
 from spaces.enumerate.space.listing import structures_after
 from spaces.enumerate.space.process.legality import Fault, lasting_faults
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.restrictions.restriction import FeatureCondition, Restriction
-from spaces.enumerate.space.sizes_of_space import JudgedSizes, shown_size
 from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock
 from spaces.model.formulas.algebra import ARRAYS, read_all
-from spaces.model.formulas.regions import UnboundedError
-from spaces.model.nest.splits import OrderError
-from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import Schedule
 
@@ -134,21 +132,12 @@ class _Walk:
                     if self._counts(label) and known.keys() >= holds.names:
                         yield label, np.asarray(read_all((holds,), known, ARRAYS)[0], dtype=bool)
         restricted = state.restricted
-        for condition in restricted.conditions if restricted else ():
+        if restricted is None:
+            return
+        for condition in restricted.conditions:
             label = self._named(condition)
             if self._counts(label):
-                yield label, self._satisfying(condition, part)
-
-    def _satisfying(self, condition: FeatureCondition, part: Structure) -> NDArray[np.bool_]:
-        """The choices that satisfy a condition. A schedule without a loop nest satisfies none."""
-        pipeline = self.first.pipeline
-        rule = condition.rule(pipeline, self.first.device)
-        try:
-            (check,) = rule.check(part.schedule, pipeline.name)
-        except (LevelError, OrderError, UnboundedError):
-            return np.zeros((), dtype=np.bool_)
-        (holds,) = read_all((check.holds,), dict(part.columns), ARRAYS)
-        return np.asarray(holds, dtype=np.bool_)
+                yield label, restricted.satisfying(condition, part.schedule, columns)
 
     def _faults_of_whole(self, schedule: Schedule) -> list[Label]:
         """What excludes a schedule that the arrays find legal: predicates, and proofs."""

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from spaces.constraints.solver.universe import Assignment, Decision, Universe
+from spaces.enumerate.space.further_sizes import shown_size
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topic import Change
 from spaces.enumerate.space.process.topics.orders import menu_of
 from spaces.enumerate.space.process.topics.placing import entry_topics
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.enumerate.space.sizes_of_space import shown_size
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 

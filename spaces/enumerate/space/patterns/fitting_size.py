@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.constraints.sizes.kernels import kernels
 from spaces.enumerate.space.decided_part import decided_part
+from spaces.enumerate.space.further_sizes import FurtherSize
+from spaces.enumerate.space.judged_sizes import JudgedSizes
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.sizes_of_space import FurtherSize, JudgedSizes
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import ARRAYS, read_all

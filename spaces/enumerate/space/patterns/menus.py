@@ -12,12 +12,12 @@ from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.enumerate.space.atomic_stages import atomic_stages, may_change_in_one_step
 from spaces.enumerate.space.estimated_boxes import sizes_of
+from spaces.enumerate.space.further_sizes import FurtherSize
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Maker, Orders, Pattern, Shape
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, ROOT_PATTERNS, made_by
 from spaces.enumerate.space.patterns.fitting_size import OutputLoops
 from spaces.enumerate.space.places import FuncPlaces
-from spaces.enumerate.space.sizes_of_space import FurtherSize
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop

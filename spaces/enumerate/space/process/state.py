@@ -11,11 +11,12 @@ from attrs import field, fields, frozen
 from spaces.constraints.devices.device import Device
 from spaces.enumerate.space.estimated_boxes import EstimatedBoxes, sizes_of
 from spaces.enumerate.space.frontier import Frontier, ResidualLoop
+from spaces.enumerate.space.further_sizes import FurtherSize
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.process.topic import Topic
 from spaces.enumerate.space.restrictions.restricted import Restricted
 from spaces.model.algorithm.inlined import may_hide_reads
-from spaces.model.algorithm.pipeline import Estimate, Function, Pipeline, Stage
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.nest.canonical import Origins
 from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.domain_order import DomainOrder
@@ -58,7 +59,7 @@ class ProcessState:
     numbers: Mapping[str, int] = field(factory=dict)
     agenda: tuple[Topic, ...] = ()
     nests: NestMemo = field(factory=NestMemo, eq=False, repr=False)
-    further: tuple[tuple[Estimate, ...], ...] = ()
+    further: tuple[FurtherSize, ...] = ()
 
     @property
     def schedule(self) -> Schedule:

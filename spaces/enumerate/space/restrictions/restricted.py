@@ -127,6 +127,19 @@ class Restricted:
                     mask &= np.asarray(holds, dtype=np.bool_)
         return mask
 
+    def satisfying(
+        self, condition: FeatureCondition, structure: Schedule, columns: Columns
+    ) -> NDArray[np.bool_]:
+        """Which choices of a structure, legal or not, satisfy a condition. None does where the
+        structure has no loop nest.
+        """
+        rule = condition.rule(self.pipeline, self.device)
+        try:
+            (check,) = rule.check(structure, self.pipeline.name)
+        except (LevelError, OrderError, UnboundedError):
+            return np.zeros((), dtype=np.bool_)
+        return np.asarray(read_all((check.holds,), dict(columns), ARRAYS)[0], dtype=np.bool_)
+
     def hopeless(
         self,
         pipeline: Pipeline,
