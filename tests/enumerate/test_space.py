@@ -13,8 +13,8 @@ import pytest
 from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
+from spaces.enumerate.space.counting.candidate_menus import candidate_menus
 from spaces.enumerate.space.counting.census import Census
-from spaces.enumerate.space.counting.counted_menus import counted_menus
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -132,7 +132,7 @@ def test_kinds_of_loops_tell_states_apart() -> None:
         consumer, may_root=True, may_move=False, root={"a": (rows,), "b": (threads,)}
     )
     producer = attrs.evolve(producer, inner={"serial": (rows,)})
-    census = Census(counted_menus({"blur_y": consumer, "blur_x": producer}))
+    census = Census(candidate_menus({"blur_y": consumer, "blur_x": producer}))
     assert census.total == (2 + 3) + (1 + 2)
 
 

@@ -92,7 +92,7 @@ class _Walk:
         state = half.state
         given = () if state.entries else _faults_of_given(state)
         rules = map(self._label, (*given, *lasting_faults(state)))
-        return self._excludes((*map(self._named, half.hopeless()), *rules))
+        return self._excludes((*map(self._named, half.hopeless_restrictions()), *rules))
 
     def has_legal(self, structure: Structure) -> bool:
         """Whether a choice of numbers of a structure is legal."""
@@ -137,12 +137,13 @@ class _Walk:
         for condition in restricted.conditions:
             label = self._named(condition)
             if self._counts(label):
-                yield label, restricted.satisfying(condition, part.schedule, columns)
+                yield label, restricted.condition_mask(condition, part.schedule, columns)
 
     def _faults_of_whole(self, schedule: Schedule) -> list[Label]:
         """What excludes a schedule that the arrays find legal: predicates, and proofs."""
         restricted = self.first.restricted
-        found = list(map(self._named, restricted.refusing(schedule) if restricted else ()))
+        refusing = restricted.refusing_predicates(schedule) if restricted else ()
+        found = list(map(self._named, refusing))
         if may_keep(schedule):
             violations = self._judge.verdict(schedule).violations
             found += (Label(one.rule, one.func) for one in violations)

@@ -15,7 +15,7 @@ from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.further_sizes import FurtherSize
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Maker, Orders, Pattern, Shape
-from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, ROOT_PATTERNS, made_by
+from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, ROOT_PATTERNS, make_pattern
 from spaces.enumerate.space.patterns.fitting_size import OutputLoops
 from spaces.enumerate.space.places import FuncPlaces
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
@@ -197,7 +197,7 @@ def stage_patterns(
     """The pattern of each stage of a Func, and whether the first stage has the dimensions of the
     pattern. A stage without them runs serially.
     """
-    patterns = [made_by(name, maker, shape) for shape in shapes]
+    patterns = [make_pattern(name, maker, shape) for shape in shapes]
     made = tuple(_or_serial(p, s) for p, s in zip(patterns, shapes, strict=True))
     return made, patterns[0] is not None
 

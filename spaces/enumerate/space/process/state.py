@@ -112,11 +112,11 @@ class ProcessState:
 
     def then(self, *topics: Topic) -> ProcessState:
         """The state in which these topics come first."""
-        return self.changed(agenda=(*topics, *self.agenda))
+        return self.replace(agenda=(*topics, *self.agenda))
 
     def with_draft(self, draft: FuncSchedule) -> ProcessState:
         """The state in which the Func that is being decided has another entry."""
-        return self.changed(draft=draft)
+        return self.replace(draft=draft)
 
     def with_order(self, place: OrderOf, order: DomainOrder) -> ProcessState:
         """The state in which this Func has another domain order somewhere."""
@@ -124,13 +124,13 @@ class ProcessState:
 
     def with_menu(self, parameter: str, menu: Iterable[int]) -> ProcessState:
         """The state with one more parameter."""
-        return self.changed(menus={**self.menus, parameter: tuple(menu)})
+        return self.replace(menus={**self.menus, parameter: tuple(menu)})
 
     def with_number(self, parameter: str, number: int) -> ProcessState:
         """The state in which a parameter has a number."""
-        return self.changed(numbers={**self.numbers, parameter: number})
+        return self.replace(numbers={**self.numbers, parameter: number})
 
-    def decided(self) -> ProcessState:
+    def close_func(self) -> ProcessState:
         """The state after the Func that is being decided."""
         entry = self.entry
         entries = (entry, *self.entries)
@@ -138,13 +138,13 @@ class ProcessState:
             frontier = Frontier.of(self.pipeline, reversed(entries))
         else:
             frontier = self.frontier.after(self.function(entry.name), entry)
-        return self.changed(entries=entries, draft=None, frontier=frontier)
+        return self.replace(entries=entries, draft=None, frontier=frontier)
 
     def without_topic(self) -> ProcessState:
         """The state in which the next topic is not on the agenda."""
-        return self.changed(agenda=self.agenda[1:])
+        return self.replace(agenda=self.agenda[1:])
 
-    def changed(self, **changes: Any) -> ProcessState:
+    def replace(self, **changes: Any) -> ProcessState:
         """The state with other values of some attributes: ``attrs.evolve`` takes three times as
         long, and one search changes states a hundred thousand times.
         """

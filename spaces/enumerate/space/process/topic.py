@@ -72,9 +72,9 @@ class EntryChoice:
 
     def option(self, state: ProcessState) -> DecisionOption:
         """The option of a state in which it is open."""
-        return DecisionOption(self.label, self.claims, state, change=self._changed)
+        return DecisionOption(self.label, self.claims, state, change=self._apply)
 
-    def _changed(self, state: ProcessState) -> ProcessState:
+    def _apply(self, state: ProcessState) -> ProcessState:
         entry = self.change(state.entry)
         return state if entry is state.entry else state.with_draft(entry)
 

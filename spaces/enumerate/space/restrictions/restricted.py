@@ -78,9 +78,9 @@ class Restricted:
 
     def allows(self, schedule: Schedule) -> bool:
         """Whether the predicates allow a schedule, or may allow a completion of a partial one."""
-        return next(self.refusing(schedule), None) is None
+        return next(self.refusing_predicates(schedule), None) is None
 
-    def refusing(self, schedule: Schedule) -> Iterator[Predicate | PartialPredicate]:
+    def refusing_predicates(self, schedule: Schedule) -> Iterator[Predicate | PartialPredicate]:
         """The predicates that refuse a schedule, or all completions of a partial one."""
         ask_clock()
         is_whole = len(schedule.funcs) >= len(self.pipeline.functions) and not parameters(schedule)
@@ -127,7 +127,7 @@ class Restricted:
                     mask &= np.asarray(holds, dtype=np.bool_)
         return mask
 
-    def satisfying(
+    def condition_mask(
         self, condition: FeatureCondition, structure: Schedule, columns: Columns
     ) -> NDArray[np.bool_]:
         """Which choices of a structure, legal or not, satisfy a condition. None does where the
@@ -140,7 +140,7 @@ class Restricted:
             return np.zeros((), dtype=np.bool_)
         return np.asarray(read_all((check.holds,), dict(columns), ARRAYS)[0], dtype=np.bool_)
 
-    def hopeless(
+    def hopeless_restrictions(
         self,
         pipeline: Pipeline,
         entries: tuple[FuncSchedule, ...],
@@ -164,7 +164,7 @@ class Restricted:
             final: the Funcs whose loops and storage no open decision changes.
         """
         decided = bind(Schedule(entries, pipeline.derivations), numbers)
-        yield from self.refusing(decided)
+        yield from self.refusing_predicates(decided)
         open_ = _open(pipeline, decided)
         stored = frozenset(e.name for e in entries if not e.compute.is_inline) & final
         for condition in self.conditions:
@@ -172,9 +172,9 @@ class Restricted:
             structure = decided
             if _is_decided(condition, open_, final):
                 funcs = {used.func for used in condition.features}
-                structure = _about(pipeline, decided, funcs) if open_ else decided
+                structure = _with_consumers(pipeline, decided, funcs) if open_ else decided
             elif stored and _only_falls(condition, open_, final):
-                only, structure = stored, _about(pipeline, decided, set(final))
+                only, structure = stored, _with_consumers(pipeline, decided, set(final))
             else:
                 continue
             factors = tuple((name, menus[name]) for name in parameters(structure))
@@ -210,7 +210,7 @@ def _only_falls(condition: FeatureCondition, open_: frozenset[str], final: froze
     return Trend.RISES not in trend(condition.holds, later)
 
 
-def _about(pipeline: Pipeline, decided: Schedule, funcs: set[str]) -> Schedule:
+def _with_consumers(pipeline: Pipeline, decided: Schedule, funcs: set[str]) -> Schedule:
     """A whole schedule that has the entries of some Funcs and their consumers; the others are at
     root. So partial schedules that differ elsewhere have the same one.
     """

@@ -78,7 +78,7 @@ class OrderTopic:
         def ordered(state: ProcessState) -> ProcessState:
             entry = menu.scheduled(orders, state.entry.compute, state.entry.store)
             factors = {one: menu.factors[one] for one in entry_parameters(entry)}
-            return state.changed(draft=entry, menus={**state.menus, **factors})
+            return state.replace(draft=entry, menus={**state.menus, **factors})
 
         label, claims = f"{self.func} in {name}", _claims(menu.function, orders)
         return DecisionOption(label, claims, state, change=ordered)

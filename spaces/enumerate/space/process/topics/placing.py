@@ -64,7 +64,7 @@ class PlaceTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         for entry in state.given:
             if entry.name == self.func:
-                yield _decided(f"{self.func} as given", {}, state, entry)
+                yield _decide_entry(f"{self.func} as given", {}, state, entry)
                 return
         plain = FuncSchedule.default(state.function(self.func), stored=False)
         places = FuncPlaces.of(state.pipeline, state.choices, self.func)
@@ -74,7 +74,7 @@ class PlaceTopic:
             yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
         if not is_read or places.inline:
             label, claims = f"{self.func}.compute_inline()", {self.name: str(INLINE)}
-            yield _decided(label, claims, state, plain)
+            yield _decide_entry(label, claims, state, plain)
         if not is_read:
             return  # its clones replace it: nothing says which values to compute
         if places.at:
@@ -112,19 +112,19 @@ class PlaceTopic:
 
         def placed(state: ProcessState) -> ProcessState:
             entry = evolve(plain, compute=compute, store=store)
-            return state.changed(
+            return state.replace(
                 draft=entry, agenda=(*_topics_of(state, self.func, depth), *state.agenda)
             )
 
         return DecisionOption(f"{self.func}.{label}", {self.name: part}, state, change=placed)
 
 
-def _decided(
+def _decide_entry(
     label: str, claims: Claims, state: ProcessState, entry: FuncSchedule
 ) -> DecisionOption:
     """The option that gives a Func its whole entry."""
     return DecisionOption(
-        label, claims, state, change=lambda state: state.with_draft(entry).decided()
+        label, claims, state, change=lambda state: state.with_draft(entry).close_func()
     )
 
 
@@ -300,5 +300,5 @@ class CloseTopic:
         return f"{self.func} done"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        decided = ProcessState.decided
-        yield DecisionOption(f"{self.func} is decided", {}, state, change=decided)
+        label = f"{self.func} is decided"
+        yield DecisionOption(label, {}, state, change=ProcessState.close_func)

@@ -50,7 +50,7 @@ class CandidateBlock:
 
 
 @frozen
-class CountedMenu:
+class CandidateMenu:
     """The menu of a Func that is open.
 
     Attributes:
@@ -131,7 +131,7 @@ class CountedMenu:
 
 
 @frozen
-class CountedEntry(CountedMenu):
+class CandidateEntry(CandidateMenu):
     """The menu of a Func with a given entry."""
 
     entry: FuncSchedule
@@ -155,14 +155,14 @@ class CountedEntry(CountedMenu):
         yield self._ways("given", self.entry.stages)
 
 
-def counted_menus(menus: dict[str, FuncMenu]) -> dict[str, CountedMenu]:
+def candidate_menus(menus: dict[str, FuncMenu]) -> dict[str, CandidateMenu]:
     """The menus of all Funcs of a pipeline."""
     given = [menu for menu in menus.values() if isinstance(menu, FixedMenu)]
     named = frozenset(menu.entry.compute for menu in given)
     return {
-        name: CountedEntry(menu, named, menu.entry)
+        name: CandidateEntry(menu, named, menu.entry)
         if isinstance(menu, FixedMenu)
-        else CountedMenu(menu, named)
+        else CandidateMenu(menu, named)
         for name, menu in menus.items()
     }
 
