@@ -65,9 +65,9 @@ class CandidateMenu:
         """The levels where the Func may be computed, but for those of the path of its uses; None if
         it is inlined.
         """
-        if self.menu.may_inline:
+        if self.menu.places.inline:
             yield None
-        if self.menu.may_root:
+        if self.menu.places.root:
             yield path.root
 
     def ways(self, at: PathForm) -> Iterator[NestWays]:
@@ -81,7 +81,7 @@ class CandidateMenu:
 
     def stores(self, at: PathForm) -> int:
         """The number of levels where the Func may be stored if it is computed at a level."""
-        return at.stores if self.menu.stores_outside and at.outer is not None else 1
+        return at.stores if self.menu.places.outside and at.outer is not None else 1
 
     def chosen(
         self, path: ResidualPath, block: CandidateBlock

@@ -60,7 +60,7 @@ class Census:
             IndexError: the index is not below :meth:`count`.
         """
         func = self.funcs[name]
-        for at in (*func.levels(path), *(path.levels if func.menu.may_move else ())):
+        for at in (*func.levels(path), *(path.levels if func.menu.places.at else ())):
             for ways in (None,) if at is None else func.ways(at):
                 size = self._size(name, path, at, ways)
                 if index < size:
@@ -102,7 +102,7 @@ class Census:
             return computed[at]
 
         moved = dict.fromkeys(paths, 0)
-        if func.menu.may_move:
+        if func.menu.places.at:
             moved = totals(paths, {at: total(at, at) for at in levels_of(paths)})
         return {p: moved[p] + sum(total(p, at) for at in func.levels(p)) for p in paths}
 
@@ -113,7 +113,7 @@ class Census:
             found[name].add(self.root)
         for name, func in self.funcs.items():
             levels = {at for path in found[name] for at in func.levels(path)}
-            if func.menu.may_move:
+            if func.menu.places.at:
                 levels |= levels_of(found[name])
             for at in levels:
                 ask_clock()

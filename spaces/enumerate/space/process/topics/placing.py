@@ -68,21 +68,19 @@ class PlaceTopic:
                 return
         plain = FuncSchedule.default(state.function(self.func), stored=False)
         places = FuncPlaces.of(state.pipeline, state.choices, self.func)
+        path = state.frontier.path(self.func)
         is_read = self.func in state.pipeline.outputs or state.frontier.reads(self.func)
         # Root comes first: inlined pyramids would be so large that iterating finds nothing legal.
         if is_read and places.root:
-            yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
+            yield self._placed(state, plain, path, 0)
         if not is_read or places.inline:
             label, claims = f"{self.func}.compute_inline()", {self.name: str(INLINE)}
             yield _decide_entry(label, claims, state, plain)
         if not is_read:
             return  # its clones replace it: nothing says which values to compute
         if places.at:
-            path = state.frontier.path(self.func)
             for depth in _levels(state, self.func):
-                loop = path[depth - 1]
-                part = state.level_part(loop)
-                yield self._placed(state, plain, loop.level, loop.level, part, depth)
+                yield self._placed(state, plain, path, depth)
 
     def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
         """The place: inlined, root, and all loops of readers."""
@@ -98,25 +96,31 @@ class PlaceTopic:
         return {in_universe(self.name): found}
 
     def _placed(
-        self,
-        state: ProcessState,
-        plain: FuncSchedule,
-        compute: LoopLevel,
-        store: LoopLevel,
-        part: str,
-        depth: int,
+        self, state: ProcessState, plain: FuncSchedule, path: ResidualPath, depth: int
     ) -> DecisionOption:
-        label = (
-            "compute_root()" if compute.is_root else f"compute_at({compute.func}, {compute.loop})"
-        )
+        """The option to compute the Func at a depth of its path."""
+        level, part = _level(state, path, depth)
+        label = _call("compute_root", "compute_at", level)
 
         def placed(state: ProcessState) -> ProcessState:
-            entry = evolve(plain, compute=compute, store=store)
+            entry = evolve(plain, compute=level, store=level)
             return state.replace(
                 draft=entry, agenda=(*_topics_of(state, self.func, depth), *state.agenda)
             )
 
         return DecisionOption(f"{self.func}.{label}", {self.name: part}, state, change=placed)
+
+
+def _level(state: ProcessState, path: ResidualPath, depth: int) -> tuple[LoopLevel, str]:
+    """The level at a depth of a path, and how canonical forms write it."""
+    if not depth:
+        return ROOT, str(ROOT)
+    return path[depth - 1].level, state.level_part(path[depth - 1])
+
+
+def _call(at_root: str, at_loop: str, level: LoopLevel) -> str:
+    """The directive that puts something at a level."""
+    return f"{at_root}()" if level.is_root else f"{at_loop}({level.func}, {level.loop})"
 
 
 def _decide_entry(
@@ -216,11 +220,9 @@ class StoreTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         path = state.frontier.path(self.func)
         outside = FuncPlaces.of(state.pipeline, state.choices, self.func).outside
-        depths = store_depths(path, self.depth) if outside else [self.depth]
-        for depth in depths:
-            level = path[depth - 1].level if depth else ROOT
-            part = state.level_part(path[depth - 1]) if depth else str(ROOT)
-            label = "store_root()" if level.is_root else f"store_at({level.func}, {level.loop})"
+        for depth in store_depths(path, self.depth) if outside else [self.depth]:
+            level, part = _level(state, path, depth)
+            label = _call("store_root", "store_at", level)
             change = partial(_stored, level)
             yield EntryChoice(f"{self.func}.{label}", {self.name: part}, change).option(state)
 
@@ -253,9 +255,7 @@ class HoistTopic:
         path = state.frontier.path(self.func)
         stored = depth_of(path, state.entry.store)
         for depth in store_depths(path, stored)[:0:-1]:
-            level = path[depth - 1].level if depth else ROOT
-            part = state.level_part(path[depth - 1]) if depth else str(ROOT)
-            yield self._at(level, part).option(state)
+            yield self._at(*_level(state, path, depth)).option(state)
 
     def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
         """The hoist level of a Func that is stored at a loop: none, root, and all loops of
@@ -272,8 +272,7 @@ class HoistTopic:
         return EntryChoice(label, {self.name: None}, unchanged)
 
     def _at(self, level: LoopLevel, part: str | EllipsisType) -> EntryChoice:
-        at = f"hoist_storage({level.func}, {level.loop})"
-        label = "hoist_storage_root()" if level.is_root else at
+        label = _call("hoist_storage_root", "hoist_storage", level)
         return EntryChoice(f"{self.func}.{label}", {self.name: part}, partial(_hoisted, level))
 
 
