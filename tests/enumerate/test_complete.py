@@ -6,22 +6,34 @@ import attrs
 import pytest
 
 from spaces import (
+    Func,
     Options,
     Schedule,
     ScheduleSpace,
+    Var,
     complete,
     device,
     open_funcs,
     parse_partial,
     parse_schedule,
+    pipeline,
     search,
     verify,
 )
 from spaces.constraints.solver.encode import encode, models
 from spaces.enumerate.search.events import Done
 from spaces.enumerate.space.completing.universe import universe
-from spaces.model.schedules.schedule import LoopLevel
-from tests.enumerate.pipelines import blur, chain, long_chain, row_sums, shuffled
+from spaces.model.schedules.schedule import LoopAlign, LoopLevel
+from tests.enumerate.pipelines import (
+    blur,
+    chain,
+    forked,
+    long_chain,
+    planes,
+    row_sums,
+    shuffled,
+    two_outputs,
+)
 
 CPU, GPU = device("cpu"), device("sm_80")
 STRIPS = Options(root=("strips",), row_tiles=(32, 128), tiles=(8, 512), lanes=(1,))
@@ -61,6 +73,12 @@ TOPICS = {
     )
 }
 TOPICS["memoize"] = (shuffled(64), "out.vectorize(x, 8)", CPU, with_directives("memoize"))
+TOPICS["compute_with"] = (
+    two_outputs(32), "shared.compute_root()", CPU, with_directives("compute_with")
+)  # fmt: skip
+TOPICS["compute_with, with an entry decided first"] = (
+    planes(32), "second.vectorize(x, 8).parallel(y)", CPU, with_directives("compute_with")
+)  # fmt: skip
 by_case = pytest.mark.parametrize("name", CASES)
 
 
@@ -80,6 +98,40 @@ def test_completions_are_those_of_the_solver_and_of_brute_force(name: str):
     assert {everything.schedule(choice) for choice in solved.choices} == set(found)
     for schedule in found:
         assert all(schedule.of(entry.name) == entry for entry in partial.funcs)
+
+
+ALIGNED = {"placements": ("root",), "alignments": (LoopAlign.AUTO, LoopAlign.ALIGN_END)}
+
+
+def branches(width: int = 16, height: int = 8):
+    """An output that reads two stages."""
+    x, y = Var("x"), Var("y")
+    first, second, out = Func("first"), Func("second"), Func("out")
+    first[x, y] = x + y
+    second[x, y] = x - y
+    out[x, y] = first[x, y] + second[x, y] + second[x, y + 1]
+    return pipeline(out, estimates={out: [width, height]})
+
+
+@pytest.mark.parametrize(
+    ("pipe", "given", "more", "shared"),
+    [
+        (forked(32, readers=3), "middle.compute_root()", {"placements": ("root",)}, {0, 1, 2}),
+        (planes(32), "", ALIGNED, {0, 1}),
+        (planes(32), "first.vectorize(x, 8).parallel(y)", ALIGNED, {0}),
+    ],
+    ids=["three", "aligned", "a given one is decided last"],
+)
+def test_the_solver_shares_loops_as_the_process_does(pipe, given, more, shared):
+    where = more.get("where", ())
+    options = attrs.evolve(
+        with_directives("compute_with"), **{n: v for n, v in more.items() if n != "where"}
+    )
+    space = ScheduleSpace(pipe, CPU, options, parse_partial(given, pipe), where=where)
+    listed, everything = list(space), universe(space)
+    assert {sum(bool(f.companions) for f in one.funcs) for one in listed} == shared
+    solved = models(encode(everything, CPU))
+    assert {everything.schedule(choice) for choice in solved.choices} == set(listed)
 
 
 @by_case

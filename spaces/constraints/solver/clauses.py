@@ -2,7 +2,8 @@
 
 A clause says: if these structural options are chosen, this formula over the numeric decisions must
 hold. Rules that read one Func give clauses over the decisions of this Func; rules that read
-consumers, too, over those of the consumers as well. Loop nests are built only for structures that
+consumers, too, over those of the consumers as well, or over all decisions if Funcs may share
+loops. Loop nests are built only for structures that
 all other rules allow, with numeric decisions as parameters.
 """
 
@@ -111,6 +112,13 @@ class _Clauses:
         ask_clock()
         if not functions:
             structure = self._structure(case)
+            if self.universe.is_joint:
+                records = Records(self.universe.pipeline, structure, self.device)
+                names = [function.name for function in self.universe.pipeline.functions]
+                asked = [item for name in names for item in ask_calls(records, name)]
+                yield from self._clauses(asked, case)
+                if any(map(is_violated, asked)):
+                    return
             bounds = bounds_of(self.universe.pipeline, structure)
             yield from self._clauses(ask_nest(bounds, self.device), case)
             if not isinstance(bounds, Asked):
@@ -129,12 +137,14 @@ class _Clauses:
                 continue
             records = Records(self.universe.pipeline, structure, self.device)
             yield from self._new(("own", func, chosen), ask_own, records)
-            yield from self._new(("calls", func, relevant), ask_calls, records)
             yield from self._closed(func, chosen, structure)
-            asked = [*self._kept["own", func, chosen], *self._kept["calls", func, relevant]]
+            asked = list(self._kept["own", func, chosen])
+            if not self.universe.is_joint:
+                yield from self._new(("calls", func, relevant), ask_calls, records)
+                asked += self._kept["calls", func, relevant]
             if any(is_violated(item) for item in asked):
                 continue
-            for rule in self.universe.rules:
+            for rule in self.universe.rules if not self.universe.is_joint else ():
                 if func in rule.funcs and rule.funcs.isdisjoint(others):
                     about = self._about(rule, extended)
                     with suppress(UnboundedError):  # asked again with the other Funcs
@@ -145,7 +155,7 @@ class _Clauses:
 
     def _about(self, rule: SpaceRule, case: StructuralChoice) -> StructuralChoice:
         """The part of a case that decides a rule of the universe."""
-        if not rule.funcs:
+        if not rule.funcs or self.universe.is_joint:
             return case
         names = rule.funcs.union(*(self._readers.get(func, frozenset()) for func in rule.funcs))
         about = {d.name: d.func for d in self.universe.structural}

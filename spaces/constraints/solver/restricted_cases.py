@@ -59,7 +59,8 @@ class RestrictedCases:
         universe = self.encoded.universe
         consumers = readers(universe.pipeline)
         funcs = rule.funcs.union(*(consumers.get(func, frozenset()) for func in rule.funcs))
-        return frozenset(d.name for d in universe.structural if not funcs or d.func in funcs)
+        all_ = not funcs or universe.is_joint
+        return frozenset(d.name for d in universe.structural if all_ or d.func in funcs)
 
     def _broken(self, rule: SpaceRule, choice: Assignment) -> frozenset[str] | None:
         """The numeric decisions that a broken restriction reads; None if the choice satisfies

@@ -57,6 +57,7 @@ class Universe:
         rules: rules about whole structures, beside those of the library.
         further: the size variables at each size beside the estimates at which choices are legal,
             by the text of the size.
+        is_joint: whether Funcs may share loops, so that rules about a Func may read all entries.
     """
 
     pipeline: Pipeline
@@ -64,6 +65,7 @@ class Universe:
     structure: Callable[[Assignment], Schedule] = field(eq=False)
     rules: tuple[SpaceRule, ...] = field(default=(), eq=False)
     further: Mapping[str, Mapping[str, int]] = field(factory=dict, eq=False)
+    is_joint: bool = False
 
     def __repr__(self) -> str:
         return outline(self)

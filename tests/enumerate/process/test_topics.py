@@ -85,7 +85,6 @@ def test_only_the_memory_of_a_place_is_offered() -> None:
         ("in_", "have in_, so that schedules differ in their Funcs"),
         ("clone_in", "have clone_in, so that schedules differ in their Funcs"),
         ("rfactor", "have rfactor, so that schedules differ in their Funcs"),
-        ("compute_with", "have compute_with, so that what a Func may share loops with depends"),
     ],
 )
 def test_what_the_solver_cannot_decide_is_refused_in_words(directive: str, why: str) -> None:

@@ -18,15 +18,17 @@ def explain_empty(space: ScheduleSpace | PartialSchedule, *, seconds: float = 10
     restrictions and options that together exclude all.
 
     The set is minimal: without one of these rules, or with another option for one of these
-    decisions, a schedule might be legal. Options are named if :func:`universe` holds the space;
-    otherwise the process is walked until each way has ended. ``seconds`` is the time limit; after
-    it the answer is ``unknown``. If whole patterns of loops alone have no legal schedule, the
-    rules and options that exclude these are then given.
+    decisions, a schedule might be legal. Options are named if :func:`universe` holds the space
+    and no Funcs share loops; otherwise the process is walked until each way has ended. ``seconds``
+    is the time limit; after it the answer is ``unknown``. If whole patterns of loops alone have no
+    legal schedule, the rules and options that exclude these are then given.
     """
     deadline = Deadline.after(seconds)
     if isinstance(space, PartialSchedule):
         return explain_dead_ends(space, seconds=seconds)
-    if not (why_no_universe(space) or space.restricted.predicates):
+    # Rules about Funcs that share loops read all entries: a walk is sooner at its end there.
+    shares_loops = bool(space.options.directives_about("several Funcs"))
+    if not (why_no_universe(space) or space.restricted.predicates or shares_loops):
         return _explain_decisions(space, deadline)
     found = explain_dead_ends(space.start(), seconds=seconds / 2)
     if found.answer != "unknown" or not space.has_patterns:

@@ -10,6 +10,7 @@ from spaces.constraints.solver.universe import Assignment, Decision, Universe
 from spaces.enumerate.space.further_sizes import shown_size
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topic import Change
+from spaces.enumerate.space.process.topics.fusing import joining_rules
 from spaces.enumerate.space.process.topics.orders import menu_of
 from spaces.enumerate.space.process.topics.placing import entry_topics
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -44,7 +45,9 @@ def universe(space: ScheduleSpace) -> Universe:
         shown_size(size): evolve(space.pipeline, estimates=size).sizes() for size in space.sizes
     }
     decisions = tuple(one for func in found.values() for one in func.decisions)
-    return Universe(space.pipeline, decisions, structure, space.restricted.rules, further)
+    rules = (*space.restricted.rules, *joining_rules(start))
+    is_joint = bool(space.options.directives_about("several Funcs"))
+    return Universe(space.pipeline, decisions, structure, rules, further, is_joint)
 
 
 def why_no_universe(space: ScheduleSpace) -> str:
@@ -64,12 +67,6 @@ def why_no_universe(space: ScheduleSpace) -> str:
             "Funcs; a universe decides about the Funcs of one pipeline. Leave these directives "
             "out, or make the space of the pipeline that has the Funcs: derived(pipeline, "
             "schedule)."
-        )
-    if sharing := space.options.directives_about("several Funcs"):
-        return (
-            f"The options of {name} have {', '.join(sharing)}, so that what a Func may share "
-            "loops with depends on what other Funcs share already; a universe decides each Func "
-            "on its own. Leave it out."
         )
     return ""
 

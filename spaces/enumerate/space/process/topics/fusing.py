@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from attrs import evolve, frozen
 
+from spaces.constraints.rules.rule import RESTRICTION, VIOLATED, Check, SpaceRule
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topic import Change, in_universe, unchanged
+from spaces.enumerate.space.process.topics.orders import every_orders
 from spaces.model.schedules.domain_order import DomainOrder
 from spaces.model.schedules.fused_groups import dependent, groups, in_turn
 from spaces.model.schedules.schedule import (
@@ -36,7 +41,77 @@ class WithTopic:
             for other in state.entries:
                 if other.compute == state.entry.compute and not other.companions:
                     yield from _joins(state, state.entry, other)
-                    yield from _joins(state, other, state.entry)
+                    if all(one.name != other.name for one in state.given):
+                        yield from _joins(state, other, state.entry)
+
+    def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
+        """With which stage of another Func one of this Func is computed, to what depth, and which
+        iterations of each fused loop run together.
+        """
+        found: dict[str, Change] = {"none": unchanged}
+        for one, depth in dict.fromkeys(self._companions(start)):
+            for aligns in itertools.product(start.choices.alignments, repeat=depth):
+                is_auto = all(align is LoopAlign.AUTO for align in aligns)
+                shown = () if is_auto else (align.qualified for align in aligns)
+                label = ", ".join((_label(self.func, one), *shown))
+                found[label] = partial(_fused, one, aligns)
+        return {in_universe(self.name): found}
+
+    def _companions(self, start: ProcessState) -> Iterator[tuple[Companion, int]]:
+        """The stages of other Funcs that may lead one of this Func, each with a loop and its depth,
+        whatever is decided.
+        """
+        producers = start.pipeline.producers
+        for other in (function.name for function in start.pipeline.functions):
+            if other == self.func or other in producers[self.func] or self.func in producers[other]:
+                continue
+            for stage, order in _stage_orders(start, self.func):
+                for number, led in _stage_orders(start, other):
+                    for depth, loop in enumerate(order.names[: _shared(order, led)], start=1):
+                        yield Companion(StageOf(other, number), loop, stage=stage), depth
+
+
+def _stage_orders(start: ProcessState, func: str) -> Iterator[tuple[int, DomainOrder]]:
+    """All domain orders that the stages of a Func may have, each with the number of the stage."""
+    return itertools.chain.from_iterable(map(enumerate, every_orders(start, func)))
+
+
+def _fused(one: Companion, aligns: tuple[LoopAlign, ...], entry: FuncSchedule) -> FuncSchedule:
+    """The entry whose outermost loops are fused with those of a stage, and how these run together.
+    Rules refuse it if the loop has another depth.
+    """
+    names = entry.stages[one.stage].names[: len(aligns)]
+    return evolve(entry, companions=(evolve(one, aligned=tuple(zip(names, aligns, strict=False))),))
+
+
+def joining_rules(start: ProcessState) -> Iterator[SpaceRule]:
+    """What the process offers of the Funcs that may be computed with each other, if the space has
+    them: an open Func joins at most one of the Funcs decided before it, or is joined by it, and
+    that one has joined none.
+    """
+    if "compute_with" not in start.choices.directives:
+        return
+    turn = {function.name: n for n, function in enumerate(reversed(start.pipeline.functions))}
+    given = {entry.name for entry in start.given}
+
+    def check(structure: Schedule, func: str) -> Iterator[Check]:
+        led = {
+            one.name: one.companions[0].other.func
+            for one in structure.funcs
+            if one.companions and one.name not in given
+        }
+        joined = {name: max((name, other), key=turn.__getitem__) for name, other in led.items()}
+        one_each = len(set(joined.values())) == len(joined)
+        to_leaders = all(
+            other not in led or turn[joined[other]] > turn[joined[name]]
+            for name, other in led.items()
+            if joined[name] == name
+        )
+        if not (one_each and to_leaders and given.isdisjoint(joined.values())):
+            yield Check(func, VIOLATED, "The space does not offer these shared loops.")
+
+    statement = "each open Func shares the loops of at most one Func decided before it"
+    yield SpaceRule(f"{RESTRICTION}{statement}", statement, "The process.", check)
 
 
 def _joins(
@@ -60,10 +135,14 @@ def _option(
     stage = StageOf(follower.name, companion.stage)
     after = _replace_entry(state, evolve(follower, companions=(companion,)))
     return DecisionOption(
-        f"{stage}.compute_with({companion.other}, {companion.loop})",
+        _label(follower.name, companion),
         {f"{stage} with": f"{companion.other} {depth}"},
         after.then(*(AlignTopic(stage, place) for place in range(1, depth + 1))),
     )
+
+
+def _label(follower: str, one: Companion) -> str:
+    return f"{StageOf(follower, one.stage)}.compute_with({one.other}, {one.loop})"
 
 
 @frozen

@@ -29,7 +29,7 @@ from spaces.enumerate.space.process.topics.ordering import (
 from spaces.enumerate.space.process.topics.specializing import CaseTopic
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.nest.canonical import Origins, order_parts
-from spaces.model.schedules.domain_order import DomainOrder, Split
+from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.order_of import OrderOf
 from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
 
@@ -98,15 +98,14 @@ class _Ordered:
         return self.menu.scheduled(self.orders, entry.compute, entry.store)
 
 
-def every_order(start: ProcessState, func: str) -> Iterator[DomainOrder]:
-    """All domain orders that the stages of a Func may have, given or by patterns."""
+def every_orders(start: ProcessState, func: str) -> Iterator[Orders]:
+    """All domain orders of the stages that a Func may have, given or by patterns."""
     given = next((entry for entry in start.given if entry.name == func), None)
     if given is not None:
-        yield from given.stages
+        yield given.stages
         return
     menu = menu_of(start, func)
-    for orders in (*menu.root.values(), *menu.inner.values()):
-        yield from orders
+    yield from (*menu.root.values(), *menu.inner.values())
 
 
 def _loop_by_loop(stage: StageOf, order: LoopsMaker) -> Iterator[Topic]:

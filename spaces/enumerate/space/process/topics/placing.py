@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import chain
 from types import EllipsisType
 
 from attrs import evolve, frozen
@@ -31,7 +32,7 @@ from spaces.enumerate.space.process.topics.bounding import bound_topics
 from spaces.enumerate.space.process.topics.factors import FactorsTopic
 from spaces.enumerate.space.process.topics.fusing import with_topics
 from spaces.enumerate.space.process.topics.memoizing import memoize_topics
-from spaces.enumerate.space.process.topics.orders import OrderTopic, every_order, fitting
+from spaces.enumerate.space.process.topics.orders import OrderTopic, every_orders, fitting
 from spaces.enumerate.space.process.topics.storing import storage_topics
 from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel
@@ -163,7 +164,7 @@ def _every_level(start: ProcessState, func: str) -> list[LoopLevel]:
     for reader in (function.name for function in reversed(start.pipeline.functions)):
         ask_clock()
         if reader != func and func in producers[reader]:
-            for order in every_order(start, reader):
+            for order in chain(*every_orders(start, reader)):
                 open_ = (loop for loop in order.loops if not loop.kind.has_constant_extent)
                 levels |= {LoopLevel(reader, loop.name): None for loop in open_}
     return list(levels)
