@@ -43,7 +43,8 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     """The sums of the middle seven of nine sorted values, divided and rounded down."""
     windows = sliding_window_view(inputs["image"].astype(np.int64), (3, 3))
     ordered = np.sort(windows.reshape(*windows.shape[:2], 9), axis=2)
-    return (ordered[..., 1:-1].sum(2) // 7).astype(np.int16)
+    sums: Array = ordered[..., 1:-1].sum(2)
+    return (sums // 7).astype(np.int16)
 
 
 GALLERY_PIPELINE = GalleryPipeline(

@@ -35,7 +35,8 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     """The rounded means of blocks."""
     channels, height, width = inputs["image"].shape
     blocks = inputs["image"].reshape(channels, height // 3, 3, width // 3, 3)
-    return np.rint(blocks.mean((2, 4))).astype(np.uint8)
+    means: Array = blocks.mean((2, 4))
+    return np.rint(means).astype(np.uint8)
 
 
 GALLERY_PIPELINE = GalleryPipeline(

@@ -42,7 +42,8 @@ def pipeline() -> Pipeline:
 def expected(inputs: Mapping[str, Array]) -> Array:
     """The medians of windows."""
     windows = sliding_window_view(inputs["image"], (3, 3))
-    return np.median(windows, axis=(2, 3)).astype(np.uint8)
+    medians: Array = np.median(windows, axis=(2, 3))
+    return medians.astype(np.uint8)
 
 
 GALLERY_PIPELINE = GalleryPipeline(

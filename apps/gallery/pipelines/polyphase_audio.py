@@ -43,7 +43,8 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     """Filters and windows gathered for all samples."""
     windows = sliding_window_view(inputs["sound"].astype(np.float64), TAPS, axis=1)
     at = np.arange(((windows.shape[1] - 1) * UP + UP - 1) // DOWN + 1) * DOWN
-    return np.einsum("cit,it->ci", windows[:, at // UP], inputs["filters"][at % UP])
+    resampled: Array = np.einsum("cit,it->ci", windows[:, at // UP], inputs["filters"][at % UP])
+    return resampled
 
 
 GALLERY_PIPELINE = GalleryPipeline(

@@ -17,7 +17,7 @@ WIDTH, HEIGHT, FRAMES = 1280, 720, 32
 
 
 def pipeline() -> Pipeline:
-    """A network of ten comparisons for each pixel of each frame."""
+    """Ten minima and maxima for each pixel of each frame."""
     x, y, t = Var("x"), Var("y"), Var("t")
     film = ImageParam(UInt16, 3, "film")
     output = Func("output")
@@ -35,7 +35,8 @@ def pipeline() -> Pipeline:
 def expected(inputs: Mapping[str, Array]) -> Array:
     """The medians of five frames."""
     frames = sliding_window_view(inputs["film"], 5, axis=0)
-    return np.median(frames, axis=3).astype(np.uint16)
+    medians: Array = np.median(frames, axis=3)
+    return medians.astype(np.uint16)
 
 
 GALLERY_PIPELINE = GalleryPipeline(
