@@ -43,7 +43,8 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     """NumPy's product of the first matrix and the transpose of the second."""
     left, right = (inputs[name].astype(np.int64) for name in ("left", "right"))
     total = left @ right.T + inputs["bias"]
-    return np.clip((total + (1 << (SHIFT - 1))) >> SHIFT, -128, 127).astype(np.int8)
+    cut: Array = np.clip((total + (1 << (SHIFT - 1))) >> SHIFT, -128, 127).astype(np.int8)
+    return cut
 
 
 GALLERY_PIPELINE = GalleryPipeline(

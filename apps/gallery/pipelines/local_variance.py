@@ -40,7 +40,8 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     """The same with windows."""
     windows = sliding_window_view(inputs["image"].astype(np.int64), (SIDE, SIDE))
     total, squares = windows.sum((2, 3)), (windows**2).sum((2, 3))
-    return ((squares * COUNT - total**2) // COUNT**2).astype(np.uint32)
+    variance: Array = ((squares * COUNT - total**2) // COUNT**2).astype(np.uint32)
+    return variance
 
 
 GALLERY_PIPELINE = GalleryPipeline(
