@@ -44,7 +44,8 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     image, weights, bias = (inputs[n].astype(np.float64) for n in ("image", "weights", "bias"))
     windows = sliding_window_view(image, (3, 3), (2, 3))[:, :, ::2, ::2]
     layer = np.einsum("nzyxij,czij->ncyx", windows, weights) + bias[:, None, None]
-    return np.maximum(layer, 0.1 * layer)
+    rectified: Array = np.maximum(layer, 0.1 * layer)
+    return rectified
 
 
 GALLERY_PIPELINE = GalleryPipeline(

@@ -49,7 +49,8 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     total = np.einsum("yxcij,ijc->yxc", windows, inputs["weights"].astype(np.int64))
     total += inputs["bias"]
     scaled = (total + (1 << (SHIFT - 1))) >> SHIFT
-    return np.clip(scaled + ZERO, 0, 255).astype(np.uint8)
+    cut: Array = np.clip(scaled + ZERO, 0, 255).astype(np.uint8)
+    return cut
 
 
 GALLERY_PIPELINE = GalleryPipeline(
