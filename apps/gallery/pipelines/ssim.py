@@ -63,8 +63,9 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
     ma, mb = mean(a), mean(b)
     va, vb, cov = mean(a * a) - ma**2, mean(b * b) - mb**2, mean(a * b) - ma * mb
-    luminance: Array = (2 * ma * mb + C1) / (ma**2 + mb**2 + C1)
-    return luminance * (2 * cov + C2) / (va + vb + C2)
+    luminance = (2 * ma * mb + C1) / (ma**2 + mb**2 + C1)
+    similarity: Array = luminance * (2 * cov + C2) / (va + vb + C2)
+    return similarity
 
 
 GALLERY_PIPELINE = GalleryPipeline(
