@@ -42,6 +42,15 @@ def values_in(low: float, high: float) -> ArrayMaker:
     return make
 
 
+def around_zero(deviation: float) -> ArrayMaker:
+    """Makes arrays of floats with a normal distribution."""
+
+    def make(dice: np.random.Generator, type: Type, shape: tuple[int, ...]) -> Array:
+        return dice.normal(0.0, deviation, shape).astype(type.dtype)
+
+    return make
+
+
 @frozen(kw_only=True)
 class GalleryPipeline:
     """A pipeline with one output that begins at 0 in every dimension, as its images do.
