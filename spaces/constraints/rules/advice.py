@@ -59,7 +59,7 @@ def no_kernel(view: NestView, func: str) -> Iterator[Check]:
             VIOLATED,
             "No loop runs on the GPU {device}: the CPU computes everything.",
             "Map loops of {func} to the GPU with gpu_tile.",
-            values={"device": view.device.name, "func": func},
+            values={"device": view.device.name},
         )
 
 
@@ -81,7 +81,6 @@ def inlined_order(view: NestView, func: str) -> Iterator[Check]:
             "The loops of {func} are scheduled, but it is inlined and has none.",
             "Compute it at root or at a loop of a Func that reads it, or leave these directives "
             "out.",
-            values={"func": func},
         )
 
 
@@ -107,7 +106,7 @@ def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
         VIOLATED,
         "{directives} schedules the storage or bounds of {func}, but it is inlined and has none.",
         "Compute it at root or at a loop of a Func that reads it, or leave this out.",
-        values={"directives": listed(written), "func": func},
+        values={"directives": listed(written)},
     )
 
 
@@ -127,7 +126,7 @@ def output_memory(view: NestView, func: str) -> Iterator[Check]:
             "{directive} chooses memory for {func}, but it is an output: the caller provides its "
             "storage.",
             "Leave it out.",
-            values={"directive": memory_directive(func, memory), "func": func},
+            values={"directive": memory_directive(func, memory)},
         )
 
 
@@ -158,7 +157,6 @@ def split_by_one(view: NestView, func: str) -> Iterator[Check]:
                 loop=record.old,
                 values={
                     "directive": split_directive(view.records, func, stage, index),
-                    "loop": record.old,
                     "factor": 1,
                     "outer": record.outer,
                     "inner": record.inner,
@@ -193,8 +191,6 @@ def single_iteration(view: NestView, func: str) -> Iterator[Check]:
                 loop=loop.loop,
                 values={
                     "directive": partial(kind_directive, view.records, func, stage, loop.loop),
-                    "loop": loop.loop,
-                    "stage_name": stage_name(func, stage),
                     "extent": most,
                 },
             )
@@ -234,7 +230,6 @@ def tail_never_reached(view: NestView, func: str) -> Iterator[Check]:
                 values={
                     "directive": partial(split_directive, view.records, func, stage, index),
                     "tail": str(record.tail),
-                    "loop": record.old,
                     "extent": extent,
                     "factor": factor,
                 },
@@ -271,7 +266,6 @@ def fold_too_large(view: NestView, func: str) -> Iterator[Check]:
                 "factor": factor_expr(fold.factor),
                 "dimension": fold.dimension,
                 "extent": extent,
-                "func": func,
             },
         )
 
@@ -299,7 +293,6 @@ def no_window(view: NestView, func: str) -> Iterator[Check]:
             loop=entry.store.loop if not entry.store.is_root else "",
             values={
                 "store": level_directive(func, "store", entry.store),
-                "func": func,
                 "loops": listed(f"{loop.func}.{loop.loop}" for loop in placement.between),
             },
         )
@@ -331,7 +324,6 @@ def level_of_one_iteration(view: NestView, func: str) -> Iterator[Check]:
         values={
             "directive": level_directive(func, "compute", level),
             "extent": most,
-            "func": func,
             "outside": outside,
         },
     )
@@ -364,7 +356,6 @@ def fused_partition(view: NestView, func: str) -> Iterator[Check]:
                 loop=one.loop,
                 values={
                     "stage": str(stage),
-                    "loop": one.loop,
                     "policy": one.policy.spelled,
                     "owner": owner,
                 },

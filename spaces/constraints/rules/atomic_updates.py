@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.model.algorithm.pipeline import Function
@@ -30,7 +29,7 @@ def atomic_update(records: Records, func: str) -> Iterator[Check]:
                 "{stage_name}.atomic() changes each element in one step, {reason}.",
                 _advice(records, func, stage),
                 stage=stage,
-                values={"stage_name": stage_name(func, stage), "reason": reason},
+                values={"reason": reason},
             )
 
 

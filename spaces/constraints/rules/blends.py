@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
@@ -42,9 +41,7 @@ def blended_by_threads(records: Records, func: str) -> Iterator[Check]:
                         loop=loop.name,
                         values={
                             "directive": split_directive(records, func, index, number),
-                            "stage_name": stage_name(func, index),
                             "tail": record.tail.spelled,
                             "threads": kind_directive(records, func, index, loop.name),
-                            "loop": loop.name,
                         },
                     )

@@ -110,7 +110,6 @@ def smaller_than_tile(view: NestView, func: str) -> Iterator[Check]:
             loop=shift.dimension,
             values={
                 "directive": partial(_inward_split, view, func, shift),
-                "func": func,
                 "dimension": shift.dimension,
                 "factor": shift.factor,
                 "size": size,
@@ -149,7 +148,6 @@ def output_overrun(view: NestView, func: str) -> Iterator[Check]:
             "{cause}.",
             loop=dimension,
             values={
-                "func": func,
                 "dimension": dimension,
                 **over.values,
                 "cause": partial(_cause, view, func, dimension),

@@ -43,7 +43,6 @@ def output_at_root(records: Records, func: str) -> Iterator[Check]:
             "{directive} moves {func}, which is an output of the pipeline.",
             "Outputs are computed and stored at {legal}; tile or reorder {func} instead.",
             values={
-                "func": func,
                 "directive": level_directive(func, "compute", entry.compute)
                 if not entry.compute.is_root
                 else moved,
@@ -72,7 +71,6 @@ def inline_update(records: Records, func: str) -> Iterator[Check]:
             "Compute it at root, or at a loop of a Func that reads it.",
             values={
                 "directive": level_directive(func, "compute", INLINE),
-                "func": func,
                 "updates": len(function.stages) - 1,
                 "s": "s" * (len(function.stages) > 2),
             },
@@ -96,7 +94,7 @@ def inline_storage(records: Records, func: str) -> Iterator[Check]:
             VIOLATED,
             "{hoist} obtains memory for {func}, which is inlined: it is not stored anywhere.",
             "Add compute_root or compute_at, or leave it out.",
-            values={"func": func, "hoist": hoist_directive(entry)},
+            values={"hoist": hoist_directive(entry)},
         )
     elif func not in outputs and entry.compute.is_inline is not entry.store.is_inline:
         yield Check(
@@ -110,7 +108,6 @@ def inline_storage(records: Records, func: str) -> Iterator[Check]:
             if entry.compute.is_inline
             else "Store it where it is computed, or outside.",
             values={
-                "func": func,
                 "compute": level_directive(func, "compute", entry.compute),
                 "store": level_directive(func, "store", entry.store),
             },
@@ -146,7 +143,6 @@ def compute_level(records: Records, func: str) -> Iterator[Check]:
         loop=level.loop,
         values={
             "directive": level_directive(func, "compute", level),
-            "func": func,
             "readers": listed(readers),
             "reason": _why_not(records, func, level),
             "legal": _levels(legal),
@@ -200,7 +196,6 @@ def store_level(records: Records, func: str) -> Iterator[Check]:
         "Legal store levels are {legal}.",
         loop=level.loop,
         values={
-            "func": func,
             "directive": level_directive(func, "store", level),
             "compute": str(records.entry(func).compute),
             "legal": _levels(path),
@@ -227,7 +222,6 @@ def unread(records: Records, func: str) -> Iterator[Check]:
             "Inline it, or compute one of the Funcs that read it ({readers}).",
             values={
                 "directive": level_directive(func, "compute", records.entry(func).compute),
-                "func": func,
                 "readers": listed(records.pipeline.consumers(func)),
             },
         )
@@ -257,7 +251,6 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
                 "Store it at {legal}, or compute it outside {place}.",
                 loop=loop.loop,
                 values={
-                    "func": func,
                     "store": level_directive(func, "store", records.entry(func).store),
                     "compute": level_directive(func, "compute", records.entry(func).compute),
                     "directive": kind_directive(records, loop.func, loop.stage, loop.loop),

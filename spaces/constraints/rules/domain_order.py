@@ -68,8 +68,6 @@ def unknown_loop(records: Records, func: str) -> Iterator[Check]:
             loop=fault.loop,
             values={
                 "directive": _directive(records, func, index, fault),
-                "stage_name": stage_name(func, index),
-                "loop": fault.loop,
                 "became": became,
                 "legal": listed(fault.choices),
             },
@@ -95,8 +93,6 @@ def duplicate_loop(records: Records, func: str) -> Iterator[Check]:
             loop=fault.loop,
             values={
                 "directive": _directive(records, func, index, fault),
-                "stage_name": stage_name(func, index),
-                "loop": fault.loop,
                 "taken": listed(fault.choices),
             },
         )
@@ -119,8 +115,6 @@ def _repeated_loop(records: Records, func: str) -> Iterator[Check]:
             loop=fault.loop,
             values={
                 "directive": _directive(records, func, index, fault),
-                "stage_name": stage_name(func, index),
-                "loop": fault.loop,
                 "given": listed(records.entry(func).stages[index].names),
                 "legal": listed(fault.choices),
             },
@@ -147,9 +141,7 @@ def missing_loop(records: Records, func: str) -> Iterator[Check]:
                     stage=index,
                     loop=fault.loop,
                     values={
-                        "stage_name": stage_name(func, index),
                         "given": listed(order.names),
-                        "loop": fault.loop,
                         "legal": listed(fault.choices),
                     },
                 )
@@ -179,7 +171,6 @@ def factor(records: Records, func: str) -> Iterator[Check]:
                     loop=record.old,
                     values={
                         "directive": partial(split_directive, records, func, index, number),
-                        "loop": record.old,
                         "factor": record.factor,
                     },
                 )
@@ -212,8 +203,6 @@ def partition_loop(records: Records, func: str) -> Iterator[Check]:
                     stage=index,
                     loop=one.loop,
                     values={
-                        "stage_name": stage_name(func, index),
-                        "loop": one.loop,
                         "policy": one.policy.spelled,
                         "legal": listed(order.names),
                     },
@@ -296,8 +285,6 @@ def tail(records: Records, func: str) -> Iterator[Check]:
                 loop=record.old,
                 values={
                     "directive": split_directive(records, func, index, number),
-                    "stage_name": stage_name(func, index),
-                    "loop": record.old,
                     "tail": record.tail.spelled,
                     "reason": reason,
                     "effect": effect,
@@ -350,7 +337,6 @@ def reduction(records: Records, func: str) -> Iterator[Check]:
             stage=index,
             loop=fused.loop if fused is not None else wrong[0] if wrong is not None else "",
             values={
-                "stage_name": stage_name(func, index),
                 "value": ", ".join(map(str, stage.values)),
                 "where": "" if fused is None else _directive(records, func, index, fused),
                 "given": listed(given),
@@ -401,11 +387,8 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
                 loop=loop.name,
                 values={
                     "directive": kind_directive(records, func, index, loop.name),
-                    "stage_name": stage_name(func, index),
-                    "loop": loop.name,
                     "at_once": _AT_ONCE[loop.kind],
                     "culprits": listed(culprits),
-                    "func": func,
                     "args": ", ".join(map(str, stage.args)),
                     "legal": listed(free),
                     **met.values,

@@ -45,7 +45,6 @@ def explicit_dimension(records: Records, func: str) -> Iterator[Check]:
                 values={
                     "directive": bound_directive(func, bound),
                     "dimension": bound.dimension,
-                    "func": func,
                     "legal": listed(args),
                 },
             )
@@ -70,7 +69,6 @@ def explicit_range(records: Records, func: str) -> Iterator[Check]:
             values={
                 "directive": bound_directive(func, bound),
                 "dimension": bound.dimension,
-                "func": func,
             },
         )
 
@@ -112,7 +110,6 @@ def explicit_too_small(view: NestView, func: str) -> Iterator[Check]:
                 loop=args[claim.d],
                 values={
                     "directive": bound_directive(func, claim.bound),
-                    "func": func,
                     "dimension": args[claim.d],
                     "end": side.end,
                     "extent": claim.bound.extent,

@@ -12,7 +12,6 @@ from functools import partial
 from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, names
 from spaces.constraints.rules.gpu_reasons import derivation, product, smaller_tiles, widening
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.rule import (
     VIOLATED,
     Check,
@@ -49,8 +48,6 @@ def thread_extent(view: NestView, func: str) -> Iterator[Check]:
                                 kind_directive,
                                 *(view.records, threads.func, threads.stage, loop.loop),
                             ),
-                            "loop": loop.loop,
-                            "stage_name": stage_name(threads.func, threads.stage),
                             "extent": str(extent),
                         },
                     )
@@ -150,7 +147,6 @@ def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
                 loop=loop.loop,
                 values={
                     **names(gpu, kernel),
-                    "loop": loop.loop,
                     "axis": axis,
                     "reason": partial(derivation, blocks),
                     "blocks": blocks,

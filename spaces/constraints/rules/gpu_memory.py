@@ -54,7 +54,6 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
                     values={
                         "bound": example_bounds(view, allocation),
                         "directive": store_directive(view.records.entry(allocation.func)),
-                        "func": allocation.func,
                         "kernel": title(kernel),
                         "size": " x ".join(f"({e})" for e in allocation.extents),
                     },

@@ -56,8 +56,6 @@ def device(records: Records, func: str) -> Iterator[Check]:
                     stage=index,
                     loop=loop.name,
                     values={
-                        "stage_name": stage_name(func, index),
-                        "loop": loop.name,
                         "directive": kind_directive(records, func, index, loop.name),
                         "kind": "block" if loop.kind is _BLOCK else "thread",
                         "device": records.device.name,
@@ -111,7 +109,6 @@ def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
                 values={
                     **_loops(records, func, index, [path[i].loop for i in alone]),
                     "outermost": path[alone[0]].loop,
-                    "func": func,
                     "swapped": listed(_blocks_outside(records.entry(func).stages[index])),
                 },
             )
@@ -200,8 +197,6 @@ def _inside(records: Records, loop: LoopOf, outer: LoopOf, kind: str, because: S
         loop=loop.loop,
         values={
             "kind": kind,
-            "loop": loop.loop,
-            "stage_name": stage_name(func, index),
             "outer": str(outer.level),
             "directive": kind_directive(records, func, index, loop.loop),
             "func": because.func,
@@ -276,9 +271,7 @@ def loop_between(records: Records, func: str) -> Iterator[Check]:
                         stage=index,
                         loop=order.loops[i].name,
                         values={
-                            "stage_name": stage_name(func, index),
                             "kind": str(kinds[i]),
-                            "loop": order.loops[i].name,
                             "name": name,
                             "outer": order.loops[places[0]].name,
                             "inner": order.loops[places[-1]].name,
@@ -307,7 +300,6 @@ def dimensions(records: Records, func: str) -> Iterator[Check]:
                     stage=index,
                     loop=loops[0],
                     values={
-                        "stage_name": stage_name(func, index),
                         "count": len(loops),
                         "name": name,
                         "loops": listed(loops),
@@ -344,7 +336,6 @@ def level_between(records: Records, func: str) -> Iterator[Check]:
                 "Use the innermost of them, {legal}.",
                 loop=loop.loop,
                 values={
-                    "func": func,
                     "directive": _level(records, func, verb),
                     "verb": verb,
                     "kind": "block" if kind is _BLOCK else "thread",
@@ -384,8 +375,6 @@ def parallel_in_kernel(records: Records, func: str) -> Iterator[Check]:
                     loop=path[i].loop,
                     values={
                         "directive": kind_directive(records, func, index, path[i].loop),
-                        "loop": path[i].loop,
-                        "stage_name": stage_name(func, index),
                         "outer": str(around[0].level),
                     },
                 )
@@ -414,8 +403,6 @@ def kernel_in_parallel(records: Records, func: str) -> Iterator[Check]:
                 stage=index,
                 loop=path[first].loop,
                 values={
-                    "stage_name": stage_name(func, index),
-                    "loop": path[first].loop,
                     "outer": str(around.level),
                     "directive": kind_directive(records, around.func, around.stage, around.loop),
                 },
@@ -444,7 +431,6 @@ def required_values(subject: tuple[Pipeline, Device], name: str) -> Iterator[Che
                     "alone.",
                     stage=index,
                     values={
-                        "stage_name": stage_name(function.name, index),
                         "condition": str(one.condition),
                         "device": device.name,
                     },

@@ -44,7 +44,7 @@ def inline_size(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check
             "{func} and Funcs that read it are inlined, which makes {copies} copies of its "
             "definition: more than {limit} terms in all.",
             "Compute it, or Funcs between it and the outputs, at root or at a loop.",
-            values={"func": func, "copies": copies[func], "limit": MAX_INLINED_TERMS},
+            values={"copies": copies[func], "limit": MAX_INLINED_TERMS},
         )
 
 

@@ -40,7 +40,6 @@ def kept_values(undecided: Undecided, func: str) -> Iterator[Check]:
             loop=entry.store.loop,
             values={
                 "directive": next(iter(limits), store_directive(entry)),
-                "func": func,
                 "statement": statement,
                 "known": known,
                 "unlimited": f", and leave out {left_out}" if limits else "",

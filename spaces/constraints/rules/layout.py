@@ -60,7 +60,6 @@ def layout_dimension(records: Records, func: str) -> Iterator[Check]:
                 loop=name,
                 values={
                     "directive": directive,
-                    "func": func,
                     "dimension": name,
                     "problem": problem,
                     "legal": listed(args),
@@ -84,7 +83,7 @@ def layout_output(records: Records, func: str) -> Iterator[Check]:
                 "{directive} lays out {func}, but it is an output: its array is the caller's.",
                 "Leave it out, and pass an array with the strides that are wanted.",
                 loop=names[0] if names else "",
-                values={"directive": directive, "func": func},
+                values={"directive": directive},
             )
 
 
@@ -111,7 +110,6 @@ def layout_range(records: Records, func: str) -> Iterator[Check]:
             loop=dimension,
             values={
                 "directive": directive,
-                "func": func,
                 "dimension": dimension,
                 "number": number,
             },
@@ -145,7 +143,6 @@ def bound_too_small(view: NestView, func: str) -> Iterator[Check]:
             values={
                 "directive": storage_bound_directive(func, bound),
                 "extent": bound.extent,
-                "func": func,
                 "dimension": bound.dimension,
                 "needed": needed,
             },
@@ -183,7 +180,6 @@ def hoist_level(records: Records, func: str) -> Iterator[Check]:
         loop=entry.hoist.loop if not entry.hoist.is_root else "",
         values={
             "directive": hoist_directive(entry),
-            "func": func,
             "level": str(entry.hoist),
             "reason": reason,
             "legal": listed(map(str, legal)),
@@ -211,7 +207,6 @@ def hoisted_for_kernel(records: Records, func: str) -> Iterator[Check]:
             "Leave it out.",
             values={
                 "directive": hoist_directive(entry),
-                "func": func,
                 "user": stage_name(*user),
             },
         )
@@ -242,7 +237,6 @@ def hoist_size(view: NestView, func: str) -> Iterator[Check]:
             loop=dimension,
             values={
                 "directive": hoist_directive(entry),
-                "func": func,
                 "dimension": dimension,
                 "loops": listed(named),
             },

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial, reduce
 
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.phrases import listed, stage_name
+from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import (
     VIOLATED,
@@ -68,8 +68,6 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
                     values={
                         "kind": str(kind),
                         "directive": kind_directive(records, func, index, loop.loop),
-                        "loop": loop.loop,
-                        "stage_name": stage_name(func, index),
                         "outer": str(outer.level),
                         "placed": placed.func,
                         "compute": placing_directive(records, StageOf(*_stage(placed))),
@@ -94,9 +92,7 @@ def _varying(view: NestView, func: str, kind: LoopKind, does: str) -> Iterator[C
                     stage=index,
                     loop=loop.loop,
                     values={
-                        "stage_name": stage_name(func, index),
                         "does": does,
-                        "loop": loop.loop,
                         "extent": str(loop.extent),
                         "directive": kind_directive(view.records, func, index, loop.loop),
                         "do": does.removesuffix("s"),
@@ -185,12 +181,10 @@ def _limited(
             stage=index,
             loop=_longest(loops).loop,
             values={
-                "stage_name": stage_name(func, index),
                 "directives": partial(_directives, view, loops),
                 "reason": partial(_factors, loops),
                 unit: count,
                 "limit": limit,
-                "loop": _longest(loops).loop,
                 "remedy": partial(_remedy, loops, limit, verb),
             },
         )

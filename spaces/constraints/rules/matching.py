@@ -35,7 +35,7 @@ def unknown_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Chec
                 VIOLATED,
                 "The schedule has an entry for {func}, but pipeline {pipeline} has no such Func.",
                 "Its Funcs are {legal}.",
-                values={"func": entry.name, "pipeline": name, "legal": ", ".join(known)},
+                values={"pipeline": name, "legal": ", ".join(known)},
             )
 
 
@@ -59,7 +59,7 @@ def missing_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Chec
                 "The schedule has {entries} entries for Func {func} of pipeline {pipeline}; "
                 "it needs one.",
                 "Start from the default schedule of this pipeline, which has them all.",
-                values={"entries": entries, "func": function.name, "pipeline": name},
+                values={"entries": entries, "pipeline": name},
             )
 
 
@@ -86,7 +86,6 @@ def stages(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
                 "stages: the pure definition and {updates} updates.",
                 "Give each stage its own.",
                 values={
-                    "func": entry.name,
                     "given": len(entry.stages),
                     "expected": expected,
                     "updates": expected - 1,
@@ -112,7 +111,7 @@ def open_parameter(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Ch
             "Write a number, declare it (const int {parameter} = 8;), or ask about the whole "
             "family with legal_mask.",
             loop=parameter,
-            values={"func": owner, "parameter": parameter},
+            values={"parameter": parameter},
         )
 
 

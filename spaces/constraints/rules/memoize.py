@@ -26,7 +26,7 @@ def place(records: Records, func: str) -> Iterator[Check]:
             VIOLATED,
             "{directive} keeps the values of {func}, but {reason}.",
             advice,
-            values={"directive": f"{func}.memoize()", "func": func, "reason": reason},
+            values={"directive": f"{func}.memoize()", "reason": reason},
         )
 
 
@@ -69,7 +69,6 @@ def image(records: Records, func: str) -> Iterator[Check]:
                 "Memoize a Func that depends on Params and sizes alone.",
                 values={
                     "directive": f"{func}.memoize()",
-                    "func": func,
                     "images": listed(images),
                 },
             )
@@ -91,7 +90,6 @@ def device(records: Records, func: str) -> Iterator[Check]:
             "Leave it out.",
             values={
                 "directive": f"{func}.memoize()",
-                "func": func,
                 "device": records.gpu.name,
             },
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.dependences.hazards import reads_itself
-from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import (
     Check,
@@ -50,9 +49,7 @@ def repeated_update(records: Records, func: str) -> Iterator[Check]:
                 values={
                     "directive": split_directive(records, func, index, number),
                     "factor": factor,
-                    "loop": record.old,
                     "extent": extent,
-                    "stage_name": stage_name(func, index),
                 },
             )
 

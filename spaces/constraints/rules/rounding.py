@@ -154,7 +154,6 @@ def _checks(records: Records, func: str, advice: str) -> Iterator[Check]:
             loop=one.loop,
             values={
                 "directive": one.directive,
-                "stage_name": stage_name(func, one.stage),
                 "why": one.why,
             },
         )

@@ -98,7 +98,7 @@ def inlined(records: Records, func: str) -> Iterator[Check]:
             "{directive} specializes {func}, which is inlined and has no loops of its own.",
             "Specialize the Funcs that read it, or compute it somewhere.",
             stage=entry.specializations[0].stage,
-            values={"directive": _directive(func, entry.specializations[0]), "func": func},
+            values={"directive": _directive(func, entry.specializations[0])},
         )
 
 

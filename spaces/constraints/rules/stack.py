@@ -64,7 +64,6 @@ def private_size(view: NestView, func: str) -> Iterator[Check]:
             values={
                 "bound": example_bounds(view, allocation),
                 "directive": memory_directive(func, allocation.memory),
-                "func": func,
                 "memory": str(allocation.memory),
                 "size": shape,
             },
@@ -92,7 +91,6 @@ def stack_bytes(view: NestView, func: str) -> Iterator[Check]:
         "Store {func} in MemoryType::Heap, or compute less of it at a time.",
         values={
             "directive": memory_directive(func, allocation.memory),
-            "func": func,
             "bytes": allocation_bytes(allocation),
             "array": partial(in_bytes, [allocation]),
             "limit": MAX_STACK_BYTES,

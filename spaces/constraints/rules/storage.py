@@ -47,7 +47,6 @@ def fold_dimension(records: Records, func: str) -> Iterator[Check]:
                 loop=fold.dimension,
                 values={
                     "directive": fold_directive(func, fold),
-                    "func": func,
                     "dimension": fold.dimension,
                     "legal": listed(args),
                 },
@@ -73,7 +72,6 @@ def fold_output(records: Records, func: str) -> Iterator[Check]:
                 loop=fold.dimension,
                 values={
                     "directive": fold_directive(func, fold),
-                    "func": func,
                     "dimension": fold.dimension,
                 },
             )
@@ -97,7 +95,6 @@ def fold_factor(records: Records, func: str) -> Iterator[Check]:
             loop=fold.dimension,
             values={
                 "directive": fold_directive(func, fold),
-                "func": func,
                 "dimension": fold.dimension,
                 "factor": fold.factor,
             },
@@ -127,7 +124,6 @@ def fold_direction(view: NestView, func: str) -> Iterator[Check]:
                 loop=fold.dimension,
                 values={
                     "directive": fold_directive(func, fold),
-                    "func": func,
                     "dimension": fold.dimension,
                     "up": "up" if fold.forward else "down",
                     "down": "down" if fold.forward else "up",
@@ -163,7 +159,6 @@ def fold_too_small(view: NestView, func: str) -> Iterator[Check]:
             values={
                 "directive": fold_directive(func, fold),
                 "reason": partial(_live, view, func, fold.dimension),
-                "func": func,
                 "dimension": fold.dimension,
                 "factor": factor_expr(fold.factor),
                 "least": least,
@@ -243,7 +238,6 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
         "Legal kinds of memory there are {legal}.",
         loop=records.entry(func).store.loop if path[:depth] else "",
         values={
-            "func": func,
             "directive": memory_directive(func, memory),
             "memory": str(memory),
             "store": store_directive(records.entry(func)),
@@ -279,7 +273,6 @@ def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
             "Store it in MemoryType::Heap, or inside the kernel.",
             values={
                 "directive": memory_directive(func, memory),
-                "func": func,
                 "memory": str(memory),
                 "user": stage_name(*use),
             },

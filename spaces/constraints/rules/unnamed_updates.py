@@ -45,7 +45,6 @@ def unnamed_updates(view: NestView, func: str) -> Iterator[Check]:
         "computes it in the innermost loop of {readers}.",
         advice,
         values={
-            "func": func,
             "readers": listed(stage_name(*stage) for stage in stages),
             "place": places[0],
         },

@@ -65,7 +65,6 @@ def computed_again(view: NestView, func: str) -> Iterator[Check]:
         values={
             "directive": level_directive(func, "compute", entry.compute),
             "values": values,
-            "func": func,
             "visits": visits,
             "loop": f"{again[0].func}.{again[0].loop}",
             "used": used,
@@ -106,7 +105,6 @@ def whole_dimension(view: NestView, func: str) -> Iterator[Check]:
             values={
                 "directive": level_directive(func, "compute", entry.compute),
                 "extent": extents[dimension],
-                "func": func,
                 "dimension": dimension,
                 "loop": f"{loop.func}.{loop.loop}",
                 "used": used,
@@ -216,7 +214,6 @@ def idle_lanes(view: NestView, func: str) -> Iterator[Check]:
                     "directive": partial(split_directive, view.records, func, stage, index),
                     "factor": factor,
                     "lanes": "lanes" if is_vector else "threads",
-                    "loop": record.old,
                     "extent": extent,
                 },
             )
