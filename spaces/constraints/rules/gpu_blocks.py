@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, names
+from spaces.constraints.rules.gpu_kernels import TABLE, kernel_check, kernels_of, launchable, names
 from spaces.constraints.rules.gpu_reasons import derivation, product, smaller_tiles, widening
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.rule import (
@@ -64,25 +64,19 @@ def thread_extent(view: NestView, func: str) -> Iterator[Check]:
 def threads_per_block(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel."""
     for gpu, kernel in launchable(view, func):
-        yield Check(
-            func,
+        yield kernel_check(
+            gpu,
+            kernel,
             kernel.threads_per_block <= gpu.max_threads_per_block,
             "The kernel of {kernel} has {product} threads a block{reason}; {device} allows "
             "{limit} (compute capability {capability}).",
             "Choose a smaller tile{legal}, or let each thread compute several values in a serial "
             "loop.",
-            stage=kernel.stage,
-            loop=kernel.blocks[0].loop,
-            values={
-                **names(gpu, kernel),
-                "threads": kernel.threads_per_block,
-                "product": partial(product, kernel.block),
-                "reason": partial(widening, kernel, view.nest.simplify),
-                "limit": gpu.max_threads_per_block,
-                "legal": partial(
-                    smaller_tiles, kernel, gpu.max_threads_per_block, view.nest.simplify
-                ),
-            },
+            threads=kernel.threads_per_block,
+            product=partial(product, kernel.block),
+            reason=partial(widening, kernel, view.nest.simplify),
+            limit=gpu.max_threads_per_block,
+            legal=partial(smaller_tiles, kernel, gpu.max_threads_per_block, view.nest.simplify),
         )
 
 
@@ -100,23 +94,19 @@ def block_dimension(view: NestView, func: str) -> Iterator[Check]:
         limits = (gpu.max_block_threads_x, gpu.max_block_threads_y, gpu.max_block_threads_z)
         used = max((len(t.loops) for t in kernel.threads), default=0)
         for axis, extent, limit in list(zip(_AXES, kernel.block, limits, strict=True))[:used]:
-            yield Check(
-                func,
+            yield kernel_check(
+                gpu,
+                kernel,
                 extent <= limit,
                 "The blocks of the kernel of {kernel} are {threads} threads long along "
                 "{axis}{reason}; {device} allows {limit} (compute capability {capability}).",
                 "Choose a smaller tile there, or reorder the thread loops: the innermost is x, "
                 "and blocks may be {limits} threads long along x, y and z.",
-                stage=kernel.stage,
-                loop=kernel.blocks[0].loop,
-                values={
-                    **names(gpu, kernel),
-                    "axis": axis,
-                    "threads": extent,
-                    "reason": partial(widening, kernel, view.nest.simplify),
-                    "limit": limit,
-                    "limits": ", ".join(map(str, limits)),
-                },
+                axis=axis,
+                threads=extent,
+                reason=partial(widening, kernel, view.nest.simplify),
+                limit=limit,
+                limits=", ".join(map(str, limits)),
             )
 
 

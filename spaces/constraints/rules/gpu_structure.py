@@ -132,16 +132,8 @@ def _loops(records: Records, func: str, index: int, names: Sequence[str]) -> dic
     f"A kernel is one grid of blocks ({_MODEL}); Halide refuses others.",
 )
 def nested_blocks(records: Records, func: str) -> Iterator[Check]:
-    """One check for each block loop of the Func inside another stage's block loop, and for each
-    that is inside one of those in which another stage runs.
-    """
-    for index, path, kinds in _kernel_stages(records, func):
-        own = _own(func, index, path)
-        outer = next((p for p, k in zip(path, kinds, strict=True) if k is _BLOCK), None)
-        for i in own:
-            if kinds[i] is _BLOCK and outer is not None and _stage(outer) != (func, index):
-                yield _inside(records, path[i], outer, "block", StageOf(func, index))
-        yield from _left_alone(records, path, kinds, own, _BLOCK)
+    """The checks of block loops."""
+    return _nested(records, func, _BLOCK)
 
 
 @call_rule(
@@ -152,16 +144,21 @@ def nested_blocks(records: Records, func: str) -> Iterator[Check]:
     "hierarchy).",
 )
 def nested_threads(records: Records, func: str) -> Iterator[Check]:
-    """One check for each thread loop of the Func inside another stage's thread loop, and for each
-    that is inside one of those in which another stage runs.
+    """The checks of thread loops."""
+    return _nested(records, func, _THREAD)
+
+
+def _nested(records: Records, func: str, kind: LoopKind) -> Iterator[Check]:
+    """One check for each loop of a kind of the Func inside another stage's loop of that kind, and
+    for each that is inside one of those in which another stage runs.
     """
     for index, path, kinds in _kernel_stages(records, func):
         own = _own(func, index, path)
-        outer = next((p for p, k in zip(path, kinds, strict=True) if k is _THREAD), None)
+        outer = next((p for p, k in zip(path, kinds, strict=True) if k is kind), None)
         for i in own:
-            if kinds[i] is _THREAD and outer is not None and _stage(outer) != (func, index):
-                yield _inside(records, path[i], outer, "thread", StageOf(func, index))
-        yield from _left_alone(records, path, kinds, own, _THREAD)
+            if kinds[i] is kind and outer is not None and _stage(outer) != (func, index):
+                yield _inside(records, path[i], outer, kind, StageOf(func, index))
+        yield from _left_alone(records, path, kinds, own, kind)
 
 
 def _stage(loop: LoopOf) -> tuple[str, int]:
@@ -178,14 +175,16 @@ def _left_alone(
     for depth, loop in enumerate(loops[1:], start=1):
         for stage, shared in records.levels.fused.items():
             if loops[depth - 1] in shared and loop not in shared:
-                name = "block" if kind is _BLOCK else "thread"
-                yield _inside(records, loop, loops[depth - 1], name, stage)
+                yield _inside(records, loop, loops[depth - 1], kind, stage)
                 break
 
 
-def _inside(records: Records, loop: LoopOf, outer: LoopOf, kind: str, because: StageOf) -> Check:
-    """A loop that lies inside of ``outer`` for what is said of where a stage is computed."""
+def _inside(
+    records: Records, loop: LoopOf, outer: LoopOf, kind: LoopKind, because: StageOf
+) -> Check:
+    """A loop that lies inside ``outer`` because of the compute level of a stage."""
     func, index = _stage(loop)
+    name = "block" if kind is _BLOCK else "thread"
     is_fused = because in records.levels.fused
     return Check(
         func,
@@ -196,13 +195,13 @@ def _inside(records: Records, loop: LoopOf, outer: LoopOf, kind: str, because: S
         stage=index,
         loop=loop.loop,
         values={
-            "kind": kind,
+            "kind": name,
             "outer": str(outer.level),
             "directive": kind_directive(records, func, index, loop.loop),
             "func": because.func,
             "compute": placing_directive(records, because),
-            "instead": " or map it to threads" if kind == "block" else "",
-            "fused": f", or with all {kind} loops in common" if is_fused else "",
+            "instead": " or map it to threads" if kind is _BLOCK else "",
+            "fused": f", or with all {name} loops in common" if is_fused else "",
         },
     )
 
