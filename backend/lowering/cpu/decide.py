@@ -20,7 +20,8 @@ from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, const
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import FormulaError, evaluate
-from spaces.model.formulas.regions import Interval, Ranges
+from spaces.model.formulas.interval import Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.domain_order import LoopKind
 

@@ -24,7 +24,8 @@ from spaces.constraints.rules.written import bound_directive, split_directive
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.expr import Const, Expr, Op, constant
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Box, UnboundedError
+from spaces.model.formulas.interval import Box
+from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.inward_shifts import InwardShift, inward_shifts
 from spaces.model.nest.splits import resolved_tails, tail_of_writes
 from spaces.model.schedules.domain_order import Fuse, Split, Tail

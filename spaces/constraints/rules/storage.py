@@ -21,7 +21,7 @@ from spaces.constraints.rules.stack import PRIVATE
 from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.nest.splits import factor_expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind

@@ -17,7 +17,8 @@ from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions.expr import Const, Expr, Op
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.counts import extent_of
-from spaces.model.formulas.regions import Box, Interval, Ranges
+from spaces.model.formulas.interval import Box, Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.symbolic import as_formula
 from spaces.model.memo import Memo

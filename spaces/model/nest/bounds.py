@@ -18,8 +18,9 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.boxes import united_boxes
+from spaces.model.formulas.interval import Box, Interval
 from spaces.model.formulas.known_forms import KnownForms
-from spaces.model.formulas.regions import Box, Interval, UnboundedError
+from spaces.model.formulas.regions import UnboundedError
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.memo import Memo, MemoEntry
 from spaces.model.nest.allocation import Allocation, allocated

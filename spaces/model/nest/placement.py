@@ -6,7 +6,7 @@ from attrs import frozen
 
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.expressions.expr import Expr
-from spaces.model.formulas.regions import Box
+from spaces.model.formulas.interval import Box
 from spaces.model.nest.demand import ALWAYS, Demand
 from spaces.model.nest.sliding import Storage
 from spaces.model.nest.traversal import LoopVar, Traversal

@@ -11,8 +11,9 @@ from spaces.model.algorithm.predicates import joint_claims, limited, narrowed
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.boxes import clipped, united, united_boxes
+from spaces.model.formulas.interval import Box, Interval
 from spaces.model.formulas.polynomial import Polynomial
-from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError
+from spaces.model.formulas.regions import Ranges, UnboundedError
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.placement import Placement
 from spaces.model.nest.reads import Window, reads
