@@ -11,12 +11,7 @@ from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.listing import listing
 
 
-@command(
-    "list",
-    "List the apps that come with the library.",
-    "list",
-    "list --json",
-)
+@command("list", "List the apps that come with the library.", "list", "list --json")
 def list_apps(as_json: AsJson = False) -> None:
     """List the apps that come with the library."""
     apps = listing()

@@ -208,9 +208,7 @@ def random_pipeline(seed: int) -> Pipeline:
     last = stages.last
     size = [extent >> last.level for extent in (width, height)]
     return pipeline(
-        last.func,
-        name=f"random_{seed}",
-        estimates={"image": [width, height], last.func.name: size},
+        last.func, name=f"random_{seed}", estimates={"image": [width, height], last.func.name: size}
     )
 
 

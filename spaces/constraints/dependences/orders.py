@@ -97,12 +97,7 @@ class _Tracer:
                 self._fuse(record)
         self.record = None
         self._compare(order)
-        return Trace(
-            tuple(self.faults),
-            self.origins,
-            tuple(self.sequence),
-            frozenset(self.before),
-        )
+        return Trace(tuple(self.faults), self.origins, tuple(self.sequence), frozenset(self.before))
 
     def _fault(self, kind: OrderFaultKind, loop: str, where: str) -> None:
         became = self.lost.get(loop, "")

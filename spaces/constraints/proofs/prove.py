@@ -67,10 +67,7 @@ def obligations(proposed: LoopNest | CheckedSchedule) -> tuple[Obligation, ...]:
 
 @in_one_chunk
 def prove(
-    proposed: LoopNest | CheckedSchedule,
-    *,
-    timeout_ms: int = TIMEOUT_MS,
-    seconds: float = SECONDS,
+    proposed: LoopNest | CheckedSchedule, *, timeout_ms: int = TIMEOUT_MS, seconds: float = SECONDS
 ) -> ProofReport:
     """Proves or refutes every obligation of a loop nest.
 

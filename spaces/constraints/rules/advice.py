@@ -12,12 +12,7 @@ from functools import partial
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    advice_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, advice_rule
 from spaces.constraints.rules.written import (
     bound_directive,
     fold_directive,
@@ -354,11 +349,7 @@ def fused_partition(view: NestView, func: str) -> Iterator[Check]:
                 "Write it on {owner} instead.",
                 stage=index,
                 loop=one.loop,
-                values={
-                    "stage": str(stage),
-                    "policy": one.policy.spelled,
-                    "owner": owner,
-                },
+                values={"stage": str(stage), "policy": one.policy.spelled, "owner": owner},
             )
 
 

@@ -13,13 +13,7 @@ from attrs import frozen
 
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    CheckValue,
-    Quantity,
-    nest_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, CheckValue, Quantity, nest_rule
 from spaces.constraints.rules.written import bound_directive, split_directive
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.expr import Const, Expr, Op, constant

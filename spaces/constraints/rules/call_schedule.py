@@ -6,13 +6,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    call_rule,
-    own_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, call_rule, own_rule
 from spaces.constraints.rules.written import (
     hoist_directive,
     kind_directive,

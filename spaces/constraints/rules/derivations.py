@@ -96,14 +96,4 @@ new_var = _rule(
     _RFACTOR,
 )
 
-RULES = (
-    unknown_func,
-    not_read,
-    name_taken,
-    update,
-    operator,
-    order,
-    factored_loop,
-    split,
-    new_var,
-)
+RULES = (unknown_func, not_read, name_taken, update, operator, order, factored_loop, split, new_var)

@@ -11,12 +11,7 @@ from spaces.constraints.rules.atomic_updates import not_in_one_step
 from spaces.constraints.rules.met import Met
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    own_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, own_rule
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.expr import Expr, constant
@@ -140,10 +135,7 @@ def missing_loop(records: Records, func: str) -> Iterator[Check]:
                     "Add {loop} where it should run; the loops to order are {legal}.",
                     stage=index,
                     loop=fault.loop,
-                    values={
-                        "given": listed(order.names),
-                        "legal": listed(fault.choices),
-                    },
+                    values={"given": listed(order.names), "legal": listed(fault.choices)},
                 )
 
 
@@ -202,10 +194,7 @@ def partition_loop(records: Records, func: str) -> Iterator[Check]:
                     "Its loops are {legal}.",
                     stage=index,
                     loop=one.loop,
-                    values={
-                        "policy": one.policy.spelled,
-                        "legal": listed(order.names),
-                    },
+                    values={"policy": one.policy.spelled, "legal": listed(order.names)},
                 )
 
 

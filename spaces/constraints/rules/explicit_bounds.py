@@ -9,13 +9,7 @@ from attrs import frozen
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    nest_rule,
-    own_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, nest_rule, own_rule
 from spaces.constraints.rules.written import bound_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
@@ -66,10 +60,7 @@ def explicit_range(records: Records, func: str) -> Iterator[Check]:
             "Extents and moduli are at least 1, and all coordinates from -2147483648 to "
             "2147483647.",
             loop=bound.dimension,
-            values={
-                "directive": bound_directive(func, bound),
-                "dimension": bound.dimension,
-            },
+            values={"directive": bound_directive(func, bound), "dimension": bound.dimension},
         )
 
 

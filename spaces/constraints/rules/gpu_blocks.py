@@ -12,12 +12,7 @@ from functools import partial
 from spaces.constraints.rules.gpu_kernels import TABLE, kernel_check, kernels_of, launchable, names
 from spaces.constraints.rules.gpu_reasons import derivation, product, smaller_tiles, widening
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    nest_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, nest_rule
 from spaces.constraints.rules.written import kind_directive
 
 _AXES = ("x", "y", "z")

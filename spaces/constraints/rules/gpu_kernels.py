@@ -40,11 +40,7 @@ def title(kernel: Kernel) -> str:
 def names(gpu: GpuDevice, kernel: Kernel) -> dict[str, str]:
     """The names of a kernel, the device and its compute capability in messages."""
     major, minor = gpu.compute_capability
-    return {
-        "kernel": title(kernel),
-        "device": gpu.name,
-        "capability": f"{major}.{minor}, {GUIDE}",
-    }
+    return {"kernel": title(kernel), "device": gpu.name, "capability": f"{major}.{minor}, {GUIDE}"}
 
 
 def kernel_check(

@@ -298,11 +298,7 @@ def dimensions(records: Records, func: str) -> Iterator[Check]:
                     "Fuse some of them, or make some serial.",
                     stage=index,
                     loop=loops[0],
-                    values={
-                        "count": len(loops),
-                        "name": name,
-                        "loops": listed(loops),
-                    },
+                    values={"count": len(loops), "name": name, "loops": listed(loops)},
                 )
 
 
@@ -429,10 +425,7 @@ def required_values(subject: tuple[Pipeline, Device], name: str) -> Iterator[Che
                     "Leave require() out, clamp the value, or require it of sizes and Params "
                     "alone.",
                     stage=index,
-                    values={
-                        "condition": str(one.condition),
-                        "device": device.name,
-                    },
+                    values={"condition": str(one.condition), "device": device.name},
                 )
 
 

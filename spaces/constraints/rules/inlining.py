@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    match_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, match_rule
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.expr import walk
 from spaces.model.schedules.derive import derived

@@ -7,14 +7,7 @@ from collections.abc import Iterator
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    call_rule,
-    nest_rule,
-    own_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, call_rule, nest_rule, own_rule
 from spaces.constraints.rules.storage import kernel_use
 from spaces.constraints.rules.written import (
     hoist_directive,
@@ -108,11 +101,7 @@ def layout_range(records: Records, func: str) -> Iterator[Check]:
             "{directive} lays out {func} along {dimension} by {number}.",
             "It is at least 1 and at most 2147483647.",
             loop=dimension,
-            values={
-                "directive": directive,
-                "dimension": dimension,
-                "number": number,
-            },
+            values={"directive": directive, "dimension": dimension, "number": number},
         )
 
 
@@ -205,10 +194,7 @@ def hoisted_for_kernel(records: Records, func: str) -> Iterator[Check]:
             VIOLATED,
             "{directive} hoists the storage of {func}, but the kernel of {user} uses it.",
             "Leave it out.",
-            values={
-                "directive": hoist_directive(entry),
-                "user": stage_name(*user),
-            },
+            values={"directive": hoist_directive(entry), "user": stage_name(*user)},
         )
 
 

@@ -10,13 +10,7 @@ from functools import partial, reduce
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    call_rule,
-    nest_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, call_rule, nest_rule
 from spaces.constraints.rules.written import kind_directive, placing_directive
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.nest.traversal import LoopVar

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    match_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, match_rule
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derivation, derived
 from spaces.model.schedules.parameters import parameters
@@ -85,11 +80,7 @@ def stages(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
                 "The schedule of {func} has {given} domain orders, but {func} has {expected} "
                 "stages: the pure definition and {updates} updates.",
                 "Give each stage its own.",
-                values={
-                    "given": len(entry.stages),
-                    "expected": expected,
-                    "updates": expected - 1,
-                },
+                values={"given": len(entry.stages), "expected": expected, "updates": expected - 1},
             )
 
 

@@ -67,10 +67,7 @@ def image(records: Records, func: str) -> Iterator[Check]:
                 VIOLATED,
                 "{directive} keeps the values of {func}, but they depend on {images}.",
                 "Memoize a Func that depends on Params and sizes alone.",
-                values={
-                    "directive": f"{func}.memoize()",
-                    "images": listed(images),
-                },
+                values={"directive": f"{func}.memoize()", "images": listed(images)},
             )
 
 
@@ -88,10 +85,7 @@ def device(records: Records, func: str) -> Iterator[Check]:
             VIOLATED,
             "{directive} keeps the values of {func}, but {device} is a GPU.",
             "Leave it out.",
-            values={
-                "directive": f"{func}.memoize()",
-                "device": records.gpu.name,
-            },
+            values={"directive": f"{func}.memoize()", "device": records.gpu.name},
         )
 
 

@@ -6,11 +6,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.dependences.hazards import reads_itself
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    Check,
-    Quantity,
-    own_rule,
-)
+from spaces.constraints.rules.rule import Check, Quantity, own_rule
 from spaces.constraints.rules.written import split_directive
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.expr import Expr, constant

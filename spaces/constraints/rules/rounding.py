@@ -152,10 +152,7 @@ def _checks(records: Records, func: str, advice: str) -> Iterator[Check]:
             advice,
             stage=one.stage,
             loop=one.loop,
-            values={
-                "directive": one.directive,
-                "why": one.why,
-            },
+            values={"directive": one.directive, "why": one.why},
         )
 
 

@@ -7,12 +7,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    own_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, own_rule
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, REQUIRE, UNDEFINED
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk

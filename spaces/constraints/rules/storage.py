@@ -9,14 +9,7 @@ from spaces.constraints.rules.domain_order import factor_in_range
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    call_rule,
-    nest_rule,
-    own_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, call_rule, nest_rule, own_rule
 from spaces.constraints.rules.stack import PRIVATE
 from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
 from spaces.model.expressions.expr import Expr, constant
@@ -70,10 +63,7 @@ def fold_output(records: Records, func: str) -> Iterator[Check]:
                 "belongs to the caller.",
                 "Leave it out.",
                 loop=fold.dimension,
-                values={
-                    "directive": fold_directive(func, fold),
-                    "dimension": fold.dimension,
-                },
+                values={"directive": fold_directive(func, fold), "dimension": fold.dimension},
             )
 
 

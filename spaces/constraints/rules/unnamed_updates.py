@@ -44,10 +44,7 @@ def unnamed_updates(view: NestView, func: str) -> Iterator[Check]:
         "{func} is computed at root, the default of a Func with updates; without a level, Halide "
         "computes it in the innermost loop of {readers}.",
         advice,
-        values={
-            "readers": listed(stage_name(*stage) for stage in stages),
-            "place": places[0],
-        },
+        values={"readers": listed(stage_name(*stage) for stage in stages), "place": places[0]},
     )
 
 

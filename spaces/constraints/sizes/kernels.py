@@ -209,12 +209,7 @@ def _owner(path: tuple[LoopVar, ...]) -> tuple[str, int] | None:
     return None
 
 
-def _threads(
-    func: str,
-    stage: int,
-    path: tuple[LoopVar, ...],
-    most: _Most,
-) -> ThreadLoops:
+def _threads(func: str, stage: int, path: tuple[LoopVar, ...], most: _Most) -> ThreadLoops:
     places = [
         i
         for i, loop in enumerate(path)

@@ -10,12 +10,7 @@ from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Const
 from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
-from spaces.model.writing.calls import (
-    DirectiveCall,
-    call_of,
-    hoist_call,
-    level_call,
-)
+from spaces.model.writing.calls import DirectiveCall, call_of, hoist_call, level_call
 from spaces.model.writing.order_calls import order_calls
 
 

@@ -43,10 +43,7 @@ class Training:
     seed: int = 0
 
 
-TRAININGS: Mapping[str, Training] = {
-    "hybrid": Training(),
-    "learned": Training(decay=3.0),
-}
+TRAININGS: Mapping[str, Training] = {"hybrid": Training(), "learned": Training(decay=3.0)}
 """The default training of each kind of network: the one that ranks subjects best that it did not
 see. The strong decay holds the hybrid near ``reuse``.
 """
