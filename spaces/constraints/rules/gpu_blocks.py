@@ -12,7 +12,7 @@ from functools import partial
 from spaces.constraints.rules.gpu_kernels import TABLE, kernel_check, kernels_of, launchable, names
 from spaces.constraints.rules.gpu_reasons import derivation, product, smaller_tiles, widening
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, nest_rule
+from spaces.constraints.rules.rule import Check, Quantity, check, nest_rule, refuse
 from spaces.constraints.rules.written import kind_directive
 
 _AXES = ("x", "y", "z")
@@ -30,21 +30,17 @@ def thread_extent(view: NestView, func: str) -> Iterator[Check]:
         for threads in kernel.threads:
             for loop, extent in zip(threads.loops, threads.extents, strict=True):
                 if not view.is_constant(extent):
-                    yield Check(
+                    yield refuse(
                         threads.func,
-                        VIOLATED,
                         "{directive} makes threads of loop {loop} of {stage_name}, which has "
                         "{extent} iterations: not bounded by a constant.",
                         "Split {loop} by a constant and map the inner loop to threads.",
                         stage=threads.stage,
                         loop=loop.loop,
-                        values={
-                            "directive": partial(
-                                kind_directive,
-                                *(view.records, threads.func, threads.stage, loop.loop),
-                            ),
-                            "extent": str(extent),
-                        },
+                        directive=partial(
+                            kind_directive, *(view.records, threads.func, threads.stage, loop.loop)
+                        ),
+                        extent=str(extent),
                     )
 
 
@@ -120,7 +116,7 @@ def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
         limits = (gpu.max_grid_blocks_x, gpu.max_grid_blocks_y, gpu.max_grid_blocks_z)
         for axis, loop, limit in zip(_AXES, kernel.blocks, limits, strict=False):
             blocks = view.largest(loop.extent, view.outside(kernel.func, kernel.stage, loop))
-            yield Check(
+            yield check(
                 func,
                 blocks <= limit,
                 "The block loop {loop} of the kernel of {kernel} makes {reason}{blocks} blocks "
@@ -130,14 +126,12 @@ def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
                 "loops: the innermost is x, along which a grid may be longest.",
                 stage=kernel.stage,
                 loop=loop.loop,
-                values={
-                    **names(gpu, kernel),
-                    "axis": axis,
-                    "reason": partial(derivation, blocks),
-                    "blocks": blocks,
-                    "limit": limit,
-                    "times": (blocks + (limit - 1)) / limit,
-                },
+                **names(gpu, kernel),
+                axis=axis,
+                reason=partial(derivation, blocks),
+                blocks=blocks,
+                limit=limit,
+                times=(blocks + (limit - 1)) / limit,
             )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
-from spaces.constraints.rules.rule import Check, CheckValue
+from spaces.constraints.rules.rule import Check, CheckValue, check
 from spaces.constraints.sizes.kernels import Kernel
 from spaces.model.expressions.expr import Expr
 
@@ -47,12 +47,13 @@ def kernel_check(
     gpu: GpuDevice, kernel: Kernel, holds: Expr, message: str, advice: str, /, **values: CheckValue
 ) -> Check:
     """A check of a whole kernel; its message may name the values of :func:`names`, too."""
-    return Check(
+    return check(
         kernel.func,
         holds,
         message,
         advice,
         stage=kernel.stage,
         loop=kernel.blocks[0].loop,
-        values={**names(gpu, kernel), **values},
+        **names(gpu, kernel),
+        **values,
     )

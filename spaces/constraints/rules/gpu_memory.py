@@ -16,7 +16,7 @@ from spaces.constraints.rules.gpu_kernels import TABLE, kernel_check, kernels_of
 from spaces.constraints.rules.gpu_reasons import in_bytes, product, widening
 from spaces.constraints.rules.gpu_room import room_in_shared_memory
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, nest_rule
+from spaces.constraints.rules.rule import Check, Quantity, nest_rule, refuse
 from spaces.constraints.rules.written import store_directive
 from spaces.constraints.sizes.kernels import Kernel, allocation_bytes
 from spaces.model.expressions.expr import Expr, constant
@@ -38,20 +38,17 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
     for _, kernel in kernels_of(view, func):
         for allocation in (*kernel.shared, *kernel.private):
             if not view.is_constant(allocation.elements):
-                yield Check(
+                yield refuse(
                     allocation.func,
-                    VIOLATED,
                     "{directive} stores {func} inside the kernel of {kernel}, but its size {size} "
                     "is not bounded by a constant.",
                     "Compute it inside a tile of constant size, or store it outside the kernel; or "
                     "bound it, as in {bound}.",
                     loop=allocation.level.loop,
-                    values={
-                        "bound": example_bounds(view, allocation),
-                        "directive": store_directive(view.records.entry(allocation.func)),
-                        "kernel": title(kernel),
-                        "size": " x ".join(f"({e})" for e in allocation.extents),
-                    },
+                    bound=example_bounds(view, allocation),
+                    directive=store_directive(view.records.entry(allocation.func)),
+                    kernel=title(kernel),
+                    size=" x ".join(f"({e})" for e in allocation.extents),
                 )
 
 

@@ -73,6 +73,35 @@ class Check:
         return {n: v for n, v in place.items() if f"{{{n}}}" in template} | dict(self.values)
 
 
+def check(
+    func: str,
+    holds: Expr,
+    message: str,
+    advice: str = "",
+    /,
+    *,
+    stage: int = 0,
+    loop: str = "",
+    **values: CheckValue,
+) -> Check:
+    """A check with the values of its message as keywords."""
+    return Check(func, holds, message, advice, stage, loop, values)
+
+
+def refuse(
+    func: str,
+    message: str,
+    advice: str = "",
+    /,
+    *,
+    stage: int = 0,
+    loop: str = "",
+    **values: CheckValue,
+) -> Check:
+    """A check that fails for all parameters, with the values of its message as keywords."""
+    return Check(func, VIOLATED, message, advice, stage, loop, values)
+
+
 RESTRICTION = "where "
 """The start of the id of a rule that restricts a space."""
 
