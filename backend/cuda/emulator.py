@@ -88,10 +88,7 @@ class Emulator(CudaExecutor):
     seed: int = attrs.field(default=0, validator=valid_seed)
 
     def session(
-        self,
-        module: CudaModule,
-        buffers: Mapping[str, AnyArray],
-        unset: Collection[str] = (),
+        self, module: CudaModule, buffers: Mapping[str, AnyArray], unset: Collection[str] = ()
     ) -> Session[NDArray[np.uint8]]:
         return Session(_InProcess(self.order, self.seed), module, buffers, unset)
 

@@ -31,8 +31,8 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.memo import Memo
+from spaces.model.nest.bounds import Bounds, KnownBounds
 from spaces.model.nest.nest_memo import NestMemo
-from spaces.model.nest.placement import Bounds, KnownBounds
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule

@@ -147,8 +147,8 @@ def test_modules_in_the_current_folder_are_not_executed(
     measurer = LocalMeasurer(make=saboteurs.saboteur)
     task = measurer._of(COPIED)[0].task
     measurer.close()
-    with Worker.started(task) as worker:
-        answer = worker.asked(BuildRequest(0, schedule(COPIED).schedule), 60)()
+    with Worker.start(task) as worker:
+        answer = worker.ask(BuildRequest(0, schedule(COPIED).schedule), 60)()
     assert not answer.reason
     subprocess.run(
         module_command("spaces.backend.halide.worker"),

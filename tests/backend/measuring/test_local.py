@@ -122,7 +122,7 @@ def test_all_must_have_the_results_of_the_trusted_schedule(role: str) -> None:
 def test_an_interrupted_measurement_leaves_no_answer_behind(
     request_kind: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = Worker.asked
+    asked = Worker.ask
 
     def interrupted(self, request, seconds):
         wait = asked(self, request, seconds)
@@ -135,10 +135,10 @@ def test_an_interrupted_measurement_leaves_no_answer_behind(
         return stop
 
     with LocalMeasurer(limits=FEW, make=saboteurs.saboteur) as measurer:
-        monkeypatch.setattr(Worker, "asked", interrupted)
+        monkeypatch.setattr(Worker, "ask", interrupted)
         with pytest.raises(KeyboardInterrupt):
             measurer.measure(COPIED, [split(16)])
-        monkeypatch.setattr(Worker, "asked", asked)
+        monkeypatch.setattr(Worker, "ask", asked)
         wrong, right = measurer.measure(COPIED, [split(saboteurs.WRONG), split(32)])
     assert wrong.outcome is RunOutcome.WRONG
     assert right.is_correct
@@ -159,4 +159,4 @@ def test_inputs_of_the_user_are_used() -> None:
 def test_systems_without_sockets_to_inherit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spaces.backend.measuring.process.os.name", "nt")
     with pytest.raises(NotImplementedError, match="needs Linux"):
-        Worker.started(None)  # type: ignore[arg-type]
+        Worker.start(None)  # type: ignore[arg-type]

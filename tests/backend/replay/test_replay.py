@@ -31,6 +31,7 @@ from spaces.model.schedules.schedule import Fold
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
+from tests.constraints import pipelines
 from tests.constraints.proofs.broken import nest_of, shortened
 from tests.model.nest.nest_interpreter import NestError, run_nest
 from tests.strategies import schedules, stencil_pipelines
@@ -281,7 +282,7 @@ def test_faults_are_found_where_the_nest_reads_and_writes_wrongly(data: st.DataO
 
 
 def test_images_are_filled_with_values_that_differ() -> None:
-    for algorithm in (algorithms.blur(), algorithms.float_total(), algorithms.offset()):
+    for algorithm in (algorithms.blur(), algorithms.float_total(), pipelines.offset()):
         nest = loop_nest(algorithm, schedule(algorithm).schedule)
         values = inputs_for(nest, {}).images["input"]
         assert len(np.unique(values)) == values.size

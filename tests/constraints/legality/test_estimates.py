@@ -46,8 +46,8 @@ from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Call
 from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.needed import needed_ranges
-from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import DocumentError
 from tests.small_space import small_space

@@ -21,7 +21,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.types import UInt8
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.nest.placement import UnboundedError
+from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule

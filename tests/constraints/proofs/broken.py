@@ -17,7 +17,7 @@ from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions.expr import Call, Expr, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.nest.loopnest import (
     Allocate,
     Compute,

@@ -16,7 +16,7 @@ from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.trace import trace
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.nest.loopnest import Allocate, Compute, LoopNest, walk_nest
 from spaces.model.schedules.domain_order import LoopKind
 from tests.constraints.proofs import broken

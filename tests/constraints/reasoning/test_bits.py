@@ -39,7 +39,7 @@ from spaces.model.expressions.integer_functions import (
 )
 from spaces.model.expressions.types import Int32, Int64
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.smt import condition
 
 A, B, C = (Variable(Int32, name) for name in "abc")

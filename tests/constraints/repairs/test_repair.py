@@ -28,6 +28,7 @@ from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split, Tail
 from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, MemoryType, Schedule
 from tests.clocks import Clock
+from tests.constraints import pipelines
 from tests.constraints.repairs.distances import decisions_changed
 from tests.constraints.repairs.pasting import pasted
 from tests.constraints.solver.universes import two_stages, verdicts
@@ -399,7 +400,7 @@ def test_without_time_the_default_schedule_is_offered_and_said_not_to_be_known_a
 
 
 def test_what_no_schedule_mends_is_said():
-    endless = algorithms.looked_up()
+    endless = pipelines.looked_up()
     found = repair(endless, Schedule.default(endless), CPU, seconds=math.inf, most=1)
     assert (found.answer, found.schedule, found.exhausted) == ("none", None, 1)
     assert "Nothing repairs the schedule" in str(found)

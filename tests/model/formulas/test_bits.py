@@ -15,7 +15,8 @@ from spaces.model.expressions.integer_functions import reinterpret
 from spaces.model.expressions.types import Float32, Int32, Int64, UInt32, UInt64
 from spaces.model.formulas.algebra import INTEGERS, evaluate, read
 from spaces.model.formulas.corners import CORNERS
-from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
+from spaces.model.formulas.interval import UNBOUNDED, Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.widened import narrowed
 

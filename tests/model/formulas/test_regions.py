@@ -10,7 +10,8 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Call, Cast, Expr, Variable, cast, constant
 from spaces.model.expressions.types import Float32, Int32, Int64, UInt8
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.regions import Interval, Ranges
+from spaces.model.formulas.interval import Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.smt import condition, term
 

@@ -10,7 +10,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.splits import divide
 from spaces.model.schedules.domain_order import DomainOrder, Factor, OrderedLoop, Split, Tail

@@ -95,7 +95,7 @@ ORDERS = (
     ),
     Mutant(
         "served-where-nothing-runs",
-        "Bounds._may_rest",
+        "ReadBoxes._may_rest",
         "depth > len(placement.path) and bool(placement.stages[index].running)",
         "False",
         "What is computed inside fused loops is so for iterations that a stage does not have, too.",
