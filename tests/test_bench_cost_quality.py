@@ -7,9 +7,10 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from bench import cost_quality
-from bench.cost_quality import incumbents, pricing, split, subjects
+from bench.cost_quality import incumbents, pricing, ranks, split, subjects
 from bench.cost_quality.brief import SharedTime
 from bench.cost_quality.collecting import BATCH, Collecting
 from bench.cost_quality.drawing import LONGEST_WALK, Drawing, Origin
@@ -22,6 +23,7 @@ from spaces.apps.gallery.kind import Kind
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
@@ -273,3 +275,25 @@ def test_committed_measurements_can_be_read():
         found = records(cost_quality.file_of(app))
         assert {one.subject for one in found} <= {app}
         assert len({one.number for one in found}) == len(found)
+
+
+def test_a_model_without_a_term_ranks_times_of_such_a_machine():
+    """A machine whose loads cost nothing: the model without loads ranks its times as they are."""
+    found = pricing.timed(records(cost_quality.file_of("blur"))[:40])
+    free = Reuse.of(device("cpu")).without("loads")
+    times = pricing.costs(free, found)
+    of_machine = [evolve(one, ratio=time) for one, time in zip(found, times, strict=True)]
+    measured = {("apps", "blur"): of_machine, ("random", "random_1"): of_machine[:9]}
+    found = ranks.rank_without([(), ("loads",), ("loads", "stores")], measured)
+    assert list(found) == ["nothing", "loads", "loads, stores"]
+    for kind in ("apps", "random"):
+        assert found["loads"][kind] == ranks.Ranks(pytest.approx(1), pytest.approx(1), 0)
+        assert found["nothing"][kind].median < 0.999
+    row = "| loads | 1.000 | 1.000 | 0.0% | 1.000 | 1.000 | 0.0% |"
+    assert row in ranks.table(found).splitlines()
+
+
+def test_quartiles_and_means_are_over_pipelines():
+    found = ranks._ranks([(0.0, 0.5), (0.4, 0.1), (0.8, 0.0), (1.0, 0.2), (0.2, 0.2)])
+    assert (found.median, found.quartile) == (0.4, 0.2)
+    assert found.regret == pytest.approx(0.2)

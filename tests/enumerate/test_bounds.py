@@ -165,8 +165,7 @@ def test_operations_count_when_nothing_can_be_inlined_into_them() -> None:
 def test_stores_count_at_once() -> None:
     """The values of the output are stored whatever is decided about blur_x."""
     space = ScheduleSpace(blur(), CPU, Options(root=("serial",), inner=("serial",)))
-    prices = Prices(*[0.0] * len(attrs.fields(Prices)))
-    model = Reuse(FOUR_CORES, attrs.evolve(prices, store=2.0))
+    model = Reuse(FOUR_CORES, free(store=2.0))
     assert [entry.name for entry in space.start().state.entries] == ["blur_y"]
     assert lower_bound(space.start(), model) == pytest.approx(2 * 512 * 256, rel=1e-4)
 
