@@ -30,7 +30,7 @@ def rewritten(
     task = StageDecisions(pricer, 4096, pricer.board.deadline)
     list(
         Rewriting(task, Stagewise(), finders, most).rewrite_while_cheaper(
-            FoundSchedule.of_found(pricer, first)
+            FoundSchedule(pricer, space, schedule, {}, {}, first.cost)
         )
     )
     return pricer.board.best[0]

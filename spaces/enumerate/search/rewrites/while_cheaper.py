@@ -139,11 +139,13 @@ class Rewriting:
         self, opening: OpenFuncs, found: FoundSchedule
     ) -> Generator[Event, None, FoundSchedule | None]:
         """The schedule after the Funcs that an opening leaves open are decided. Begins with that of
-        the states of a schedule that is cheapest with what they decide.
+        the states of a schedule that is cheapest with what they decide. None if none is known.
 
         Raises:
             OutOfTime: the time of the walk is over.
         """
+        if not found.states:
+            return None
         before = self.task.within(found.pricer.space)
         task = self.task.within(found.pricer.space.with_directive(opening.directive))
         given = found.states[0].partial.state.pipeline.derivations
