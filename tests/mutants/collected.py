@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from attrs import field, frozen
 
+from tests.examples import THOROUGH
 from tests.mutants.bug import Bug
 from tests.mutants.server import ANSWERS, REQUESTS
 from tests.mutants.workshop import Run, Workshop
@@ -97,7 +98,8 @@ def collected(workshop: Workshop, *tests: str) -> Iterator[Collected]:
         subprocess.Popen(
             [
                 *(sys.executable, "-m", "pytest", "-q", "--capture=no", "-p", "no:cacheprovider"),
-                *("-p", "tests.mutants.unshrunk", "-p", "tests.mutants.server", *tests),
+                *("-p", "tests.mutants.unshrunk", "-p", "tests.mutants.server"),
+                *("--hypothesis-profile", THOROUGH, *tests),
             ],
             cwd=workshop.root,
             env={**workshop.environment, REQUESTS: str(asked), ANSWERS: str(answered)},
