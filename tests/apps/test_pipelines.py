@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from spaces.apps.catalog import APPS
+from spaces import APPS, evaluate
 from spaces.apps.command_line.arguments import shapes
 from spaces.apps.photographs import photograph
 from spaces.apps.pipelines import camera_pipe, local_laplacian, stencil_chain
-from spaces.backend.reference import evaluate
 from tests.apps.cases import case
 from tests.apps.formulas import FORMULAS, harris
 from tests.apps.formulas_camera_pipe import camera_pipe as camera
