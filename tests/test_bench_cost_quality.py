@@ -178,7 +178,7 @@ def test_a_schedule_that_did_not_end_counts_as_the_slowest(subject, tmp_path):
     assert len(found) == 7
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(5))
 def test_random_pipelines_come_from_their_seeds_and_evaluate(seed):
     made = random_pipeline(seed)
     assert to_json(made) == to_json(random_pipeline(seed)) != to_json(random_pipeline(seed + 1))

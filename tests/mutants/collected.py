@@ -15,7 +15,6 @@ from typing import IO, Any
 
 from attrs import field, frozen
 
-from tests.examples import THOROUGH
 from tests.mutants.bug import Bug
 from tests.mutants.server import ANSWERS, REQUESTS
 from tests.mutants.workshop import Run, Workshop
@@ -83,7 +82,7 @@ class Collected:
 
 @contextmanager
 def collected(workshop: Workshop, *tests: str) -> Iterator[Collected]:
-    """The tests below some folders or files of a workshop, collected.
+    """The tests below some folders or files of a workshop, collected; options of pytest may follow.
 
     Raises:
         RuntimeError: they can't be.
@@ -98,8 +97,7 @@ def collected(workshop: Workshop, *tests: str) -> Iterator[Collected]:
         subprocess.Popen(
             [
                 *(sys.executable, "-m", "pytest", "-q", "--capture=no", "-p", "no:cacheprovider"),
-                *("-p", "tests.mutants.unshrunk", "-p", "tests.mutants.server"),
-                *("--hypothesis-profile", THOROUGH, *tests),
+                *("-p", "tests.mutants.unshrunk", "-p", "tests.mutants.server", *tests),
             ],
             cwd=workshop.root,
             env={**workshop.environment, REQUESTS: str(asked), ANSWERS: str(answered)},
