@@ -26,6 +26,7 @@ from tests.cost.prices import free
 from tests.cpus import FOUR_CORES, ONE_CORE, ROUND_PEAKS
 from tests.enumerate.pipelines import blur, chain, row_sums, two_outputs
 from tests.enumerate.process.test_universes import UNIVERSES
+from tests.examples import some
 
 CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
 
@@ -97,7 +98,7 @@ CASES = [(name, "expert", CPU) for name in PIPELINES]
 CASES += [("blur", "small", CPU), ("blur", "expert", SM80), ("row_sums", "expert", SM80)]
 
 
-@pytest.mark.parametrize(("name", "preset", "device"), CASES)
+@pytest.mark.parametrize(("name", "preset", "device"), some(CASES))
 def test_bounds_rise_along_random_ways(name: str, preset: str, device: spaces.Device) -> None:
     space = ScheduleSpace(PIPELINES[name](), device, getattr(Options, preset)(device))
     draws = (draw.schedule for draw in itertools.islice(space.draws(seed=5), 6))

@@ -9,25 +9,24 @@ import numpy as np
 import pytest
 from attrs import astuple, define, evolve
 
-from spaces.constraints.devices.device import device
-from spaces.cost.batch import Batch
-from spaces.cost.cpu.prices import Prices
-from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.measurer import Measurement, RunOutcome
-from spaces.cost.training import PricedRun
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.calibration import (
+from spaces import (
+    Batch,
+    Measurement,
+    Pipeline,
+    PricedRun,
+    Prices,
+    RunOutcome,
+    Schedule,
+    TuningStore,
     calibrate,
-    fit_and_judge,
-    rank_quality,
-    spearman,
+    device,
 )
+from spaces.cost.cpu.reuse import Reuse
+from spaces.tuning.calibration import fit_and_judge, rank_quality, spearman
 from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import this_machine
 from spaces.tuning.kernels import KERNELS, pointwise, stencil
 from spaces.tuning.prices_as_json import prices_from_json, prices_to_json
-from spaces.tuning.store import TuningStore
 from tests.cpus import FOUR_CORES
 from tests.small_space import small_space
 

@@ -25,7 +25,7 @@ def _matrix() -> Array:
 
 
 def pipeline() -> Pipeline:
-    """Sums over the lines, then the columns of each block with a table of cosines; multiples of 23.7,
+    """Sums over the lines, then the columns of a block, with a table of cosines; multiples of 23.7,
     rounded to the nearest.
     """
     x, y, u, v = Var("x"), Var("y"), Var("u"), Var("v")

@@ -33,6 +33,7 @@ from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
 from tests.constraints import pipelines
 from tests.constraints.proofs.broken import nest_of, shortened
+from tests.examples import examples
 from tests.model.nest.nest_interpreter import NestError, run_nest
 from tests.strategies import schedules, stencil_pipelines
 
@@ -181,7 +182,7 @@ def test_too_much_work_is_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not long.shows_a_mistake
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
     algorithm = data.draw(st.one_of(typed_pipelines(), edge_pipelines(), update_pipelines()))
@@ -193,7 +194,7 @@ def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
     assert not found.shows_a_mistake, str(found)
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_legal_gpu_schedules_replay_without_fault(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_chains())
@@ -260,7 +261,7 @@ def sizes_of(draw: st.DrawFn, algorithm: Pipeline) -> dict[str, int]:
     return sizes
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.data())
 def test_faults_are_found_where_the_nest_reads_and_writes_wrongly(data: st.DataObject) -> None:
     """An interpreter that shares no code with the replay ends at the first wrong access."""

@@ -3,15 +3,11 @@
 import pytest
 from attrs import evolve
 
-from spaces import device, verify
+from spaces import CheckedSchedule, Schedule, device, parse_schedule, schedule, verify
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.devices.occupancy import occupancy
 from spaces.constraints.examples import algorithms
-from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.model.directives.directives import schedule
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.text import parse_schedule
 from tests.constraints import pipelines
 
 SM75 = device("sm_75")
