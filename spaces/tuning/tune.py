@@ -22,10 +22,10 @@ from spaces.cost.model import CostModel
 from spaces.cost.registry import default_model
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.further_sizes import as_sizes
 from spaces.enumerate.space.options import Options, default_options
 from spaces.enumerate.space.restrictions.restriction import Restriction
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.enumerate.space.sizes_of_space import as_sizes
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given

@@ -262,13 +262,13 @@ def test_the_first_schedule_computes_everything_at_root(
 def test_options_change_no_state_before_they_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the options where a Func is computed, the next decisions are listed once it is decided."""
     drafts: list[object] = []
-    changed = ProcessState.changed
+    changed = ProcessState.replace
 
     def recorded(self: ProcessState, **changes: object) -> ProcessState:
         drafts.extend(changes[name] for name in ("draft", "entries") if name in changes)
         return changed(self, **changes)
 
-    monkeypatch.setattr(ProcessState, "changed", recorded)
+    monkeypatch.setattr(ProcessState, "replace", recorded)
     partial = small_space(blur(), CPU).start()
     while partial.func != "blur_x":
         partial = partial.take(partial.options[0])

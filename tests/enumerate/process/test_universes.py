@@ -82,6 +82,9 @@ UNIVERSES = {
         blur(64, 8), FOUR_CORES,
         options("nests", "hoist_storage", "store_in", placements=("at",)),
     ),
+    "values kept for later calls": (
+        shuffled(16), FOUR_CORES, options("nests", "memoize", "vectorize", "hoist_storage"),
+    ),
     "bounds": (line(8), FOUR_CORES, options("loops", "bound", "align_bounds", "vectorize")),
     "an update": (row_sums(16, 8), FOUR_CORES, options("loops", "parallel", placements=("root",))),
     "a vectorized reduction": (

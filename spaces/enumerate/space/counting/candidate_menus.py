@@ -50,7 +50,7 @@ class CandidateBlock:
 
 
 @frozen
-class CountedMenu:
+class CandidateMenu:
     """The menu of a Func that is open.
 
     Attributes:
@@ -65,9 +65,9 @@ class CountedMenu:
         """The levels where the Func may be computed, but for those of the path of its uses; None if
         it is inlined.
         """
-        if self.menu.may_inline:
+        if self.menu.places.inline:
             yield None
-        if self.menu.may_root:
+        if self.menu.places.root:
             yield path.root
 
     def ways(self, at: PathForm) -> Iterator[NestWays]:
@@ -81,7 +81,7 @@ class CountedMenu:
 
     def stores(self, at: PathForm) -> int:
         """The number of levels where the Func may be stored if it is computed at a level."""
-        return at.stores if self.menu.stores_outside and at.outer is not None else 1
+        return at.stores if self.menu.places.outside and at.outer is not None else 1
 
     def chosen(
         self, path: ResidualPath, block: CandidateBlock
@@ -131,7 +131,7 @@ class CountedMenu:
 
 
 @frozen
-class CountedEntry(CountedMenu):
+class CandidateEntry(CandidateMenu):
     """The menu of a Func with a given entry."""
 
     entry: FuncSchedule
@@ -155,14 +155,14 @@ class CountedEntry(CountedMenu):
         yield self._ways("given", self.entry.stages)
 
 
-def counted_menus(menus: dict[str, FuncMenu]) -> dict[str, CountedMenu]:
+def candidate_menus(menus: dict[str, FuncMenu]) -> dict[str, CandidateMenu]:
     """The menus of all Funcs of a pipeline."""
     given = [menu for menu in menus.values() if isinstance(menu, FixedMenu)]
     named = frozenset(menu.entry.compute for menu in given)
     return {
-        name: CountedEntry(menu, named, menu.entry)
+        name: CandidateEntry(menu, named, menu.entry)
         if isinstance(menu, FixedMenu)
-        else CountedMenu(menu, named)
+        else CandidateMenu(menu, named)
         for name, menu in menus.items()
     }
 
