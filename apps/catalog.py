@@ -8,6 +8,7 @@ from pathlib import Path
 
 from spaces.apps.app import App
 from spaces.apps.errors import WrongUsage
+from spaces.apps.gallery.catalog import gallery
 from spaces.apps.loading import brief, functions_of, is_file_name, is_function_name, load_function
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definition_error import DefinitionError
@@ -69,7 +70,8 @@ point of another package.
 
 
 def find(name: str) -> App:
-    """The app called ``name``, or the function that ``file.py:function`` names.
+    """The app called ``name``, the pipeline of the gallery with this name, or the function that
+    ``file.py:function`` names.
 
     Raises:
         WrongUsage: neither exists.
@@ -79,6 +81,8 @@ def find(name: str) -> App:
             return APPS[name]
         except PluginError as error:
             raise WrongUsage(str(error)) from None
+    if name in gallery():
+        return gallery()[name].app
     if is_file_name(name):
         file = name.removesuffix(":")
         functions = functions_of(Path(file))
@@ -89,8 +93,8 @@ def find(name: str) -> App:
         )
     if not is_function_name(name):
         raise WrongUsage(
-            f"There is no app {name!r}{suggestion(name, APPS, most=3)}; the apps are "
-            f"{', '.join(APPS)}. "
+            f"There is no app {name!r}{suggestion(name, [*APPS, *gallery()], most=3)}; the apps "
+            f"are {', '.join(APPS)}, and `spaces list --gallery` names more. "
             "For a pipeline of your own write file.py:function."
         )
     return App(name, "", "", _checked(name, load_function(name)))

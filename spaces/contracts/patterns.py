@@ -8,7 +8,7 @@ from spaces.constraints.devices.device import Device, device
 from spaces.contracts.examples import blur, row_sums
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Maker, Shape
-from spaces.enumerate.space.patterns.by_name import made_by
+from spaces.enumerate.space.patterns.by_name import make_pattern
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 _MENUS = {
@@ -51,7 +51,7 @@ class PatternContract:
         return device("cpu")
 
     def test_it_fits_every_stage_or_gives_none(self) -> None:
-        made = [made_by("the pattern", self.maker(), shape) for shape in SHAPES]
+        made = [make_pattern("the pattern", self.maker(), shape) for shape in SHAPES]
         assert any(made), "It fits no stage."
 
     def test_the_same_stage_gets_the_same_loops(self) -> None:

@@ -73,17 +73,17 @@ class Evolving:
         pool: list[Proposal] = []
         parents = self.parents
         while not pool:
-            changed = self._changed(space, model, ranked[:parents], chosen, tried)
+            changed = self._change_schedules(space, model, ranked[:parents], chosen, tried)
             pool = list(itertools.islice(changed, self.pool))
             if parents >= len(ranked):
                 break
             parents *= 2  # slower ones, too: all changes of the fastest are measured
-        pool.sort(key=_predicted)
+        pool.sort(key=_predicted_cost)
         likely = pool[: self.size - self.surprises]
         others = pool[len(likely) :]
         return likely + chosen.sample(others, min(self.surprises, len(others)))
 
-    def _changed(
+    def _change_schedules(
         self,
         space: ScheduleSpace,
         model: CostModel,
@@ -136,5 +136,5 @@ def _decide(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[Dec
             continue
 
 
-def _predicted(proposal: Proposal) -> float:
+def _predicted_cost(proposal: Proposal) -> float:
     return np.inf if proposal.predicted is None else proposal.predicted

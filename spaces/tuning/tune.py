@@ -22,10 +22,10 @@ from spaces.cost.model import CostModel
 from spaces.cost.registry import default_model
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.further_sizes import as_sizes
 from spaces.enumerate.space.options import Options, default_options
 from spaces.enumerate.space.restrictions.restriction import Restriction
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.enumerate.space.sizes_of_space import as_sizes
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
@@ -182,7 +182,7 @@ def compile_best(
     model = load_model(default_model(chosen), chosen, opened)
     if known is None:
         space = ScheduleSpace(pipeline, chosen, evolve(default_options(chosen), exact=exact))
-        schedule = _searched(space, model, seconds)
+        schedule = _search_schedule(space, model, seconds)
     else:
         schedule = known[1].schedule
     verdict = verify(pipeline, schedule, chosen)
@@ -191,7 +191,7 @@ def compile_best(
     return compiled(verdict)
 
 
-def _searched(space: ScheduleSpace, model: CostModel, seconds: float | None) -> Schedule:
+def _search_schedule(space: ScheduleSpace, model: CostModel, seconds: float | None) -> Schedule:
     """The schedule that the cost model likes best."""
     found = search(space, model, limits=Limits(seconds=seconds))
     return best(found).best[0].schedule

@@ -21,7 +21,7 @@ from spaces.constraints.solver.encode import encode, models
 from spaces.enumerate.search.events import Done
 from spaces.enumerate.space.completing.universe import universe
 from spaces.model.schedules.schedule import LoopLevel
-from tests.enumerate.pipelines import blur, chain, long_chain, row_sums
+from tests.enumerate.pipelines import blur, chain, long_chain, row_sums, shuffled
 
 CPU, GPU = device("cpu"), device("sm_80")
 STRIPS = Options(root=("strips",), row_tiles=(32, 128), tiles=(8, 512), lanes=(1,))
@@ -50,6 +50,7 @@ CASES = {
 TOPICS = {
     directive: (blur(32, 24), "blur_y.vectorize(x, 8)", CPU, with_directives(directive))
     for directive in (
+        "hoist_storage",
         "store_in",
         "reorder_storage",
         "fold_storage",
@@ -59,6 +60,7 @@ TOPICS = {
         "align_bounds",
     )
 }
+TOPICS["memoize"] = (shuffled(64), "out.vectorize(x, 8)", CPU, with_directives("memoize"))
 by_case = pytest.mark.parametrize("name", CASES)
 
 

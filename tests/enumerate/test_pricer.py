@@ -26,10 +26,10 @@ SM_80 = spaces.device("sm_80")
 KNOWN_TO = {
     r"\bBatch\b": {"pricer"},
     r"\b(AdditiveModel|FunctionModel|lattice_costs)\b": {"pricer"},
-    r"\blegal_mask\b": {"sizes_of_space"},
+    r"\blegal_mask\b": {"judged_sizes"},
     r"\bUnboundedError\b": {"pricer", "bounds", "restricted", "estimated_boxes", "tidying"},
 }
-"""The files of the search that may know a name. ``sizes_of_space`` defines the mask of a space, and
+"""The files of the search that may know a name. ``judged_sizes`` defines the mask of a space, and
 ``restricted`` that of its conditions; ``bounds`` counts Funcs that have no batch yet.
 """
 

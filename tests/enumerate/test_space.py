@@ -13,10 +13,11 @@ import pytest
 from spaces.apps.catalog import APPS
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
+from spaces.enumerate.space.counting.candidate_menus import candidate_menus
 from spaces.enumerate.space.counting.census import Census
-from spaces.enumerate.space.counting.counted_menus import counted_menus
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
+from spaces.enumerate.space.places import FuncPlaces
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.directives.directives import schedule
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
@@ -123,16 +124,15 @@ def test_kinds_of_loops_tell_states_apart() -> None:
     outside it is possible only for the other output.
     """
     producer, consumer = (
-        attrs.evolve(menu, may_inline=False, may_root=False)
+        attrs.evolve(menu, places=FuncPlaces(inline=False, root=False, at=True, outside=True))
         for menu in reversed(ScheduleSpace(blur(), FOUR_CORES, STRIPS).menus.values())
     )
     rows = DomainOrder(loops=(OrderedLoop("y"), OrderedLoop("x")))
     threads = DomainOrder(loops=(OrderedLoop("y", LoopKind.PARALLEL), OrderedLoop("x")))
-    consumer = attrs.evolve(
-        consumer, may_root=True, may_move=False, root={"a": (rows,), "b": (threads,)}
-    )
+    at_root = FuncPlaces(inline=False, root=True, at=False, outside=True)
+    consumer = attrs.evolve(consumer, places=at_root, root={"a": (rows,), "b": (threads,)})
     producer = attrs.evolve(producer, inner={"serial": (rows,)})
-    census = Census(counted_menus({"blur_y": consumer, "blur_x": producer}))
+    census = Census(candidate_menus({"blur_y": consumer, "blur_x": producer}))
     assert census.total == (2 + 3) + (1 + 2)
 
 

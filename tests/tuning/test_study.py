@@ -26,7 +26,7 @@ from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import CHANGE, Evolving
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore
-from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study, trusted_schedule
+from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study, find_trusted_schedule
 from spaces.tuning.top_ranked import SEARCH
 from spaces.tuning.trial import Proposal, Trial
 from tests.clocks import Clock
@@ -191,7 +191,7 @@ def test_the_schedule_that_a_search_finds_runs_beside_all_others() -> None:
             with opened(store) as study:
                 assert study.id == 1
                 found.append(study.reference)
-                assert study.trusted == trusted_schedule(SPACE)
+                assert study.trusted == find_trusted_schedule(SPACE)
                 assert study.space.verdict(study.reference)
                 assert study.trusted != study.reference
         assert found[0] == found[1]

@@ -14,6 +14,7 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.kept_values import may_keep
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
+from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
@@ -137,3 +138,5 @@ def test_iteration_leaves_out_what_is_not_shown() -> None:
         assert space()[:] == shown
         with pytest.raises(IndexError, match=r"leaves out .*\n.*storage.kept-values"):
             space()[every.index(left_out[0])]
+        (reason,) = explain_empty(space().way_to(left_out[0])[-1]).rules
+        assert str(reason) == "storage.kept-values of s"

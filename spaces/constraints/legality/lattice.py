@@ -17,6 +17,7 @@ from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.judge import (
     ask_matching,
     ask_nest,
+    ask_pipeline,
     ask_records,
     ask_specializations,
     bounds_of,
@@ -27,7 +28,6 @@ from spaces.constraints.legality.tail_families import tail_families
 from spaces.constraints.rules.findings import Asked
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.algebra import ARRAYS, read_all
@@ -103,15 +103,27 @@ def judged_conditions(
     """What holds of the legal members of a family: in each case of its specializations conditions
     on factors and sizes, and the sizes that are known there. A condition on others decides nothing.
     """
-    are_wrong = is_specialized(structure) and _are_cases_wrong(pipeline, structure, device)
-    if are_wrong or pipeline_faults(pipeline, device):
-        yield (VIOLATED,), {}
+    for asked, sizes in judged_checks(pipeline, structure, device, exact=exact, memo=memo):
+        yield tuple(dict.fromkeys(item.check.holds for item in asked)), sizes
+
+
+def judged_checks(
+    pipeline: Pipeline,
+    structure: Schedule,
+    device: Device,
+    *,
+    exact: bool = False,
+    memo: NestMemo | None = None,
+) -> Iterator[tuple[tuple[Asked, ...], Mapping[str, int]]]:
+    """The checks behind :func:`judged_conditions`, likewise."""
+    wrong = _wrong_cases(pipeline, structure, device) if is_specialized(structure) else ()
+    if wrong or pipeline_faults(pipeline, device):
+        yield wrong or tuple(ask_pipeline(pipeline, device)), pipeline.sizes()
         return
     for case in cases(structure):
         if not case.failure:
             judged = judged_in(pipeline, case)
-            found = family_checks(judged, case, device, exact=exact, memo=memo)
-            yield tuple(dict.fromkeys(item.check.holds for item in found)), judged.sizes()
+            yield family_checks(judged, case, device, exact=exact, memo=memo), judged.sizes()
 
 
 def holding(
@@ -129,11 +141,18 @@ def holding(
     return mask
 
 
-def _are_cases_wrong(pipeline: Pipeline, structure: Schedule, device: Device) -> bool:
-    """Whether the rules about specializations make every member of a family illegal."""
-    if any(a.rule is not open_parameter for a in ask_matching(pipeline, structure)):
-        return True
-    return any(map(is_violated, ask_specializations(Records(pipeline, structure, device))))
+def _wrong_cases(pipeline: Pipeline, structure: Schedule, device: Device) -> tuple[Asked, ...]:
+    """The checks about specializations that make every member of a family illegal."""
+    matching = _misfits(pipeline, structure)
+    if matching:
+        return matching
+    asked = ask_specializations(Records(pipeline, structure, device))
+    return tuple(filter(is_violated, asked))
+
+
+def _misfits(pipeline: Pipeline, structure: Schedule) -> tuple[Asked, ...]:
+    """What is wrong with the entries that a family has, but for its names as factors."""
+    return tuple(a for a in ask_matching(pipeline, structure) if a.rule is not open_parameter)
 
 
 def family_checks(
@@ -148,9 +167,9 @@ def family_checks(
     only if those about records can hold.
     """
     structure = case.schedule
-    matching = [a for a in ask_matching(pipeline, structure) if a.rule is not open_parameter]
+    matching = _misfits(pipeline, structure)
     if matching:
-        return tuple(matching)
+        return matching
     return tuple(
         evolve(item, check=evolve(item.check, holds=family.holds(item.check.holds)))
         for family in tail_families(derived(pipeline, structure), structure)

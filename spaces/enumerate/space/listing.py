@@ -27,19 +27,19 @@ def structures(
         space: the space.
         keeps: whether the structures after a partial schedule are wanted; asked after each Func.
     """
-    return _structures_after(space.start(), lambda one: one.can_satisfy and keeps(one))
+    return structures_after(space.start(), lambda one: one.can_satisfy and keeps(one))
 
 
 def promising_structures(space: Space) -> Iterator[Structure]:
     """The structures without those whose Funcs break a rule on their own."""
-    return _structures_after(space.start(), lambda one: one.can_be_legal)
+    return structures_after(space.start(), lambda one: one.can_be_legal)
 
 
-def _structures_after(
+def structures_after(
     start: PartialSchedule, keeps: Callable[[PartialSchedule], bool]
 ) -> Iterator[Structure]:
-    """The structures after those partial schedules that are kept; asked after each Func, not after
-    each decision.
+    """The structures after those partial schedules that are kept: the first one, and those after
+    each Func, not after each decision.
     """
     stack = [iter((start,))]
     while stack:

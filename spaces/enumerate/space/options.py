@@ -17,9 +17,9 @@ from spaces.model.suggestions import suggestion
 PlacementOption = Literal["inline", "root", "at"]
 StorageOption = Literal["compute", "outside"]
 
-About = Literal["loops", "entry", "several Funcs"]
+About = Literal["loops", "entry", "several Funcs", "graph"]
 """What a directive changes: the loops of a stage, where these are decided one by one; something
-else about a Func alone; or something about several Funcs.
+else about a Func alone; something about several Funcs; or the graph of Funcs.
 """
 
 OPTIONAL_DIRECTIVES: Mapping[str, About] = {
@@ -30,10 +30,10 @@ OPTIONAL_DIRECTIVES: Mapping[str, About] = {
     "unroll": "loops",
     "atomic": "loops",
     "compute_with": "several Funcs",
-    "in_": "several Funcs",
-    "clone_in": "several Funcs",
-    "rfactor": "several Funcs",
-    "hoist_storage": "several Funcs",
+    "in_": "graph",
+    "clone_in": "graph",
+    "rfactor": "graph",
+    "hoist_storage": "entry",
     "store_in": "entry",
     "reorder_storage": "entry",
     "fold_storage": "entry",
@@ -45,8 +45,14 @@ OPTIONAL_DIRECTIVES: Mapping[str, About] = {
     "gpu_blocks": "loops",
     "gpu_threads": "loops",
     "gpu_single_thread": "loops",
+    "memoize": "entry",
 }
 """Directives that a space may use or leave out."""
+
+ON_REQUEST = ("memoize",)
+"""The optional directives of no preset: later calls with equal values profit, and no price of one
+call shows it.
+"""
 
 
 def _truth(_: object, attribute: Any, value: object) -> None:
@@ -175,7 +181,9 @@ class Options:
         """Whether nothing is decided but placements, store levels, whole patterns of loops, and
         their factors.
         """
-        return not self.decides_loops and not self.directives_about("entry", "several Funcs")
+        return not self.decides_loops and all(
+            OPTIONAL_DIRECTIVES[name] == "loops" for name in self.directives
+        )
 
     def directives_about(self, *about: About) -> list[str]:
         """The directives that change something of these kinds."""
@@ -260,7 +268,8 @@ class Options:
     @staticmethod
     def everything(device: Device) -> Options:
         """All loop orders and kinds, all tails, up to three splits of each loop, and all
-        :data:`OPTIONAL_DIRECTIVES`: the space of [RK13] over finite menus of factors.
+        :data:`OPTIONAL_DIRECTIVES` but ``memoize``: the space of [RK13] over finite menus of
+        factors.
         """
         return Options(
             root=("loops",),
@@ -278,10 +287,11 @@ class Options:
 
 
 def _on(device: Device) -> tuple[str, ...]:
-    """The optional directives for a kind of device."""
+    """The optional directives of presets for a kind of device."""
+    names = tuple(d for d in OPTIONAL_DIRECTIVES if d not in ON_REQUEST)
     if isinstance(device, CpuDevice):
-        return tuple(d for d in OPTIONAL_DIRECTIVES if not d.startswith("gpu_"))
-    return tuple(OPTIONAL_DIRECTIVES)
+        return tuple(d for d in names if not d.startswith("gpu_"))
+    return names
 
 
 def default_options(device: Device) -> Options:

@@ -34,3 +34,7 @@ class FuncPlaces:
             at="at" in placements and not is_output,
             outside=options.storage == "outside",
         )
+
+
+NO_PLACES = FuncPlaces(inline=False, root=False, at=False, outside=False)
+"""Those of a Func without decisions."""

@@ -22,7 +22,7 @@ from spaces.enumerate.space.counting.ranks import (
 from spaces.enumerate.space.finding import contains, find, way_to
 from spaces.enumerate.space.fingerprint import fingerprint
 from spaces.enumerate.space.listing import legal_schedules, shard, structures
-from spaces.enumerate.space.process.partial import PartialSchedule, replayed
+from spaces.enumerate.space.process.partial import PartialSchedule, replay_options
 from spaces.enumerate.space.space import Space
 from spaces.model.articles import shown_kind
 from spaces.model.schedules.schedule import Schedule
@@ -96,7 +96,7 @@ class ScheduleSpace(Space):
         Raises:
             ValueError: a decision has no such option.
         """
-        return replayed(self.start(), taken)
+        return replay_options(self.start(), taken)
 
     @overload
     def __getitem__(self, rank: int) -> Schedule: ...

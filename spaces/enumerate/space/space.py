@@ -16,6 +16,13 @@ from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.verdict import Illegal, Verdict
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.fixed import inexact_in_fixed, mistakes_in_fixed
+from spaces.enumerate.space.further_sizes import (
+    FurtherSize,
+    as_sizes,
+    mistakes_in_estimates,
+    mistakes_in_sizes,
+)
+from spaces.enumerate.space.judged_sizes import JudgedSizes
 from spaces.enumerate.space.options import Options, default_options
 from spaces.enumerate.space.patterns.menus import FuncMenu, func_menus, loops_of
 from spaces.enumerate.space.process.partial import PartialSchedule
@@ -25,13 +32,6 @@ from spaces.enumerate.space.restrictions.leave import left_funcs, mistakes_in_le
 from spaces.enumerate.space.restrictions.mistakes import Nameable
 from spaces.enumerate.space.restrictions.restricted import Restricted
 from spaces.enumerate.space.restrictions.restriction import Restriction, as_restrictions
-from spaces.enumerate.space.sizes_of_space import (
-    FurtherSize,
-    JudgedSizes,
-    as_sizes,
-    mistakes_in_estimates,
-    mistakes_in_sizes,
-)
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount

@@ -140,8 +140,7 @@ class _Transformers:
 
     def hosts(self, func: str) -> bool:
         """Whether something is computed or stored at a loop of ``func``."""
-        levels = (level for f in self.schedule.funcs for level in (f.compute, f.store))
-        return any(level.func == func for level in levels)
+        return any(func in one.hosts for one in self.schedule.funcs)
 
     def separates(self, func: str, loop: str) -> bool:
         """Whether a loop lies between the storage and the computation of some Func."""

@@ -288,6 +288,11 @@ class FuncSchedule:
         """Whether memory is obtained elsewhere than where it begins to be used."""
         return not self.hoist.is_inline and self.hoist != self.store
 
+    @property
+    def hosts(self) -> tuple[str, str]:
+        """The Funcs at whose loops the Func is computed and stored; empty names for none."""
+        return self.compute.func, self.store.func
+
     @staticmethod
     def default(function: Function, stored: bool) -> FuncSchedule:
         """Row-major serial loops; at root where it is ``stored``, else inlined."""

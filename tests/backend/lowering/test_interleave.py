@@ -27,6 +27,7 @@ from spaces.model.expressions.functions import select
 from spaces.model.expressions.types import Bool, Int32, UInt8, UInt16
 from spaces.model.nest.loopnest import loop_nest
 from tests.backend.lowering.program_interpreter import run_program
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 BEGIN = Variable(Int32, "i")
@@ -40,7 +41,7 @@ def compiled_rows(algorithm: Pipeline, directives: Directives, image: np.ndarray
     return code.run({"image": image}, sizes=sizes)[out]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.sampled_from([2, 4, 8, 16]),
     st.sampled_from([2, 3, 4]),
@@ -63,7 +64,7 @@ def test_quotients_and_remainders_of_coordinates(lanes: int, by: int, add: int, 
     assert np.array_equal(found, expected.astype(np.uint16))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.sampled_from([4, 8, 32]), st.sampled_from([2, 3, 4]), st.integers(1, 6), st.data())
 def test_strided_loads(lanes: int, stride: int, taps: int, data: st.DataObject) -> None:
     offsets = data.draw(st.lists(st.integers(0, 9), min_size=taps, max_size=taps))

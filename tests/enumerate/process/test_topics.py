@@ -4,13 +4,30 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterator
+from functools import partial
 
 import pytest
+from attrs import evolve, frozen
 
-from spaces import Decision, MemoryType, Options, PartialSchedule, ScheduleSpace, universe
+from spaces import (
+    Decision,
+    MemoryType,
+    Options,
+    PartialSchedule,
+    ScheduleSpace,
+    explain_empty,
+    universe,
+)
+from spaces.constraints.solver.encode import encode, models
+from spaces.enumerate.space import options
 from spaces.enumerate.space.options import OPTIONAL_DIRECTIVES
+from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topic import EntryChoice, ListedTopic, unchanged
+from spaces.enumerate.space.process.topics import placing
+from spaces.model.schedules.schedule import Pad
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur
+from tests.enumerate.pipelines import blur, shuffled
 
 OF_ENTRIES = [name for name, about in OPTIONAL_DIRECTIVES.items() if about == "entry"]
 
@@ -60,3 +77,65 @@ def test_only_the_memory_of_a_place_is_offered() -> None:
     for schedule in itertools.islice(space.structures(), 200):
         memories = {entry.memory for entry in schedule.schedule.funcs}
         assert MemoryType.GPU_SHARED not in memories
+
+
+@pytest.mark.parametrize(
+    ("directive", "why"),
+    [
+        ("in_", "have in_, so that schedules differ in their Funcs"),
+        ("clone_in", "have clone_in, so that schedules differ in their Funcs"),
+        ("rfactor", "have rfactor, so that schedules differ in their Funcs"),
+        ("compute_with", "have compute_with, so that what a Func may share loops with depends"),
+    ],
+)
+def test_what_the_solver_cannot_decide_is_refused_in_words(directive: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        universe(space_with(directive))
+
+
+@frozen
+class PadTopic(ListedTopic):
+    """A topic that the library does not have: rows of 48 values in memory."""
+
+    func: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.func} align storage x"
+
+    def choices(self, state: ProcessState) -> Iterator[EntryChoice]:
+        yield EntryChoice("rows as they are", {self.name: None}, unchanged)
+        padded = partial(evolve, pads=(Pad("x", 48),))
+        yield EntryChoice(f"{self.func}.pad()", {self.name: 48}, padded)
+
+
+def test_a_new_topic_needs_no_code_for_counts_draws_and_the_solver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = list(space_with())
+    monkeypatch.setattr(options, "OPTIONAL_DIRECTIVES", {**OPTIONAL_DIRECTIVES, "pad": "entry"})
+    monkeypatch.setattr(placing, "memoize_topics", lambda state, func: [PadTopic(func)])
+    space = space_with("pad")
+    stored = [one for one in plain if not one.of("blur_x").compute.is_inline]
+    # The output may be padded, too, but its storage belongs to the caller.
+    padded = [one.replace(evolve(one.of("blur_x"), pads=(Pad("x", 48),))) for one in stored]
+    listed = list(space)
+    assert set(listed) == {*plain, *padded}
+    assert space.count() == len(listed) == len(plain) + len(padded)
+    assert [space.rank(one) for one in listed] == list(range(len(listed)))
+    drawn = space.sample(40, seed=1)
+    assert set(drawn) <= set(listed)
+    assert any(one.of("blur_x").pads for one in drawn)
+    everything = universe(space)
+    solved = models(encode(everything, FOUR_CORES))
+    assert {everything.schedule(choice) for choice in solved.choices} == set(listed)
+    assert explain_empty(space).answer == "inhabited"
+
+
+def test_only_those_who_ask_for_it_get_memoize() -> None:
+    presets = (Options.small, Options.medium, Options.expert, Options.everything)
+    assert not any("memoize" in preset(FOUR_CORES).directives for preset in presets)
+    space = ScheduleSpace(shuffled(64), FOUR_CORES, Options.small(FOUR_CORES))
+    asked = space.with_directive("memoize")
+    kept = [one for one in asked if one.of("order").memoized]
+    assert len(kept) + space.count() == asked.count() > space.count()

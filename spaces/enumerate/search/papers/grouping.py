@@ -221,7 +221,7 @@ class _Merging:
 
     def _may_inline(self, groups: _Groups, name: str) -> bool:
         is_alone = groups.owners.get(name) == name
-        return is_alone and self.space.menus[name].may_inline and bool(groups.readers(name))
+        return is_alone and self.space.menus[name].places.inline and bool(groups.readers(name))
 
     def inlined(self, groups: _Groups) -> Iterator[_Groups]:
         """Inlines one Func after another into all its readers."""
@@ -240,7 +240,7 @@ class _Merging:
     def _merges(self, groups: _Groups) -> Iterator[tuple[_Groups, frozenset[str]]]:
         for name in groups.outputs:
             readers = {groups.owners[one] for one in groups.readers(name)}
-            if len(readers) == 1 and self.space.menus[name].may_move:
+            if len(readers) == 1 and self.space.menus[name].places.at:
                 (consumer,) = readers
                 yield groups.merged(name, consumer), frozenset({name, consumer})
 

@@ -132,7 +132,7 @@ class GroupPrices:
         """The entries of the group's Funcs, producers first, one for each pattern of the output."""
         menu = self.space.menus[group.output]
         is_given = group.output in {entry.name for entry in self.space.kept.funcs}
-        if not (menu.may_root or is_given):
+        if not (menu.places.root or is_given):
             return
         for orders in menu.root.values():
             given = getattr(menu, "entry", None)
@@ -254,7 +254,7 @@ def _member(menu: FuncMenu, around: ResidualPath) -> FuncSchedule | None:
         return given
     kinds = {step.kind for step in around}
     orders: Orders | None = next((one for one in menu.inner.values() if fits(one, kinds)), None)
-    if orders is None or not menu.may_move:
+    if orders is None or not menu.places.at:
         return None
     level: LoopLevel = around[-1].level
     return FuncSchedule(menu.function.name, orders, level, level)

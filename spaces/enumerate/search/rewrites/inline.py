@@ -31,7 +31,7 @@ class InlineFunc:
     def open(self, found: FoundSchedule) -> Iterator[OpenNumbers]:
         """The schedule with the Func inlined, if no other Func is in its loops."""
         schedule = found.schedule
-        if not _has_others_in_its_loops(schedule, self.func):
+        if not any(self.func in one.hosts for one in schedule.funcs):
             plain = Schedule.default(found.pipeline).of(self.func)
             funcs = tuple(plain if one.name == self.func else one for one in schedule.funcs)
             yield OpenNumbers(schedule.with_funcs(funcs), {})
@@ -49,10 +49,6 @@ def find_funcs_to_inline(found: FoundSchedule) -> Iterator[Rewrite]:
     for function in reversed(pipeline.functions):
         name = function.name
         is_stored = not schedule.of(name).compute.is_inline
-        may_be_inlined = function.is_pure and not _has_others_in_its_loops(schedule, name)
-        if is_stored and may_be_inlined and name not in kept:
+        is_host = any(name in one.hosts for one in schedule.funcs)
+        if is_stored and function.is_pure and not is_host and name not in kept:
             yield InlineFunc(name)
-
-
-def _has_others_in_its_loops(schedule: Schedule, name: str) -> bool:
-    return any(name in (one.compute.func, one.store.func) for one in schedule.funcs)

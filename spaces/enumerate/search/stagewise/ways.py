@@ -55,10 +55,15 @@ COMPLETING = 0.125
 ALONE = 8
 """How many choices of a structure are judged one by one if none is legal with open numbers."""
 
-NEST = 64
-"""Nests with so many Funcs take no more of them: the next Func starts a nest of its own, if it is
-not larger than images and outputs are. What it costs to store one Func more is little beside the
-work of so many, and to decide about a Func of a nest takes longer the more Funcs the nest has.
+LOSS = 1 / 32
+"""The share of the work of a nest that the search gives away to decide sooner about its Funcs: the
+more Funcs a nest has, the longer each decision takes.
+"""
+
+NEST = round(2 / LOSS)
+"""Nests of so many Funcs take no more of them: the next Func starts a nest of its own, if it is not
+larger than images and outputs are. Each value of that Func is then written and read once: two steps
+more beside those of so many Funcs, each of at least one step a value, so at most :data:`LOSS`.
 """
 
 

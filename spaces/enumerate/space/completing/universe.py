@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from spaces.constraints.solver.universe import Assignment, Decision, Universe
+from spaces.enumerate.space.further_sizes import shown_size
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topic import Change
 from spaces.enumerate.space.process.topics.orders import menu_of
 from spaces.enumerate.space.process.topics.placing import entry_topics
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.enumerate.space.sizes_of_space import shown_size
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
@@ -26,18 +26,10 @@ def universe(space: ScheduleSpace) -> Universe:
     single option is not a decision.
 
     Raises:
-        ValueError: the space decides loops one by one, or something about several Funcs.
+        ValueError: no universe holds the space (:func:`why_no_universe`).
     """
-    if space.decides_loops:
-        raise ValueError(
-            f"The options decide the loops of {space.pipeline.name} one by one; a universe has "
-            "whole patterns of loops only: give space.of_patterns."
-        )
-    if beyond := sorted(space.options.directives_about("several Funcs")):
-        raise ValueError(
-            f"The options of {space.pipeline.name} have the directives {', '.join(beyond)}, which "
-            "are about several Funcs; a universe decides each Func on its own: leave them out."
-        )
+    if why := why_no_universe(space):
+        raise ValueError(why)
     start = space.undecided
     names = [function.name for function in space.pipeline.functions]
     open_ = [name for name in reversed(names) if name not in space.kept_names]
@@ -53,6 +45,33 @@ def universe(space: ScheduleSpace) -> Universe:
     }
     decisions = tuple(one for func in found.values() for one in func.decisions)
     return Universe(space.pipeline, decisions, structure, space.restricted.rules, further)
+
+
+def why_no_universe(space: ScheduleSpace) -> str:
+    """Why the decisions of a space are not independent decisions about the Funcs of its pipeline,
+    in sentences; empty if they are.
+    """
+    name = space.pipeline.name
+    if space.decides_loops:
+        return (
+            f"The options decide the loops of {name} one by one: which loop may come next depends "
+            "on those before, and the decisions of a universe are independent. It has whole "
+            "patterns of loops only: give space.of_patterns."
+        )
+    if adding := space.options.directives_about("graph"):
+        return (
+            f"The options of {name} have {', '.join(adding)}, so that schedules differ in their "
+            "Funcs; a universe decides about the Funcs of one pipeline. Leave these directives "
+            "out, or make the space of the pipeline that has the Funcs: derived(pipeline, "
+            "schedule)."
+        )
+    if sharing := space.options.directives_about("several Funcs"):
+        return (
+            f"The options of {name} have {', '.join(sharing)}, so that what a Func may share "
+            "loops with depends on what other Funcs share already; a universe decides each Func "
+            "on its own. Leave it out."
+        )
+    return ""
 
 
 @frozen

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from attrs import field, frozen
 
+from spaces.enumerate.space.counting.candidate_menus import CandidateMenu, candidate_menus
 from spaces.enumerate.space.counting.census import Census
-from spaces.enumerate.space.counting.counted_menus import CountedMenu, counted_menus
 from spaces.enumerate.space.counting.path_form import PathForm
 from spaces.enumerate.space.frontier import ResidualLoop, ResidualPath, depth_of
 from spaces.enumerate.space.space import Space
@@ -73,8 +73,8 @@ class Candidates:
         return bind(self.space.schedule(ordered), numbers)
 
     @cached_property
-    def _menus(self) -> dict[str, CountedMenu]:
-        return counted_menus(self.space.menus)
+    def _menus(self) -> dict[str, CandidateMenu]:
+        return candidate_menus(self.space.menus)
 
     @cached_property
     def _census(self) -> Census:
@@ -82,7 +82,7 @@ class Candidates:
 
 
 def _uses(
-    census: Census, menu: CountedMenu, entry: FuncSchedule, around: tuple[PathForm, ResidualPath]
+    census: Census, menu: CandidateMenu, entry: FuncSchedule, around: tuple[PathForm, ResidualPath]
 ) -> dict[str, tuple[PathForm, ResidualPath]]:
     """The loops around the uses of the Funcs that a Func guides."""
     form, path = around

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from attrs import define, field
 
-from spaces.enumerate.space.counting.counted_menus import CandidateBlock, CountedMenu, NestWays
+from spaces.enumerate.space.counting.candidate_menus import CandidateBlock, CandidateMenu, NestWays
 from spaces.enumerate.space.counting.path_form import PathForm, levels_of, totals
 from spaces.model.deadline import ask_clock
 
@@ -30,7 +30,7 @@ class Census:
         unguided: the Funcs that no other one guides.
     """
 
-    funcs: Mapping[str, CountedMenu]
+    funcs: Mapping[str, CandidateMenu]
     root: PathForm = field(init=False, factory=PathForm)
     guided: Mapping[str, Mapping[str, int | None]] = field(init=False)
     unguided: tuple[str, ...] = field(init=False)
@@ -42,7 +42,7 @@ class Census:
         self.unguided = tuple(name for name in self.funcs if name not in guided)
         forms = self._forms()
         for name in reversed(list(self.funcs)):
-            self._known[name] = self._counted(name, forms[name])
+            self._known[name] = self._count_paths(name, forms[name])
 
     @property
     def total(self) -> int:
@@ -60,7 +60,7 @@ class Census:
             IndexError: the index is not below :meth:`count`.
         """
         func = self.funcs[name]
-        for at in (*func.levels(path), *(path.levels if func.menu.may_move else ())):
+        for at in (*func.levels(path), *(path.levels if func.menu.places.at else ())):
             for ways in (None,) if at is None else func.ways(at):
                 size = self._size(name, path, at, ways)
                 if index < size:
@@ -88,7 +88,7 @@ class Census:
             )
         return total
 
-    def _counted(self, name: str, paths: set[PathForm]) -> dict[PathForm, int]:
+    def _count_paths(self, name: str, paths: set[PathForm]) -> dict[PathForm, int]:
         """The count of a Func for each path of its uses."""
         func = self.funcs[name]
         computed: dict[PathForm, int] = {}
@@ -102,7 +102,7 @@ class Census:
             return computed[at]
 
         moved = dict.fromkeys(paths, 0)
-        if func.menu.may_move:
+        if func.menu.places.at:
             moved = totals(paths, {at: total(at, at) for at in levels_of(paths)})
         return {p: moved[p] + sum(total(p, at) for at in func.levels(p)) for p in paths}
 
@@ -113,7 +113,7 @@ class Census:
             found[name].add(self.root)
         for name, func in self.funcs.items():
             levels = {at for path in found[name] for at in func.levels(path)}
-            if func.menu.may_move:
+            if func.menu.places.at:
                 levels |= levels_of(found[name])
             for at in levels:
                 ask_clock()
@@ -128,7 +128,7 @@ class Census:
         return found
 
 
-def _guided(funcs: Mapping[str, CountedMenu]) -> dict[str, dict[str, int | None]]:
+def _guided(funcs: Mapping[str, CandidateMenu]) -> dict[str, dict[str, int | None]]:
     """The Funcs that each Func guides, with the stage that reads them; None if several do."""
     seen: set[str] = set()
     found: dict[str, dict[str, int | None]] = {}

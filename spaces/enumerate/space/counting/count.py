@@ -71,7 +71,7 @@ def counting(space: Space, *, seconds: float = math.inf) -> Iterator[Counted]:
     deadline = Deadline.after(seconds)
     totals = Counted()
     listed = enumerate(structures(space), start=1)
-    parts = ((number, *part) for number, one in listed for part in _judged_parts(space, one))
+    parts = ((number, *part) for number, one in listed for part in _count_parts(space, one))
     try:
         for number, size, legal in deadline.each(parts):
             totals = Counted(number, totals.considered + size, totals.legal + legal)
@@ -84,7 +84,7 @@ def counting(space: Space, *, seconds: float = math.inf) -> Iterator[Counted]:
         ) from None
 
 
-def _judged_parts(space: Space, structure: Structure) -> Iterator[tuple[int, int]]:
+def _count_parts(space: Space, structure: Structure) -> Iterator[tuple[int, int]]:
     """For each part of a structure: the number of its choices, and how many of them the space has.
     The structure is one part if few of its factors depend on each other. Restrictions may relate
     all factors, so a restricted space counts in several parts.

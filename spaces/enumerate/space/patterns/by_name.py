@@ -98,7 +98,7 @@ def register_pattern(name: str, maker: Maker, where: Literal["root", "inner"] = 
     {"root": ROOT_PATTERNS, "inner": INNER_PATTERNS}[where][name] = maker
 
 
-def made_by(name: str, maker: Maker, shape: Shape) -> Pattern | None:
+def make_pattern(name: str, maker: Maker, shape: Shape) -> Pattern | None:
     """The pattern of a stage.
 
     Raises:

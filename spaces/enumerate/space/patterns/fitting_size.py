@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.constraints.sizes.kernels import kernels
 from spaces.enumerate.space.decided_part import decided_part
+from spaces.enumerate.space.further_sizes import FurtherSize
+from spaces.enumerate.space.judged_sizes import JudgedSizes
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.sizes_of_space import FurtherSize, JudgedSizes
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import ARRAYS, read_all
@@ -84,7 +85,7 @@ class OutputLoops:
         if self._first((first,), factors, Fit.WHOLE_WARPS) or not self._first((plain,), factors):
             return dict(known)
         quick = (vectors,) if isinstance(self.device, CpuDevice) else tuple(known.values())
-        ways = (*quick, *map(_guarded, quick))
+        ways = (*quick, *map(_guard_tails, quick))
         fitting = self._first(ways, factors, Fit.WHOLE_WARPS) or self._first(ways, factors)
         found = (
             {"serial": plain} if fitting in (None, plain) else {"fitting": fitting, "serial": plain}
@@ -144,7 +145,7 @@ def _values(part: Pipeline) -> int:
     return math.prod(extent for _, extent in part.estimate(*part.outputs) or ())
 
 
-def _guarded(orders: Orders) -> Orders:
+def _guard_tails(orders: Orders) -> Orders:
     """The orders with a guard around the iterations beyond the end of each split loop."""
     return tuple(
         evolve(

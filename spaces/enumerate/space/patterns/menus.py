@@ -12,12 +12,12 @@ from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.enumerate.space.atomic_stages import atomic_stages, may_change_in_one_step
 from spaces.enumerate.space.estimated_boxes import sizes_of
+from spaces.enumerate.space.further_sizes import FurtherSize
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Maker, Orders, Pattern, Shape
-from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, ROOT_PATTERNS, made_by
+from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, ROOT_PATTERNS, make_pattern
 from spaces.enumerate.space.patterns.fitting_size import OutputLoops
-from spaces.enumerate.space.places import FuncPlaces
-from spaces.enumerate.space.sizes_of_space import FurtherSize
+from spaces.enumerate.space.places import NO_PLACES, FuncPlaces
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
@@ -34,20 +34,14 @@ class FuncMenu:
 
     Attributes:
         function: the Func.
-        may_inline: whether the Func may be inlined.
-        may_root: whether the Func may be computed at root.
-        may_move: whether the Func may be computed at loops.
-        stores_outside: whether the Func may be stored outside its compute level.
+        places: where it may be computed and stored.
         root: domain orders at root, by the name of their pattern.
         inner: domain orders at a loop, by the name of their pattern.
         factors: the menu of each parameter of these orders.
     """
 
     function: Function
-    may_inline: bool
-    may_root: bool
-    may_move: bool
-    stores_outside: bool
+    places: FuncPlaces
     root: Mapping[str, Orders] = field(eq=False)
     inner: Mapping[str, Orders] = field(eq=False)
     factors: Mapping[str, tuple[int, ...]] = field(eq=False)
@@ -75,10 +69,7 @@ class FixedMenu(FuncMenu):
         """The menu that offers ``entry`` alone."""
         return FixedMenu(
             function=function,
-            may_inline=False,
-            may_root=False,
-            may_move=False,
-            stores_outside=False,
+            places=NO_PLACES,
             root={"given": entry.stages},
             inner={},
             factors={},
@@ -153,14 +144,10 @@ def _func_menu(
         (plain,) = _orders(("serial",), ROOT_PATTERNS, shapes, factors).values()
         loops = OutputLoops.of(pipeline, function.name, device, sizes)
         root = loops.fitting(root, factors, in_vectors, plain)
-    places = FuncPlaces.of(pipeline, options, function.name)
     inner = {} if is_output else _orders(options.inner, INNER_PATTERNS, shapes, factors)
     return FuncMenu(
         function=function,
-        may_inline=places.inline,
-        may_root=places.root,
-        may_move=places.at,
-        stores_outside=places.outside,
+        places=FuncPlaces.of(pipeline, options, function.name),
         root=root,
         inner=inner,
         factors=factors,
@@ -197,7 +184,7 @@ def stage_patterns(
     """The pattern of each stage of a Func, and whether the first stage has the dimensions of the
     pattern. A stage without them runs serially.
     """
-    patterns = [made_by(name, maker, shape) for shape in shapes]
+    patterns = [make_pattern(name, maker, shape) for shape in shapes]
     made = tuple(_or_serial(p, s) for p, s in zip(patterns, shapes, strict=True))
     return made, patterns[0] is not None
 

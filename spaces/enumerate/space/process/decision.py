@@ -91,7 +91,7 @@ class DecisionOption:
         return self.misfits(form), far
 
 
-def option_taken(options: Iterable[DecisionOption], form: FormParts) -> DecisionOption | None:
+def find_option_taken(options: Iterable[DecisionOption], form: FormParts) -> DecisionOption | None:
     """The option that a schedule of this form took; None if it took none of these. One that claims
     nothing fits every schedule, so it counts only if no other fits.
     """

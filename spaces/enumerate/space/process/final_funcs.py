@@ -43,7 +43,7 @@ def funcs_around(
     """Some Funcs, those inside their loops, and all their producers."""
     found = set(changing)
     for entry in reversed(entries):  # consumers first
-        if {entry.compute.func, entry.store.func} & found:
+        if not found.isdisjoint(entry.hosts):
             found.add(entry.name)
     return frozenset(found).union(*(pipeline.producers[name] for name in found))
 

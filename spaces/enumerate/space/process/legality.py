@@ -25,9 +25,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import evolve
+from attrs import evolve, frozen
 
-from spaces.constraints.legality.judge import ask_nest, ask_records, bounds_of, judged_in
+from spaces.constraints.legality.judge import (
+    ask_nest,
+    ask_records,
+    ask_specializations,
+    bounds_of,
+    judged_in,
+)
+from spaces.constraints.legality.lattice import is_violated
 from spaces.constraints.rules.bounds import image_overrun, smaller_than_tile, unbounded
 from spaces.constraints.rules.findings import Asked, failing
 from spaces.constraints.rules.records import Records
@@ -51,6 +58,12 @@ domains of all its stages.
 def may_become_legal(state: ProcessState) -> bool:
     """Whether any completion of a state may be legal at the estimates and the further sizes. False
     only if none is.
+    """
+    return next(lasting_faults(state), None) is None
+
+
+def lasting_faults(state: ProcessState) -> Iterator[Fault]:
+    """What makes every completion of a state illegal, whatever the open Funcs are.
 
     Rules about the loop nest count if all factors of the decided Funcs have numbers: some limits
     are found only with numbers.
@@ -58,44 +71,70 @@ def may_become_legal(state: ProcessState) -> bool:
     decided = frozenset(entry.name for entry in state.entries)
     together = {c.other.func for entry in state.entries for c in entry.companions}
     if not decided or together - decided:
-        return True
+        return
     part = decided_part(state.pipeline, decided)
     schedule = bind(Schedule(state.entries, part.derivations), state.numbers)
     has_limits = any(map(tells_limits, _conditions(state)))
     if has_limits and is_specialized(schedule):
-        return True
+        return
     found = tuple(itertools.islice(cases(schedule), MOST_CASES + 1))
     if len(found) > MOST_CASES:
-        return False
+        records = Records(part, schedule, state.device)
+        asked = filter(is_violated, ask_specializations(records))
+        yield from (Fault(item) for item in asked)
+        return
     sized = [part, *(evolve(part, estimates=size) for size in state.further)]
     for case in found:
         if not case.failure:
             sizes = [judged_in(one, case).sizes() for one in sized]
-            if not _case_may_be_legal(state, part, case.schedule, sizes, has_limits):
-                return False
-    return True
+            yield from _faults_of_case(state, part, case.schedule, sizes, has_limits)
 
 
-def _case_may_be_legal(
+@frozen
+class Fault:
+    """A failed check.
+
+    Attributes:
+        asked: the check, with its rule.
+        size: the place of the further size at which it fails; None for the estimates.
+    """
+
+    asked: Asked
+    size: int | None = None
+
+
+def _faults_of_case(
     state: ProcessState,
     part: Pipeline,
     schedule: Schedule,
     all_sizes: Sequence[Mapping[str, int]],
     has_limits: bool,
-) -> bool:
-    """Whether a case of the decided Funcs breaks no rule that stays broken."""
+) -> Iterator[Fault]:
+    """The checks that a case of the decided Funcs fails, and goes on to fail; those of the loop
+    nest if it fails no other.
+    """
     records = Records(part, schedule, state.device)
-    asked = tuple(ask_records(records, exact=state.choices.exact))
-    if any(True for sizes in all_sizes for _ in failing(asked, sizes)):
-        return False
+    found = _failing(tuple(ask_records(records, exact=state.choices.exact)), all_sizes)
+    first = next(found, None)
+    if first is not None:
+        yield first
+        yield from found
+        return
     decided = frozenset(entry.name for entry in schedule.funcs)
     is_open = len(decided) < len(state.pipeline.functions)
     if parameters(schedule) or (has_limits and is_open):
-        return True
+        return
     bounds = bounds_of(part, schedule, memo=state.nests)
-    asked = tuple(ask_nest(bounds, state.device))
-    failed = (item for sizes in all_sizes for item in failing(asked, sizes))
-    return not any(_stays(state, decided, item) for item in failed)
+    for fault in _failing(tuple(ask_nest(bounds, state.device)), all_sizes):
+        if _stays(state, decided, fault.asked):
+            yield fault
+
+
+def _failing(asked: Sequence[Asked], all_sizes: Sequence[Mapping[str, int]]) -> Iterator[Fault]:
+    """The checks that fail at any of some sizes, the estimates first."""
+    for number, sizes in enumerate(all_sizes):
+        for item in failing(asked, sizes):
+            yield Fault(item, number - 1 if number else None)
 
 
 def _conditions(state: ProcessState) -> Iterator[Expr]:

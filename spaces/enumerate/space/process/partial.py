@@ -14,12 +14,13 @@ from spaces.enumerate.space.process.decision import (
     DecisionOption,
     DecisionPoint,
     FormParts,
-    option_taken,
+    find_option_taken,
     parts_of,
 )
 from spaces.enumerate.space.process.final_funcs import final_funcs
 from spaces.enumerate.space.process.legality import may_become_legal
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.restrictions.restriction import Restriction
 from spaces.model.deadline import ask_clock
 from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
@@ -70,9 +71,9 @@ class PartialSchedule:
         if not self.state.agenda:
             return None
         topic = self.state.agenda[0]
-        return DecisionPoint(topic.name, topic.func, tuple(self._offered()))
+        return DecisionPoint(topic.name, topic.func, tuple(self._each_option()))
 
-    def _offered(self) -> Iterator[DecisionOption]:
+    def _each_option(self) -> Iterator[DecisionOption]:
         """The options one by one: each is made only if somebody asks."""
         if self.state.agenda:
             yield from self.state.agenda[0].options(self.state.without_topic())
@@ -108,15 +109,16 @@ class PartialSchedule:
         """Whether any completion may satisfy the restrictions of the space. False only if none
         does.
         """
+        return next(self.hopeless_restrictions(), None) is None
+
+    def hopeless_restrictions(self) -> Iterator[Restriction]:
+        """The restrictions of the space that no completion satisfies."""
         state = self.state
         if state.restricted is None or not state.restricted.where:
-            return True
-        return state.restricted.may_hold(
-            state.pipeline,
-            state.entries,
-            state.numbers,
-            state.menus,
-            final_funcs(state, state.entries),
+            return iter(())
+        final = final_funcs(state, state.entries)
+        return state.restricted.hopeless_restrictions(
+            state.pipeline, state.entries, state.numbers, state.menus, final
         )
 
     def take(self, option: DecisionOption | str) -> PartialSchedule:
@@ -212,7 +214,7 @@ class PartialSchedule:
             if ends(partial.state):
                 yield partial
             else:
-                wanted = (option for option in partial._offered() if is_kept(option.after))
+                wanted = (option for option in partial._each_option() if is_kept(option.after))
                 stack.append(map(partial._after, wanted))
 
     def towards(self, schedule: Schedule) -> Iterator[PartialSchedule]:
@@ -261,7 +263,7 @@ class PartialSchedule:
 
     def _fitting(self, form: FormParts) -> DecisionOption | None:
         """The option that a schedule of this form took; None if it took no option of these."""
-        return option_taken(self._offered(), form)
+        return find_option_taken(self._each_option(), form)
 
 
 def form_of(state: ProcessState, schedule: Schedule) -> FormParts:
@@ -269,7 +271,7 @@ def form_of(state: ProcessState, schedule: Schedule) -> FormParts:
     return parts_of(canonical_form(state.pipeline, schedule))
 
 
-def replayed(start: PartialSchedule, labels: Iterable[str]) -> PartialSchedule:
+def replay_options(start: PartialSchedule, labels: Iterable[str]) -> PartialSchedule:
     """The partial schedule after the options with these labels.
 
     Raises:

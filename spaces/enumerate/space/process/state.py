@@ -11,11 +11,12 @@ from attrs import field, fields, frozen
 from spaces.constraints.devices.device import Device
 from spaces.enumerate.space.estimated_boxes import EstimatedBoxes, sizes_of
 from spaces.enumerate.space.frontier import Frontier, ResidualLoop
+from spaces.enumerate.space.further_sizes import FurtherSize
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.process.topic import Topic
 from spaces.enumerate.space.restrictions.restricted import Restricted
 from spaces.model.algorithm.inlined import may_hide_reads
-from spaces.model.algorithm.pipeline import Estimate, Function, Pipeline, Stage
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.nest.canonical import Origins
 from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.domain_order import DomainOrder
@@ -58,7 +59,7 @@ class ProcessState:
     numbers: Mapping[str, int] = field(factory=dict)
     agenda: tuple[Topic, ...] = ()
     nests: NestMemo = field(factory=NestMemo, eq=False, repr=False)
-    further: tuple[tuple[Estimate, ...], ...] = ()
+    further: tuple[FurtherSize, ...] = ()
 
     @property
     def schedule(self) -> Schedule:
@@ -111,11 +112,11 @@ class ProcessState:
 
     def then(self, *topics: Topic) -> ProcessState:
         """The state in which these topics come first."""
-        return self.changed(agenda=(*topics, *self.agenda))
+        return self.replace(agenda=(*topics, *self.agenda))
 
     def with_draft(self, draft: FuncSchedule) -> ProcessState:
         """The state in which the Func that is being decided has another entry."""
-        return self.changed(draft=draft)
+        return self.replace(draft=draft)
 
     def with_order(self, place: OrderOf, order: DomainOrder) -> ProcessState:
         """The state in which this Func has another domain order somewhere."""
@@ -123,13 +124,13 @@ class ProcessState:
 
     def with_menu(self, parameter: str, menu: Iterable[int]) -> ProcessState:
         """The state with one more parameter."""
-        return self.changed(menus={**self.menus, parameter: tuple(menu)})
+        return self.replace(menus={**self.menus, parameter: tuple(menu)})
 
     def with_number(self, parameter: str, number: int) -> ProcessState:
         """The state in which a parameter has a number."""
-        return self.changed(numbers={**self.numbers, parameter: number})
+        return self.replace(numbers={**self.numbers, parameter: number})
 
-    def decided(self) -> ProcessState:
+    def close_func(self) -> ProcessState:
         """The state after the Func that is being decided."""
         entry = self.entry
         entries = (entry, *self.entries)
@@ -137,13 +138,13 @@ class ProcessState:
             frontier = Frontier.of(self.pipeline, reversed(entries))
         else:
             frontier = self.frontier.after(self.function(entry.name), entry)
-        return self.changed(entries=entries, draft=None, frontier=frontier)
+        return self.replace(entries=entries, draft=None, frontier=frontier)
 
     def without_topic(self) -> ProcessState:
         """The state in which the next topic is not on the agenda."""
-        return self.changed(agenda=self.agenda[1:])
+        return self.replace(agenda=self.agenda[1:])
 
-    def changed(self, **changes: Any) -> ProcessState:
+    def replace(self, **changes: Any) -> ProcessState:
         """The state with other values of some attributes: ``attrs.evolve`` takes three times as
         long, and one search changes states a hundred thousand times.
         """

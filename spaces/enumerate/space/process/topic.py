@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from attrs import frozen
 
@@ -40,6 +40,7 @@ Change: TypeAlias = Callable[[FuncSchedule], FuncSchedule]
 """What a decision does to the entry of a Func."""
 
 
+@runtime_checkable
 class EntryTopic(Topic, Protocol):
     """A topic about the entry of one Func. It can also be decided on its own, whatever is decided
     about other Funcs, as the solver does.
@@ -71,9 +72,9 @@ class EntryChoice:
 
     def option(self, state: ProcessState) -> DecisionOption:
         """The option of a state in which it is open."""
-        return DecisionOption(self.label, self.claims, state, change=self._changed)
+        return DecisionOption(self.label, self.claims, state, change=self._apply)
 
-    def _changed(self, state: ProcessState) -> ProcessState:
+    def _apply(self, state: ProcessState) -> ProcessState:
         entry = self.change(state.entry)
         return state if entry is state.entry else state.with_draft(entry)
 

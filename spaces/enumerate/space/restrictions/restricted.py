@@ -78,10 +78,14 @@ class Restricted:
 
     def allows(self, schedule: Schedule) -> bool:
         """Whether the predicates allow a schedule, or may allow a completion of a partial one."""
+        return next(self.refusing_predicates(schedule), None) is None
+
+    def refusing_predicates(self, schedule: Schedule) -> Iterator[Predicate | PartialPredicate]:
+        """The predicates that refuse a schedule, or all completions of a partial one."""
         ask_clock()
         is_whole = len(schedule.funcs) >= len(self.pipeline.functions) and not parameters(schedule)
         asked = (one for one in self.predicates if is_whole or isinstance(one, PartialPredicate))
-        return all(one.allows(schedule) for one in asked)
+        return (one for one in asked if not one.allows(schedule))
 
     def mask(
         self, structure: Schedule, columns: Columns, legal: NDArray[np.bool_]
@@ -123,16 +127,28 @@ class Restricted:
                     mask &= np.asarray(holds, dtype=np.bool_)
         return mask
 
-    def may_hold(
+    def condition_mask(
+        self, condition: FeatureCondition, structure: Schedule, columns: Columns
+    ) -> NDArray[np.bool_]:
+        """Which choices of a structure, legal or not, satisfy a condition. None does where the
+        structure has no loop nest.
+        """
+        rule = condition.rule(self.pipeline, self.device)
+        try:
+            (check,) = rule.check(structure, self.pipeline.name)
+        except (LevelError, OrderError, UnboundedError):
+            return np.zeros((), dtype=np.bool_)
+        return np.asarray(read_all((check.holds,), dict(columns), ARRAYS)[0], dtype=np.bool_)
+
+    def hopeless_restrictions(
         self,
         pipeline: Pipeline,
         entries: tuple[FuncSchedule, ...],
         numbers: Mapping[str, int],
         menus: Mapping[str, tuple[int, ...]],
         final: frozenset[str],
-    ) -> bool:
-        """Whether some completion of a partial schedule may satisfy the restrictions. False only if
-        none does.
+    ) -> Iterator[Restriction]:
+        """The restrictions that no completion of a partial schedule satisfies.
 
         A condition counts if no open decision changes what it reads. It also counts if open
         decisions can only make it false: more Funcs can only lower ``parallel_tasks``, the minimum
@@ -148,8 +164,7 @@ class Restricted:
             final: the Funcs whose loops and storage no open decision changes.
         """
         decided = bind(Schedule(entries, pipeline.derivations), numbers)
-        if not self.allows(decided):
-            return False
+        yield from self.refusing_predicates(decided)
         open_ = _open(pipeline, decided)
         stored = frozenset(e.name for e in entries if not e.compute.is_inline) & final
         for condition in self.conditions:
@@ -157,15 +172,14 @@ class Restricted:
             structure = decided
             if _is_decided(condition, open_, final):
                 funcs = {used.func for used in condition.features}
-                structure = _about(pipeline, decided, funcs) if open_ else decided
+                structure = _with_consumers(pipeline, decided, funcs) if open_ else decided
             elif stored and _only_falls(condition, open_, final):
-                only, structure = stored, _about(pipeline, decided, set(final))
+                only, structure = stored, _with_consumers(pipeline, decided, set(final))
             else:
                 continue
             factors = tuple((name, menus[name]) for name in parameters(structure))
             if not _may_hold(condition, self.pipeline, structure, self.device, factors, only):
-                return False
-        return True
+                yield condition
 
 
 def _open(pipeline: Pipeline, decided: Schedule) -> frozenset[str]:
@@ -196,7 +210,7 @@ def _only_falls(condition: FeatureCondition, open_: frozenset[str], final: froze
     return Trend.RISES not in trend(condition.holds, later)
 
 
-def _about(pipeline: Pipeline, decided: Schedule, funcs: set[str]) -> Schedule:
+def _with_consumers(pipeline: Pipeline, decided: Schedule, funcs: set[str]) -> Schedule:
     """A whole schedule that has the entries of some Funcs and their consumers; the others are at
     root. So partial schedules that differ elsewhere have the same one.
     """

@@ -26,8 +26,7 @@ def copy_entry(
     for index, order in enumerate(source.stages[: len(stages)]):
         dimensions = (one.stages[index].dimensions for one in (of_source, of_target))
         stages[index] = _copy_order(order, *dimensions)
-    inside_target = source.compute.func == target.name or source.store.func == target.name
-    levels = target if inside_target else source
+    levels = target if target.name in source.hosts else source
     return evolve(target, stages=tuple(stages), compute=levels.compute, store=levels.store)
 
 

@@ -261,7 +261,7 @@ def _entries(
         else:
             (stage,) = found[name].stages
             compute, store = (_level(nests[stage], d) for d in (place.compute, place.store))
-            if not menu.stores_outside:
+            if not menu.places.outside:
                 store = compute
             made = FuncSchedule(name, _orders(menu, compute), compute, store)
             yield _bounded(segment, made)

@@ -50,12 +50,12 @@ def _clones_of(state: ProcessState, function: Function) -> Iterator[Clone]:
                 yield Clone(function.name, some)
 
 
-def _factored(state: ProcessState) -> Iterator[RFactor]:
+def _factorings(state: ProcessState) -> Iterator[RFactor]:
     for function in reversed(state.pipeline.functions):
-        yield from _factored_in(state, function)
+        yield from _factorings_of(state, function)
 
 
-def _factored_in(state: ProcessState, function: Function) -> Iterator[RFactor]:
+def _factorings_of(state: ProcessState, function: Function) -> Iterator[RFactor]:
     """For each update of a Func that need not keep its order: first reduce along all RVars but one.
     An update with a single long RVar is reduced along the parts of that RVar.
     """
@@ -84,7 +84,7 @@ def _in_parts(func: str, update: int, rvar: str, extent: int) -> RFactor:
 
 _KINDS: dict[str, Callable[[ProcessState], Iterator[Derivation]]] = {
     "clone_in": _clones,
-    "rfactor": _factored,
+    "rfactor": _factorings,
     "in_": _wrappers,
 }
 """The derivations of each kind, in the order in which kinds are decided: reductions of clones may
@@ -123,8 +123,8 @@ class DeriveTopic:
         yield DecisionOption(f"no {step}", {f"derive {step}": None}, state.then(rest))
         found = derivation(state.pipeline, Schedule((), (step,)))
         if not found.refusals:
-            rewritten = evolve(state, pipeline=found.pipeline)
-            next_ = following(rewritten, step) if longest > 1 else ()
+            rewritten = state.replace(pipeline=found.pipeline)
+            next_ = next_derivations(rewritten, step) if longest > 1 else ()
             open_ = (*((one, longest - 1) for one in next_), *others)
             after = rewritten.then(evolve(self, open=open_))
             yield DecisionOption(str(step), {f"derive {step}": 1}, after)
@@ -144,7 +144,7 @@ def derivations(state: ProcessState, kind: str) -> tuple[Derivation, ...]:
     return tuple(one for one in _KINDS[kind](state) if _is_open(state, one))
 
 
-def following(state: ProcessState, step: Derivation) -> tuple[Derivation, ...]:
+def next_derivations(state: ProcessState, step: Derivation) -> tuple[Derivation, ...]:
     """The derivations of the same kind that the last one makes possible: a wrapper of the wrapper;
     clones of the producers of a clone, for it and for others; a reduction of partial results that
     is factored again.
@@ -159,7 +159,7 @@ def following(state: ProcessState, step: Derivation) -> tuple[Derivation, ...]:
             clones = (one for function in producers for one in _clones_of(state, function))
             found = [one for one in clones if step.name in one.consumers]
         case RFactor():
-            found = list(_factored_in(state, pipeline.function(step.name)))
+            found = list(_factorings_of(state, pipeline.function(step.name)))
     return tuple(one for one in found if _is_open(state, one))
 
 

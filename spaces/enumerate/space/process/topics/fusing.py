@@ -35,11 +35,11 @@ class WithTopic:
         if not state.entry.companions:
             for other in state.entries:
                 if other.compute == state.entry.compute and not other.companions:
-                    yield from _joined(state, state.entry, other)
-                    yield from _joined(state, other, state.entry)
+                    yield from _joins(state, state.entry, other)
+                    yield from _joins(state, other, state.entry)
 
 
-def _joined(
+def _joins(
     state: ProcessState, follower: FuncSchedule, leader: FuncSchedule
 ) -> Iterator[DecisionOption]:
     """The ways in which a stage of ``follower`` is computed with one of ``leader``."""
@@ -58,7 +58,7 @@ def _option(
 ) -> DecisionOption:
     """The outermost loops of a stage are fused with those of another one."""
     stage = StageOf(follower.name, companion.stage)
-    after = _replaced(state, evolve(follower, companions=(companion,)))
+    after = _replace_entry(state, evolve(follower, companions=(companion,)))
     return DecisionOption(
         f"{stage}.compute_with({companion.other}, {companion.loop})",
         {f"{stage} with": f"{companion.other} {depth}"},
@@ -97,7 +97,7 @@ class AlignTopic:
             yield DecisionOption(
                 f"loop {loop} of {self.stage}: {align.qualified}",
                 {self.name: claimed},
-                _replaced(state, evolve(entry, companions=(aligned,))),
+                _replace_entry(state, evolve(entry, companions=(aligned,))),
             )
 
 
@@ -128,11 +128,11 @@ def _shared(first: DomainOrder, second: DomainOrder) -> int:
     return count
 
 
-def _replaced(state: ProcessState, entry: FuncSchedule) -> ProcessState:
+def _replace_entry(state: ProcessState, entry: FuncSchedule) -> ProcessState:
     if entry.name == state.entry.name:
         return state.with_draft(entry)
     entries = tuple(entry if one.name == entry.name else one for one in state.entries)
-    return evolve(state, entries=entries)
+    return state.replace(entries=entries)
 
 
 def with_topics(state: ProcessState, func: str) -> Iterator[WithTopic]:

@@ -12,6 +12,7 @@ from attrs import frozen
 from spaces.constraints.devices.device import Device
 from spaces.enumerate.space.atomic_stages import atomic_stages
 from spaces.enumerate.space.frontier import ResidualPath, depth_of
+from spaces.enumerate.space.further_sizes import FurtherSize
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters, fits, func_menus
@@ -26,7 +27,6 @@ from spaces.enumerate.space.process.topics.ordering import (
     SplitsTopic,
 )
 from spaces.enumerate.space.process.topics.specializing import CaseTopic
-from spaces.enumerate.space.sizes_of_space import FurtherSize
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.nest.canonical import Origins, order_parts
 from spaces.model.schedules.domain_order import DomainOrder, Split
@@ -78,7 +78,7 @@ class OrderTopic:
         def ordered(state: ProcessState) -> ProcessState:
             entry = menu.scheduled(orders, state.entry.compute, state.entry.store)
             factors = {one: menu.factors[one] for one in entry_parameters(entry)}
-            return state.changed(draft=entry, menus={**state.menus, **factors})
+            return state.replace(draft=entry, menus={**state.menus, **factors})
 
         label, claims = f"{self.func} in {name}", _claims(menu.function, orders)
         return DecisionOption(label, claims, state, change=ordered)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
+from types import EllipsisType
 
 from attrs import evolve, frozen
 
@@ -29,6 +30,7 @@ from spaces.enumerate.space.process.topic import (
 from spaces.enumerate.space.process.topics.bounding import bound_topics
 from spaces.enumerate.space.process.topics.factors import FactorsTopic
 from spaces.enumerate.space.process.topics.fusing import with_topics
+from spaces.enumerate.space.process.topics.memoizing import memoize_topics
 from spaces.enumerate.space.process.topics.orders import OrderTopic, every_order, fitting
 from spaces.enumerate.space.process.topics.storing import storage_topics
 from spaces.model.deadline import ask_clock
@@ -62,25 +64,23 @@ class PlaceTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         for entry in state.given:
             if entry.name == self.func:
-                yield _decided(f"{self.func} as given", {}, state, entry)
+                yield _decide_entry(f"{self.func} as given", {}, state, entry)
                 return
         plain = FuncSchedule.default(state.function(self.func), stored=False)
         places = FuncPlaces.of(state.pipeline, state.choices, self.func)
+        path = state.frontier.path(self.func)
         is_read = self.func in state.pipeline.outputs or state.frontier.reads(self.func)
         # Root comes first: inlined pyramids would be so large that iterating finds nothing legal.
         if is_read and places.root:
-            yield self._placed(state, plain, ROOT, ROOT, str(ROOT), 0)
+            yield self._placed(state, plain, path, 0)
         if not is_read or places.inline:
             label, claims = f"{self.func}.compute_inline()", {self.name: str(INLINE)}
-            yield _decided(label, claims, state, plain)
+            yield _decide_entry(label, claims, state, plain)
         if not is_read:
             return  # its clones replace it: nothing says which values to compute
         if places.at:
-            path = state.frontier.path(self.func)
             for depth in _levels(state, self.func):
-                loop = path[depth - 1]
-                part = state.level_part(loop)
-                yield self._placed(state, plain, loop.level, loop.level, part, depth)
+                yield self._placed(state, plain, path, depth)
 
     def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
         """The place: inlined, root, and all loops of readers."""
@@ -96,55 +96,62 @@ class PlaceTopic:
         return {in_universe(self.name): found}
 
     def _placed(
-        self,
-        state: ProcessState,
-        plain: FuncSchedule,
-        compute: LoopLevel,
-        store: LoopLevel,
-        part: str,
-        depth: int,
+        self, state: ProcessState, plain: FuncSchedule, path: ResidualPath, depth: int
     ) -> DecisionOption:
-        label = (
-            "compute_root()" if compute.is_root else f"compute_at({compute.func}, {compute.loop})"
-        )
+        """The option to compute the Func at a depth of its path."""
+        level, part = _level(state, path, depth)
+        label = _call("compute_root", "compute_at", level)
 
         def placed(state: ProcessState) -> ProcessState:
-            entry = evolve(plain, compute=compute, store=store)
-            return state.changed(
+            entry = evolve(plain, compute=level, store=level)
+            return state.replace(
                 draft=entry, agenda=(*_topics_of(state, self.func, depth), *state.agenda)
             )
 
         return DecisionOption(f"{self.func}.{label}", {self.name: part}, state, change=placed)
 
 
-def _decided(
+def _level(state: ProcessState, path: ResidualPath, depth: int) -> tuple[LoopLevel, str]:
+    """The level at a depth of a path, and how canonical forms write it."""
+    if not depth:
+        return ROOT, str(ROOT)
+    return path[depth - 1].level, state.level_part(path[depth - 1])
+
+
+def _call(at_root: str, at_loop: str, level: LoopLevel) -> str:
+    """The directive that puts something at a level."""
+    return f"{at_root}()" if level.is_root else f"{at_loop}({level.func}, {level.loop})"
+
+
+def _decide_entry(
     label: str, claims: Claims, state: ProcessState, entry: FuncSchedule
 ) -> DecisionOption:
     """The option that gives a Func its whole entry."""
     return DecisionOption(
-        label, claims, state, change=lambda state: state.with_draft(entry).decided()
+        label, claims, state, change=lambda state: state.with_draft(entry).close_func()
     )
 
 
-def _topics_of(state: ProcessState, func: str, depth: int) -> Iterator[Topic]:
+def _topics_of(state: ProcessState, func: str, depth: int = 0) -> Iterator[Topic]:
     """What is decided about a Func that is computed at a depth of its path. A new directive about
-    Funcs has a topic in a file of its own, and a line here.
+    Funcs has a topic in a file of its own, and a line here: the process and the solver read this.
     """
     yield OrderTopic(func)
     yield from with_topics(state, func)
     yield StoreTopic(func, depth)
-    yield from hoist_topics(state, func, depth)
+    yield from hoist_topics(state, func)
     yield from storage_topics(state, func)
     yield from bound_topics(state, func)
+    yield from memoize_topics(state, func)
     yield CloseTopic(func)
 
 
-def entry_topics(start: ProcessState, func: str) -> tuple[EntryTopic, ...]:
+def entry_topics(start: ProcessState, func: str) -> Iterator[EntryTopic]:
     """What is decided about the entry of a Func alone, where it is computed first. Nothing else is
     decided about an inlined one.
     """
-    storage = (*storage_topics(start, func), *bound_topics(start, func))
-    return (PlaceTopic(func), StoreTopic(func), OrderTopic(func), *storage)
+    yield PlaceTopic(func)
+    yield from (one for one in _topics_of(start, func) if isinstance(one, EntryTopic))
 
 
 def _every_level(start: ProcessState, func: str) -> list[LoopLevel]:
@@ -213,11 +220,9 @@ class StoreTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         path = state.frontier.path(self.func)
         outside = FuncPlaces.of(state.pipeline, state.choices, self.func).outside
-        depths = store_depths(path, self.depth) if outside else [self.depth]
-        for depth in depths:
-            level = path[depth - 1].level if depth else ROOT
-            part = state.level_part(path[depth - 1]) if depth else str(ROOT)
-            label = "store_root()" if level.is_root else f"store_at({level.func}, {level.loop})"
+        for depth in store_depths(path, self.depth) if outside else [self.depth]:
+            level, part = _level(state, path, depth)
+            label = _call("store_root", "store_at", level)
             change = partial(_stored, level)
             yield EntryChoice(f"{self.func}.{label}", {self.name: part}, change).option(state)
 
@@ -225,10 +230,8 @@ class StoreTopic:
         """The store level of a Func that is computed at a loop: root, and all loops of readers."""
         places = FuncPlaces.of(start.pipeline, start.choices, self.func)
         levels = _every_level(start, self.func) if places.at and places.outside else []
-        if not levels:
-            return {}
-        found: dict[str, Change] = {"root": partial(_stored, ROOT)}
-        return {in_universe(self.name): found | {str(one): partial(_stored, one) for one in levels}}
+        found = {str(one): partial(_stored, one) for one in (ROOT, *levels)} if levels else {}
+        return {in_universe(self.name): found}
 
 
 def _stored(level: LoopLevel, entry: FuncSchedule) -> FuncSchedule:
@@ -242,29 +245,47 @@ class HoistTopic:
     """Where the memory of a Func is obtained: where it is stored, or further outside."""
 
     func: str
-    depth: int
 
     @property
     def name(self) -> str:
         return f"{self.func} hoist"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        yield DecisionOption(f"memory of {self.func} where it is stored", {self.name: None}, state)
+        yield self._plain.option(state)
         path = state.frontier.path(self.func)
         stored = depth_of(path, state.entry.store)
         for depth in store_depths(path, stored)[:0:-1]:
-            level = path[depth - 1].level if depth else ROOT
-            part = state.level_part(path[depth - 1]) if depth else str(ROOT)
-            at = f"hoist_storage({level.func}, {level.loop})"
-            label = "hoist_storage_root()" if level.is_root else at
-            change = partial(evolve, hoist=level)
-            yield EntryChoice(f"{self.func}.{label}", {self.name: part}, change).option(state)
+            yield self._at(*_level(state, path, depth)).option(state)
+
+    def decisions(self, start: ProcessState) -> Mapping[str, Mapping[str, Change]]:
+        """The hoist level of a Func that is stored at a loop: none, root, and all loops of
+        readers.
+        """
+        places = FuncPlaces.of(start.pipeline, start.choices, self.func)
+        levels = _every_level(start, self.func) if places.at else []
+        hoisted = [self._at(one, ...) for one in (ROOT, *levels)] if levels else []
+        return {in_universe(self.name): {one.label: one.change for one in (self._plain, *hoisted)}}
+
+    @property
+    def _plain(self) -> EntryChoice:
+        label = f"memory of {self.func} where it is stored"
+        return EntryChoice(label, {self.name: None}, unchanged)
+
+    def _at(self, level: LoopLevel, part: str | EllipsisType) -> EntryChoice:
+        label = _call("hoist_storage_root", "hoist_storage", level)
+        return EntryChoice(f"{self.func}.{label}", {self.name: part}, partial(_hoisted, level))
 
 
-def hoist_topics(state: ProcessState, func: str, depth: int) -> Iterator[HoistTopic]:
+def _hoisted(level: LoopLevel, entry: FuncSchedule) -> FuncSchedule:
+    """The entry with its memory obtained at a level, unless the Func is stored there anyway."""
+    is_so = entry.store.is_root or entry.store == level
+    return entry if is_so else evolve(entry, hoist=level)
+
+
+def hoist_topics(state: ProcessState, func: str) -> Iterator[HoistTopic]:
     """What is decided about the place of the memory of a Func, if the space has it."""
     if "hoist_storage" in state.choices.directives and func not in state.pipeline.outputs:
-        yield HoistTopic(func, depth)
+        yield HoistTopic(func)
 
 
 @frozen
@@ -278,5 +299,5 @@ class CloseTopic:
         return f"{self.func} done"
 
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
-        decided = ProcessState.decided
-        yield DecisionOption(f"{self.func} is decided", {}, state, change=decided)
+        label = f"{self.func} is decided"
+        yield DecisionOption(label, {}, state, change=ProcessState.close_func)

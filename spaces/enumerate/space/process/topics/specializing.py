@@ -51,13 +51,13 @@ class CaseTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         place = OrderOf(self.stage, self.number)
         yield DecisionOption(f"no {place}", {self.name: None}, state)
-        offered = offered_conditions(state.pipeline, state.device)
-        if self.number >= most_cases(state, len(offered)):
+        conditions = offered_conditions(state.pipeline, state.device)
+        if self.number >= most_cases(state, len(conditions)):
             return
         function, stage = state.function(self.func), self.stage.stage
         tested = {one.condition for one in cases_of(state.entry, stage)}
         as_written = FuncSchedule.default(function, stored=True).stages[stage]
-        for condition in offered:
+        for condition in conditions:
             if condition not in tested:
                 case = Specialization(stage, condition, as_written)
                 cases = (*state.entry.specializations, case)
@@ -83,11 +83,11 @@ def offered_conditions(pipeline: Pipeline, device: Device) -> tuple[Expr, ...]:
     of its parameters in definitions, and whether rows of an output are whole vector registers, or
     whole warps.
     """
-    found = (*_about_parameters(pipeline), *_about_rows(pipeline, device))
+    found = (*_conditions_on_parameters(pipeline), *_conditions_on_rows(pipeline, device))
     return tuple(dict.fromkeys(condition for condition in found if _may_be_asked(condition)))
 
 
-def _about_parameters(pipeline: Pipeline) -> Iterator[Expr]:
+def _conditions_on_parameters(pipeline: Pipeline) -> Iterator[Expr]:
     names = {scalar.name for scalar in pipeline.scalars}
     stages = (stage for function in pipeline.functions for stage in function.stages)
     for node in walk(*(expr for stage in stages for expr in stage.expressions)):
@@ -96,7 +96,7 @@ def _about_parameters(pipeline: Pipeline) -> Iterator[Expr]:
             yield plain_condition(node)
 
 
-def _about_rows(pipeline: Pipeline, device: Device) -> Iterator[Expr]:
+def _conditions_on_rows(pipeline: Pipeline, device: Device) -> Iterator[Expr]:
     for name in pipeline.outputs:
         function = pipeline.function(name)
         if function.args:

@@ -1,0 +1,1 @@
+"""A pipeline of the gallery in each file."""
