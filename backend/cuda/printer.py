@@ -63,12 +63,14 @@ class PrintedKernel:
     """A kernel's record, and the meaning of its parameters.
 
     Attributes:
+        function: the kernel that was printed.
         record: name, parameters and sizes in the text.
         buffers: the buffers that a launch passes, in order.
         scalars: the variables that a launch passes after the buffers, in order.
         numbers: the formulas of those that the host computes, by name.
     """
 
+    function: DeviceFunction
     record: CudaKernel
     buffers: tuple[str, ...]
     scalars: tuple[Variable, ...]
@@ -160,7 +162,7 @@ class _KernelPrinter:
             static_shared_bytes=0 if is_dynamic else function.shared_bytes,
             dynamic_shared_bytes=self._dynamic_bytes() if is_dynamic else 0,
         )
-        return PrintedKernel(record, buffers, scalars, numbers)
+        return PrintedKernel(function, record, buffers, scalars, numbers)
 
     def text(self, kernel: PrintedKernel) -> str:
         """The function as text."""
