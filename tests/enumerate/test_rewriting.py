@@ -18,9 +18,9 @@ from spaces.enumerate.search.rewrites.price_change import price_by_nests, price_
 from spaces.enumerate.search.rewrites.registry import REWRITES
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
+from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
-from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from tests.enumerate.pipelines import stencils

@@ -73,7 +73,7 @@ class Annealing:
         else:
             yield from offer_incumbents(pricer)
             if self.opening is not None and space.has_patterns:
-                yield from self.opening.refined(pricer, OPENING)
+                yield from self.opening.search_in_share(pricer, OPENING)
         yield from offer_draw_if_none(pricer)
         if not board.best:
             yield board.done(space, complete=False)
