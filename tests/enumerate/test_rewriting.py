@@ -50,7 +50,7 @@ def with_least_numbers(model: str | spaces.CostModel = "reuse") -> tuple[Rewriti
     pricer.board.work = 1000  # as if a search had found the schedule
     task = StageDecisions(pricer, 4096, pricer.board.deadline)
     least = {name: menu[0] for name, menu in partial.state.menus.items()}
-    state = task.exact(HalfDecided(partial, least, 0.0))
+    state = task.price_complete(HalfDecided(partial, least, 0.0))
     found = FoundSchedule.of_states(pricer, space, (state,))
     return Rewriting(task, Stagewise(), (find_stale_numbers,), 1e9), found
 

@@ -98,16 +98,13 @@ def _expand(function: Function, callees: tuple[Function, ...]) -> Function:
 
     def value(call: Call) -> Expr:
         if call.target not in bodies:
-            return call  # its coordinates may be others now
+            return call
         callee = bodies[call.target]
         arguments = dict(zip(callee.args, call.args, strict=True))
         return substitute(inlined(callee.stages[0], call.component or 0), arguments)
 
     def inline(node: Expr) -> Expr:
-        if not isinstance(node, Call):
-            return node
-        may_change = node.target in bodies or any(arg.loads for arg in node.args)
-        return reading(node, value) if may_change else node
+        return reading(node, value) if isinstance(node, Call) else node
 
     def expanded(expr: Expr) -> Expr:
         return rewrite(expr, inline) if expr.loads else expr
