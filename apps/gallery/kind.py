@@ -7,7 +7,7 @@ from enum import StrEnum
 
 class Kind(StrEnum):
     """What the stages of a pipeline have in common. Models are judged on kinds that they have not
-    seen, so two pipelines of which one says much about the other are of one kind.
+    seen, so two pipelines are of one kind if one says much about the other.
     """
 
     ATTENTION = "attention"

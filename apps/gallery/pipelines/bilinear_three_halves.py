@@ -38,7 +38,7 @@ def pipeline() -> Pipeline:
 
 
 def expected(inputs: Mapping[str, Array]) -> Array:
-    """The same in whole pixels of three times the resolution, of which every second counts."""
+    """The same in whole pixels of three times the resolution; every second one counts."""
     value = inputs["image"].astype(np.int64)
     for axis in (0, 1):
         steps = [value * (3 - k) + np.roll(value, -1, axis) * k for k in range(3)]

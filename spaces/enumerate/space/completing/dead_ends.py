@@ -36,8 +36,8 @@ from spaces.model.schedules.schedule import Schedule
 
 
 def explain_dead_ends(start: PartialSchedule, *, seconds: float) -> Emptiness:
-    """A minimal set of rules and restrictions of which each completion of a partial schedule breaks
-    at least one. ``seconds`` is the time limit; after it the answer is ``unknown``, or the set may
+    """A minimal set of rules and restrictions. Each completion of a partial schedule breaks at least
+    one of them. ``seconds`` is the time limit; after it the answer is ``unknown``, or the set may
     not be minimal.
     """
     deadline = Deadline.after(seconds)
