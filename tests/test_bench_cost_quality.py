@@ -19,7 +19,7 @@ from bench.cost_quality.records import append, records
 from bench.cost_quality.scores import regret, spearman
 from bench.cost_quality.subjects import Subject
 from spaces.apps.gallery.catalog import gallery
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
@@ -242,9 +242,9 @@ def test_good_schedules_come_first_and_are_all_measured(subject, tmp_path):
 
 
 def test_every_kind_has_a_use_and_a_third_of_them_only_judge():
-    assert split.USES.keys() == set(Kind)
+    assert split.USES.keys() == set(PipelineKind)
     used = Counter(split.USES.values())
-    assert used[split.Use.JUDGE] * 3 >= len(Kind)
+    assert used[split.Use.JUDGE] * 3 >= len(PipelineKind)
     uses = {use: set(split.pipelines_to(use)) for use in split.Use}
     assert set.union(*uses.values()) == set(gallery())
     assert sum(map(len, uses.values())) == len(gallery())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class PipelineKind(StrEnum):
     """What the stages of a pipeline have in common. Models are judged on kinds that they have not
     seen, so two pipelines are of one kind if one says much about the other.
     """

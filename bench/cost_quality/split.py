@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from spaces.apps.gallery.catalog import gallery
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 
 
 class Use(StrEnum):
@@ -26,30 +26,30 @@ class Use(StrEnum):
 
 
 USES = {
-    Kind.ATTENTION: Use.CHOOSE,
-    Kind.BILATERAL: Use.CHOOSE,
-    Kind.BUTTERFLIES: Use.JUDGE,
-    Kind.CAMERA: Use.CHOOSE,
-    Kind.COLOURS: Use.LEARN,
-    Kind.CONVOLUTIONS: Use.LEARN,
-    Kind.FILTERED_PRODUCTS: Use.LEARN,
-    Kind.FILTERS: Use.LEARN,
-    Kind.HISTOGRAMS: Use.LEARN,
-    Kind.LOOKUPS: Use.JUDGE,
-    Kind.MATCHING: Use.LEARN,
-    Kind.MATRIX_PRODUCTS: Use.LEARN,
-    Kind.MORPHOLOGY: Use.LEARN,
-    Kind.NORMALISATION: Use.LEARN,
-    Kind.POINTWISE: Use.JUDGE,
-    Kind.POOLING: Use.JUDGE,
-    Kind.PYRAMIDS: Use.LEARN,
-    Kind.REDUCTIONS: Use.JUDGE,
-    Kind.RESAMPLING: Use.LEARN,
-    Kind.SCANS: Use.CHOOSE,
-    Kind.SORTING: Use.JUDGE,
-    Kind.TIME_STENCILS: Use.LEARN,
-    Kind.TRANSPOSES: Use.JUDGE,
-    Kind.WARPS: Use.JUDGE,
+    PipelineKind.ATTENTION: Use.CHOOSE,
+    PipelineKind.BILATERAL: Use.CHOOSE,
+    PipelineKind.BUTTERFLIES: Use.JUDGE,
+    PipelineKind.CAMERA: Use.CHOOSE,
+    PipelineKind.COLOURS: Use.LEARN,
+    PipelineKind.CONVOLUTIONS: Use.LEARN,
+    PipelineKind.FILTERED_PRODUCTS: Use.LEARN,
+    PipelineKind.FILTERS: Use.LEARN,
+    PipelineKind.HISTOGRAMS: Use.LEARN,
+    PipelineKind.LOOKUPS: Use.JUDGE,
+    PipelineKind.MATCHING: Use.LEARN,
+    PipelineKind.MATRIX_PRODUCTS: Use.LEARN,
+    PipelineKind.MORPHOLOGY: Use.LEARN,
+    PipelineKind.NORMALISATION: Use.LEARN,
+    PipelineKind.POINTWISE: Use.JUDGE,
+    PipelineKind.POOLING: Use.JUDGE,
+    PipelineKind.PYRAMIDS: Use.LEARN,
+    PipelineKind.REDUCTIONS: Use.JUDGE,
+    PipelineKind.RESAMPLING: Use.LEARN,
+    PipelineKind.SCANS: Use.CHOOSE,
+    PipelineKind.SORTING: Use.JUDGE,
+    PipelineKind.TIME_STENCILS: Use.LEARN,
+    PipelineKind.TRANSPOSES: Use.JUDGE,
+    PipelineKind.WARPS: Use.JUDGE,
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Expr, Func, ImageParam, Pipeline, UInt8, Var, boundary, u8, u32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1920, 1080
@@ -64,7 +64,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="affine_bilinear",
-    kind=Kind.WARPS,
+    kind=PipelineKind.WARPS,
     summary="affine warp with bilinear interpolation in fixed point, 8 bits",
     pipeline=pipeline,
     expected=expected,

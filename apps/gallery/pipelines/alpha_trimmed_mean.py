@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Int16, Pipeline, Var, i16, i32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1500, 1000
@@ -49,7 +49,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="alpha_trimmed_mean",
-    kind=Kind.SORTING,
+    kind=PipelineKind.SORTING,
     summary="mean of 3x3 values without their extremes, int16",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt8, Var, u8, u16
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SIDE, CHANNELS = 64, 3
@@ -41,7 +41,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="area_thumbnail",
-    kind=Kind.RESAMPLING,
+    kind=PipelineKind.RESAMPLING,
     summary="thumbnail of 64x64 by means of 3x3 pixels, RGB, 8 bits",
     pipeline=pipeline,
     expected=expected,

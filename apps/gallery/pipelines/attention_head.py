@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, exp
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, around_zero
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 TOKENS, FEATURES = 512, 64
@@ -53,7 +53,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="attention_head",
-    kind=Kind.ATTENTION,
+    kind=PipelineKind.ATTENTION,
     summary="attention of 512 tokens with 64 features, float32",
     pipeline=pipeline,
     expected=expected,

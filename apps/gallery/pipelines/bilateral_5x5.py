@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, exp
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1600, 1200
@@ -55,7 +55,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="bilateral_5x5",
-    kind=Kind.BILATERAL,
+    kind=PipelineKind.BILATERAL,
     summary="bilateral filter of 5x5, float32",
     pipeline=pipeline,
     expected=expected,

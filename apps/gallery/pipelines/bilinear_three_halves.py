@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Expr, Func, ImageParam, Pipeline, UInt8, Var, u8, u16
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 from spaces.model.expressions.expr import ExprLike
 
@@ -50,7 +50,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="bilinear_three_halves",
-    kind=Kind.RESAMPLING,
+    kind=PipelineKind.RESAMPLING,
     summary="bilinear interpolation to 3/2 of the size, 8 bits",
     pipeline=pipeline,
     expected=expected,

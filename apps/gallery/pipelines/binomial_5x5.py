@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var, boundary, u8, u16
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 7680, 4320
@@ -48,7 +48,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="binomial_5x5",
-    kind=Kind.FILTERS,
+    kind=PipelineKind.FILTERS,
     summary="binomial filter of 5x5 in one pass, 33 megapixels, 8 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var, i16
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 ACROSS, DOWN = 480, 270
@@ -37,7 +37,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="blocks_8x8",
-    kind=Kind.TRANSPOSES,
+    kind=PipelineKind.TRANSPOSES,
     summary="eight megapixels in blocks of 8x8, 8 bits to int16",
     pipeline=pipeline,
     expected=expected,

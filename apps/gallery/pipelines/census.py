@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, UInt64, Var, cast, popcount, select, u8, u64
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1920, 1200
@@ -60,7 +60,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="census",
-    kind=Kind.MATCHING,
+    kind=PipelineKind.MATCHING,
     summary="differing bits of census codes of 7x7 pixels, 8 bits",
     pipeline=pipeline,
     expected=expected,

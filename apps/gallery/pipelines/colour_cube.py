@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, UInt8, Var, cast, f32, i32, lerp
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1920, 1080
@@ -58,7 +58,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="colour_cube",
-    kind=Kind.LOOKUPS,
+    kind=PipelineKind.LOOKUPS,
     summary="colours by an interpolated table of 17x17x17, RGB, 8 bits",
     pipeline=pipeline,
     expected=expected,

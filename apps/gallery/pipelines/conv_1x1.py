@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, around_zero
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 INPUTS, OUTPUTS, SIZE = 128, 64, 56
@@ -48,7 +48,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="conv_1x1",
-    kind=Kind.CONVOLUTIONS,
+    kind=PipelineKind.CONVOLUTIONS,
     summary="convolution of 1x1 with a shortcut, 128 to 64 channels, 56x56, float32",
     pipeline=pipeline,
     expected=expected,

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, around_zero
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 CHANNELS, SIZE, BATCH = 32, 112, 4
@@ -50,7 +50,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="conv_stride_2",
-    kind=Kind.CONVOLUTIONS,
+    kind=PipelineKind.CONVOLUTIONS,
     summary="convolution of 3x3 with stride 2, RGB to 32 planes of 112x112, batch of 4, float32",
     pipeline=pipeline,
     expected=expected,

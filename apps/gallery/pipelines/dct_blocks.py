@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Int16, Pipeline, RDom, UInt8, Var, cast, f32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 3072, 2048
@@ -57,7 +57,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="dct_blocks",
-    kind=Kind.BUTTERFLIES,
+    kind=PipelineKind.BUTTERFLIES,
     summary="quantised cosine transform of blocks of 8x8, 6 megapixels, 8 bits to 16",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt16, Var, boundary, mux, select, u16, u32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 5184, 3456
@@ -83,7 +83,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="demosaic",
-    kind=Kind.CAMERA,
+    kind=PipelineKind.CAMERA,
     summary="bilinear demosaic of 18 megapixels, 16 bits",
     pipeline=pipeline,
     expected=expected,

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Int32, Pipeline, RDom, UInt8, Var, cast, i32, u8_sat
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 CHANNELS, SIZE = 96, 112
@@ -55,7 +55,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="depthwise_int8",
-    kind=Kind.CONVOLUTIONS,
+    kind=PipelineKind.CONVOLUTIONS,
     summary="quantised 3x3 convolution of each of 96 channels, 112x112, 8 bits",
     pipeline=pipeline,
     expected=expected,

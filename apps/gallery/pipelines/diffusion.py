@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var, exp
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 512, 512
@@ -52,7 +52,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="diffusion",
-    kind=Kind.BILATERAL,
+    kind=PipelineKind.BILATERAL,
     summary="four steps of anisotropic diffusion, 512x512, float32",
     pipeline=pipeline,
     expected=expected,

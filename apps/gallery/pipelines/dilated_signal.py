@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, around_zero
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SAMPLES, CHANNELS = 44_100, 24
@@ -54,7 +54,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="dilated_signal",
-    kind=Kind.CONVOLUTIONS,
+    kind=PipelineKind.CONVOLUTIONS,
     summary="three dilated convolutions of a second of sound, 24 channels, float32",
     pipeline=pipeline,
     expected=expected,

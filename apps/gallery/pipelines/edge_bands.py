@@ -11,7 +11,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt16, Var, f32, u8_sat
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 3000, 2000
@@ -59,7 +59,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="edge_bands",
-    kind=Kind.FILTERS,
+    kind=PipelineKind.FILTERS,
     summary="largest difference of Gaussians of three scales, 16 bits to 8",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt16, Var, cast, u32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 4096, 3072
@@ -47,7 +47,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="equalize_16",
-    kind=Kind.HISTOGRAMS,
+    kind=PipelineKind.HISTOGRAMS,
     summary="histogram equalisation by 4096 levels, 12 megapixels, 16 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var, mux, select
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SIZE, LINES = 64, 16_384
@@ -65,7 +65,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="fft_rows",
-    kind=Kind.BUTTERFLIES,
+    kind=PipelineKind.BUTTERFLIES,
     summary="Fourier transforms of 16384 lines of 64 samples, float32",
     pipeline=pipeline,
     expected=expected,

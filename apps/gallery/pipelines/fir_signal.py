@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Int16, Pipeline, RDom, Var, i16_sat, i32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SAMPLES, TAPS = 10_000_000, 63
@@ -41,7 +41,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="fir_signal",
-    kind=Kind.FILTERS,
+    kind=PipelineKind.FILTERS,
     summary="filter of 63 taps over ten million samples, 16 bits",
     pipeline=pipeline,
     expected=expected,

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1280, 720
@@ -43,7 +43,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="gaussian_9",
-    kind=Kind.FILTERS,
+    kind=PipelineKind.FILTERS,
     summary="Gaussian of 9x9 in two passes, RGB, float32",
     pipeline=pipeline,
     expected=expected,

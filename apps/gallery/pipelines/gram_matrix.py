@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float64, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SIGNALS, SAMPLES = 96, 20_000
@@ -43,7 +43,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="gram_matrix",
-    kind=Kind.MATRIX_PRODUCTS,
+    kind=PipelineKind.MATRIX_PRODUCTS,
     summary="covariance of 96 signals of 20000 samples, float64",
     pipeline=pipeline,
     expected=expected,

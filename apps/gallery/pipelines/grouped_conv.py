@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 INNER, GROUPS, SIZE = 8, 16, 28
@@ -45,7 +45,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="grouped_conv",
-    kind=Kind.CONVOLUTIONS,
+    kind=PipelineKind.CONVOLUTIONS,
     summary="convolution of 3x3 in 16 groups of 8 channels, 28x28, float32",
     pipeline=pipeline,
     expected=expected,

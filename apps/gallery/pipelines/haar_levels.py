@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Int16, Pipeline, UInt8, Var, cast, mux
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1024, 768
@@ -62,7 +62,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="haar_levels",
-    kind=Kind.BUTTERFLIES,
+    kind=PipelineKind.BUTTERFLIES,
     summary="two levels of the Haar transform, 1024x768, 8 bits to 16",
     pipeline=pipeline,
     expected=expected,

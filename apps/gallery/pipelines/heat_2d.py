@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 2048, 2048
@@ -50,7 +50,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="heat_2d",
-    kind=Kind.TIME_STENCILS,
+    kind=PipelineKind.TIME_STENCILS,
     summary="eight steps of heat in a plate, five points, float32",
     pipeline=pipeline,
     expected=expected,

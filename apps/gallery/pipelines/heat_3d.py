@@ -11,7 +11,7 @@ import numpy as np
 import spaces
 from spaces import Float64, Func, ImageParam, Pipeline, Var, boundary
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SIDE = 200
@@ -53,7 +53,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="heat_3d",
-    kind=Kind.TIME_STENCILS,
+    kind=PipelineKind.TIME_STENCILS,
     summary="four steps of heat in a block of 200x200x200, float64",
     pipeline=pipeline,
     expected=expected,

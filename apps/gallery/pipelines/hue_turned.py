@@ -10,7 +10,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var, abs, clamp, fract, select
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 2400, 1600
@@ -49,7 +49,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="hue_turned",
-    kind=Kind.COLOURS,
+    kind=PipelineKind.COLOURS,
     summary="hue turned by a quarter, RGB, float32",
     pipeline=pipeline,
     expected=expected,

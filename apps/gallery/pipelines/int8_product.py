@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Int8, Int32, Pipeline, RDom, Var, cast, i8_sat, i32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SIZE, INNER = 512, 768
@@ -49,7 +49,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="int8_product",
-    kind=Kind.MATRIX_PRODUCTS,
+    kind=PipelineKind.MATRIX_PRODUCTS,
     summary="512 x 768 times the transpose of 512 x 768, int8 by 32-bit sums",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Int32, Pipeline, RDom, UInt8, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1024, 1024
@@ -54,7 +54,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="joint_histogram",
-    kind=Kind.HISTOGRAMS,
+    kind=PipelineKind.HISTOGRAMS,
     summary="joint histogram of two pictures, 32x32 levels, 8 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var, clamp, f32, floor, i32, lerp
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, CHANNELS = 2592, 1944, 3
@@ -61,7 +61,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="lens_undistortion",
-    kind=Kind.WARPS,
+    kind=PipelineKind.WARPS,
     summary="radial lens correction, three planes, float32",
     pipeline=pipeline,
     expected=expected,

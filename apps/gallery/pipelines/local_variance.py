@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt8, Var, u32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 6000, 4000
@@ -46,7 +46,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="local_variance",
-    kind=Kind.FILTERED_PRODUCTS,
+    kind=PipelineKind.FILTERED_PRODUCTS,
     summary="variance of 7x7 pixels of 24 megapixels, 8 bits to 32",
     pipeline=pipeline,
     expected=expected,

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, mux
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1024, 768
@@ -70,7 +70,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="lucas_kanade",
-    kind=Kind.MATCHING,
+    kind=PipelineKind.MATCHING,
     summary="optical flow by gradients in windows of 5x5, float32",
     pipeline=pipeline,
     expected=expected,

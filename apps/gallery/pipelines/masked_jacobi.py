@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, UInt8, Var, boundary, select
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1024, 1024
@@ -47,7 +47,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="masked_jacobi",
-    kind=Kind.TIME_STENCILS,
+    kind=PipelineKind.TIME_STENCILS,
     summary="ten steps of Jacobi's iteration in a mask, float32",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SIZE = 4096
@@ -38,7 +38,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="matrix_vector",
-    kind=Kind.MATRIX_PRODUCTS,
+    kind=PipelineKind.MATRIX_PRODUCTS,
     summary="4096 x 4096 times a vector, float32",
     pipeline=pipeline,
     expected=expected,

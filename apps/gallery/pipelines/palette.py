@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var, i32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 8192, 4096
@@ -40,7 +40,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="palette",
-    kind=Kind.LOOKUPS,
+    kind=PipelineKind.LOOKUPS,
     summary="indices of a palette to interleaved RGB, 33 megapixels, 8 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Int32, Pipeline, UInt32, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 2560, 1440
@@ -37,7 +37,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="parallax_rows",
-    kind=Kind.WARPS,
+    kind=PipelineKind.WARPS,
     summary="rows of packed pixels, each moved by its own amount, 32 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, UInt8, Var, f32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, CHANNELS, IMAGES = 224, 224, 3, 32
@@ -42,7 +42,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="planar_from_bytes",
-    kind=Kind.TRANSPOSES,
+    kind=PipelineKind.TRANSPOSES,
     summary="32 pictures from interleaved bytes to scaled planes of float32",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float64, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 POINTS, TIMES = 16384, 256
@@ -47,7 +47,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="plucked_string",
-    kind=Kind.TIME_STENCILS,
+    kind=PipelineKind.TIME_STENCILS,
     summary="256 times of a string of 16384 points in one update, float64",
     pipeline=pipeline,
     expected=expected,

@@ -22,7 +22,7 @@ from spaces import (
     sqrt,
 )
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 ANGLES, DISTANCES = 1440, 512
@@ -73,7 +73,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="polar_to_cartesian",
-    kind=Kind.WARPS,
+    kind=PipelineKind.WARPS,
     summary="a scan by angle and distance as a disk, 16 bits to float32",
     pipeline=pipeline,
     expected=expected,

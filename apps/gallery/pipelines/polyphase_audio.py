@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 LENGTH, CHANNELS = 2_000_000, 2
@@ -49,7 +49,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="polyphase_audio",
-    kind=Kind.RESAMPLING,
+    kind=PipelineKind.RESAMPLING,
     summary="two million samples from 48 to 44.1 kHz, stereo, float32",
     pipeline=pipeline,
     expected=expected,

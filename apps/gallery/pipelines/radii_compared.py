@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 2048, 1536
@@ -74,7 +74,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="radii_compared",
-    kind=Kind.FILTERED_PRODUCTS,
+    kind=PipelineKind.FILTERED_PRODUCTS,
     summary="two pictures compared in boxes of 3x3, 5x5 and 9x9, float32",
     pipeline=pipeline,
     expected=expected,

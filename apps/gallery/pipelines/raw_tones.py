@@ -23,7 +23,7 @@ from spaces import (
     mux,
 )
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 2592, 1944
@@ -69,7 +69,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="raw_tones",
-    kind=Kind.CAMERA,
+    kind=PipelineKind.CAMERA,
     summary="raw RGB to a picture by a matrix and a tone curve, 16 bits to 8",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Expr, Float32, Func, ImageParam, Pipeline, Var, clamp, f32, floor, i32, lerp
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1600, 1200
@@ -55,7 +55,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="remap",
-    kind=Kind.WARPS,
+    kind=PipelineKind.WARPS,
     summary="bilinear reads at coordinates from two maps, float32",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt16, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, CHANNELS = 3024, 4032, 3
@@ -38,7 +38,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="rotate_planes",
-    kind=Kind.TRANSPOSES,
+    kind=PipelineKind.TRANSPOSES,
     summary="three colour planes of 12 megapixels turned by 90 degrees, 16 bits",
     pipeline=pipeline,
     expected=expected,

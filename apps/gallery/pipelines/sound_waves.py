@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1500, 1500
@@ -58,7 +58,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="sound_waves",
-    kind=Kind.TIME_STENCILS,
+    kind=PipelineKind.TIME_STENCILS,
     summary="six steps of pressure and velocities in a plane, float32",
     pipeline=pipeline,
     expected=expected,

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var, f32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 2560, 1440
@@ -70,7 +70,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="ssim",
-    kind=Kind.FILTERED_PRODUCTS,
+    kind=PipelineKind.FILTERED_PRODUCTS,
     summary="structural similarity by Gaussians of 11x11, 8 bits to float32",
     pipeline=pipeline,
     expected=expected,

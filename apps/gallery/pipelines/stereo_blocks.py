@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt8, Var, absd, argmin, u8, u16
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 640, 480
@@ -54,7 +54,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="stereo_blocks",
-    kind=Kind.MATCHING,
+    kind=PipelineKind.MATCHING,
     summary="disparity of blocks of 7x7 among 32 shifts, 640x480, 8 bits",
     pipeline=pipeline,
     expected=expected,

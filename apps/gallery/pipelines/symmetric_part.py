@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SIDE = 4096
@@ -33,7 +33,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="symmetric_part",
-    kind=Kind.TRANSPOSES,
+    kind=PipelineKind.TRANSPOSES,
     summary="mean of a matrix and its transpose, 4096x4096, float32",
     pipeline=pipeline,
     expected=expected,

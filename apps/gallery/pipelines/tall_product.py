@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Param, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 ROWS, INNER, COLUMNS = 100_000, 64, 24
@@ -44,7 +44,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="tall_product",
-    kind=Kind.MATRIX_PRODUCTS,
+    kind=PipelineKind.MATRIX_PRODUCTS,
     summary="100000 x 64 times 64 x 24, rectified, float32",
     pipeline=pipeline,
     expected=expected,

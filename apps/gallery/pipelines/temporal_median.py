@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt16, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, FRAMES = 1280, 720, 32
@@ -41,7 +41,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="temporal_median",
-    kind=Kind.SORTING,
+    kind=PipelineKind.SORTING,
     summary="median of five frames in a row, 16 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt8, Var, cast
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 TILE = 64
@@ -51,7 +51,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="tile_equalize",
-    kind=Kind.HISTOGRAMS,
+    kind=PipelineKind.HISTOGRAMS,
     summary="equalisation by limited histograms of tiles of 64x64, 8 bits",
     pipeline=pipeline,
     expected=expected,

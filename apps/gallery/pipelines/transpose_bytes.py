@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 6000, 5000
@@ -33,7 +33,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="transpose_bytes",
-    kind=Kind.TRANSPOSES,
+    kind=PipelineKind.TRANSPOSES,
     summary="transpose of 30 megabytes, 8 bits",
     pipeline=pipeline,
     expected=expected,

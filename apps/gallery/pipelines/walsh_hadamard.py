@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Int16, Pipeline, Var, i32, select
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SIZE, LINES = 1024, 2048
@@ -41,7 +41,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="walsh_hadamard",
-    kind=Kind.BUTTERFLIES,
+    kind=PipelineKind.BUTTERFLIES,
     summary="Walsh-Hadamard transform of 2048 lines of 1024 values, 16 bits to 32",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var, i32, mux, u8_sat
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1920, 1080
@@ -56,7 +56,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="yuv_420",
-    kind=Kind.COLOURS,
+    kind=PipelineKind.COLOURS,
     summary="RGB to luminance and colour planes at half the size, 8 bits",
     pipeline=pipeline,
     expected=expected,

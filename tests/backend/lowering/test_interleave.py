@@ -15,7 +15,12 @@ from spaces.backend.ir.vectors import Load, Ramp, Shuffle
 from spaces.backend.lowering.analyses.linear import origin_of
 from spaces.backend.lowering.cpu.interleave import interleave
 from spaces.backend.lowering.cpu.passes import lower
-from spaces.backend.lowering.cpu.turns import interleaved, lanes_of_class, period_of, settled
+from spaces.backend.lowering.cpu.turns import (
+    choose_interleaving,
+    interleaved,
+    lanes_of_class,
+    period_of,
+)
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -187,7 +192,7 @@ def test_parts_are_computed_at_once_only_where_they_are_alike(names: tuple[str, 
         for _ in range(6):
             part = Op(part.type, name, (part, other))
         parts.append(part)
-    value = settled(interleaved(parts, 8))
+    value = choose_interleaving(interleaved(parts, 8))
     dense = Ramp(Int32.with_lanes(8), BEGIN, constant(1, Int32))
     buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("a", "b", "out"))
     scalars = (ScalarParameter("i", Int32),)
