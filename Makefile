@@ -1,5 +1,6 @@
 # make demo   the main job, on a photograph
 # make test   everything that must hold before a change is merged
+# make draws  the tests again, with all random examples that they may draw
 #
 # Both create .venv when it is missing or older than pyproject.toml and constraints.txt.
 
@@ -12,7 +13,7 @@ FIND_PYTHON = for python in python3.11 python3.12 python3.13 python3 python3.14 
 	if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
 	then echo $$python; break; fi; done
 
-.PHONY: demo test lint types imports unit clean
+.PHONY: demo test draws lint types imports unit clean
 
 demo: $(STAMP)
 	$(BIN)/python -m spaces.apps.demo
@@ -29,8 +30,14 @@ types: $(STAMP)
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-logo
 
+# With byte code on disk, even where the environment forbids it: tests start some 100 interpreters.
+TESTS = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
 unit: $(STAMP)
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(TESTS)
+
+draws: $(STAMP)
+	$(TESTS) --hypothesis-profile thorough
 
 $(STAMP): pyproject.toml constraints.txt
 	@if [ ! -x $(BIN)/python ]; then \

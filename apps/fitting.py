@@ -14,7 +14,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import variables
 from spaces.model.formulas.algebra import FormulaError, evaluate
-from spaces.model.formulas.regions import Box, UnboundedError
+from spaces.model.formulas.interval import Box
+from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import loop_nest
 
 MOST = 1 << 20

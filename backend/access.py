@@ -87,10 +87,7 @@ class Outside:
                 found[d], rest = (
                     divmod(rest, side.stride)
                     if side.stride > 0
-                    else (
-                        -(rest // -side.stride),
-                        rest % -side.stride,
-                    )
+                    else (-(rest // -side.stride), rest % -side.stride)
                 )
         return tuple(side.min + n for side, n in zip(self.sides, found, strict=True))
 

@@ -16,11 +16,7 @@ import numpy as np
 from attrs import frozen
 
 from spaces.backend.access import POISON, AccessMode
-from spaces.backend.arguments import (
-    ArgumentError,
-    Arguments,
-    Array,
-)
+from spaces.backend.arguments import ArgumentError, Arguments, Array
 from spaces.backend.arrays.given import GivenArrays, on_host
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.undefined import may_keep

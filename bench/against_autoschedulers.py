@@ -32,7 +32,7 @@ from spaces.backend.halide.bridge import build
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.llvm.runtime.helpers import release_scratch
 from spaces.backend.measuring.cpu_program import SHORTEST, warm_up
-from spaces.constraints.devices.device import device
+from spaces.constraints.devices.device import device, host_cpu
 from spaces.cost.measurer import interval_of_median
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
@@ -89,8 +89,8 @@ def measure(
     """For each app the times of all contenders, the seconds of their searches, and how often ours
     is faster; the geometric means. Apps outside ``chosen`` keep their ``earlier`` results.
     """
-    cores = _cores()
-    os.environ["HL_NUM_THREADS"] = str(cores)
+    threads = host_cpu().cores
+    os.environ["HL_NUM_THREADS"] = str(threads)
     apps: dict[str, Found] = {}
     for app in chosen_apps():
         if not chosen or app in chosen:
@@ -98,11 +98,7 @@ def measure(
             print(f"  {app}: {apps[app]}", flush=True)
         elif earlier and app in earlier:
             apps[app] = earlier[app]
-    return {"threads": cores, "apps": apps, "geometric_means": _means(apps)}
-
-
-def _cores() -> int:
-    return getattr(device("cpu"), "cores", 1)
+    return {"threads": threads, "apps": apps, "geometric_means": _means(apps)}
 
 
 def _measured(app: str) -> Found:
@@ -226,7 +222,7 @@ def _find(app: str, name: str) -> tuple[float, str]:
         peer = (
             build(pipeline, written(app, "cpu"))
             if name == EXPERT
-            else autoscheduled(pipeline, name, _cores()).peer
+            else autoscheduled(pipeline, name, host_cpu().cores).peer
         )
         _here["make"] = lambda: peer.prepare(inputs_of(app), sizes=sizes_of(app))
     return time.perf_counter() - start, ""

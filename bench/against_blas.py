@@ -13,7 +13,7 @@ from bench.contenders import inputs_of, program, written
 from spaces.apps.pipelines.sgemm import SIZE
 from spaces.apps.timing import interleaved
 from spaces.backend.llvm.operators import FloatMode
-from spaces.constraints.devices.device import device
+from spaces.constraints.devices.device import host_cpu
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 """Environment variables that BLAS libraries read when they load."""
@@ -28,7 +28,7 @@ def measure() -> dict[str, Any]:
     """The medians on one thread and on all, and the ratio of our speed to that of BLAS. Ours also
     scales and adds a third matrix.
     """
-    cores = getattr(device("cpu"), "cores", 1)
+    cores = host_cpu().cores
     fresh = multiprocessing.get_context("spawn")
     found = {}
     for threads in dict.fromkeys((1, cores)):

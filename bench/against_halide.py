@@ -39,7 +39,7 @@ from spaces.backend.compile import compile_cpu
 from spaces.backend.halide.bridge import build
 from spaces.backend.halide.errors import HalideFailure
 from spaces.backend.llvm.operators import FloatMode
-from spaces.constraints.devices.device import device
+from spaces.constraints.devices.device import host_cpu
 
 MEASURED = "cpu"
 """The schedule of each app that counts in the means; an app may have others, too."""
@@ -71,7 +71,7 @@ def measure(
 
     Names with ``kept`` are of runs in which both sides keep memory.
     """
-    cores = getattr(device("cpu"), "cores", 1)
+    cores = host_cpu().cores
     os.environ["HL_NUM_THREADS"] = str(cores)  # Halide's runtime reads it at its first run
     apps: dict[str, dict[str, Any]] = {}
     for app in APPS:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from spaces.apps.catalog import APPS
+from spaces.apps.catalog import APPS, find
 from spaces.apps.command_line.options import given_schedule
 from spaces.apps.photographs import photograph
 from spaces.apps.timing import interleaved
@@ -37,14 +37,14 @@ FINALISTS = 6
 
 
 def pipeline_of(app: str) -> Pipeline:
-    """The pipeline of an app, with the paper's size as its estimate."""
-    return APPS[app].pipeline()
+    """The pipeline of an app or of the gallery, with the paper's size as its estimate."""
+    return find(app).pipeline()
 
 
 @functools.cache
 def inputs_of(app: str) -> dict[str, Array]:
     """The images at the paper's size, made from the photograph; the same in every run."""
-    found = APPS[app]
+    found = find(app)
     return found.inputs(pipeline_of(app), photograph(*found.paper_size))
 
 

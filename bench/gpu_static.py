@@ -153,9 +153,7 @@ def described(code: MachineCode) -> Found:
 
 
 def _ours(
-    app: str,
-    float_mode: FloatMode = FloatMode.STRICT,
-    changed: Callable[[str], str] = str,
+    app: str, float_mode: FloatMode = FloatMode.STRICT, changed: Callable[[str], str] = str
 ) -> str:
     """PTX of this library, of its CUDA text ``changed``.
 

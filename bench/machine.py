@@ -11,14 +11,7 @@ from typing import Any
 from spaces.constraints.devices.device import host_cpu
 from spaces.tuning.identity import processor as model_name
 
-PACKAGES = (
-    "numpy",
-    "llvmlite",
-    "z3-solver",
-    "halide",
-    "nvidia-cuda-nvrtc",
-    "nvidia-cuda-nvcc",
-)
+PACKAGES = ("numpy", "llvmlite", "z3-solver", "halide", "nvidia-cuda-nvrtc", "nvidia-cuda-nvcc")
 
 
 def machine() -> dict[str, Any]:

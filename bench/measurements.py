@@ -51,7 +51,6 @@ NAMES = (
     TUNED,
     "against_blas",
     "throughput",
-    "lattice",
     "formal",
     "chains",
     *BY_PART,

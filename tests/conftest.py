@@ -5,16 +5,13 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from spaces.model import deadline
 from tests.backend.cuda.stub.driver import build_driver
 from tests.clocks import Clock
+from tests.examples import register_profiles
 
-# Derandomized: a run in CI and a run at the desk draw the same examples. No deadline: the first
-# call of a test may compile code.
-settings.register_profile("spaces", deadline=None, derandomize=True, max_examples=40)
-settings.load_profile("spaces")
+register_profiles()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spaces.constraints.devices.device import Device
-from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces import Device, Options, Pipeline, ScheduleSpace
 
 
 def small_space(pipeline: Pipeline, device: Device, **more: Any) -> ScheduleSpace:

@@ -2,23 +2,28 @@
 
 import json
 import math
+from collections import Counter
 from itertools import islice
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from bench import cost_quality
-from bench.cost_quality import pricing, subjects
+from bench.cost_quality import incumbents, pricing, ranks, split, subjects
 from bench.cost_quality.brief import SharedTime
 from bench.cost_quality.collecting import BATCH, Collecting
 from bench.cost_quality.drawing import LONGEST_WALK, Drawing, Origin
-from bench.cost_quality.random_pipelines import FEWEST, MOST, random_pipeline
+from bench.cost_quality.random_pipelines import FAMILIES, by_name, random_pipeline
 from bench.cost_quality.records import append, records
 from bench.cost_quality.scores import regret, spearman
 from bench.cost_quality.subjects import Subject
+from spaces.apps.gallery.catalog import gallery
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
@@ -178,19 +183,39 @@ def test_a_schedule_that_did_not_end_counts_as_the_slowest(subject, tmp_path):
     assert len(found) == 7
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("seed", range(6))
-def test_random_pipelines_come_from_their_seeds_and_evaluate(seed):
-    made = random_pipeline(seed)
-    assert to_json(made) == to_json(random_pipeline(seed)) != to_json(random_pipeline(seed + 1))
+def test_random_pipelines_come_from_their_names_and_evaluate(seed, family):
+    made = random_pipeline(seed, family)
+    again, other = by_name(f"{family}_{seed}"), random_pipeline(seed + 1, family)
+    assert to_json(made) == to_json(again) != to_json(other)
     assert verify(made, Schedule.default(made), device("cpu"))
-    image = made.images[0]
-    assert FEWEST <= len(made.functions) - 1 <= MOST
-    assert 0.45e6 <= math.prod(extent for _, extent in made.estimate(image.name)) <= 2e6
-    values = np.random.default_rng(0).integers(0, 200, (20, 24)).astype(image.type.dtype)
+    fewest, most = FAMILIES[family].stages
+    assert fewest <= len([f for f in made.functions if f.name[1:].isdecimal()]) <= most
+    dice = np.random.default_rng(0)
+    inputs = {}
+    for image in made.images:
+        assert 0.45e6 <= math.prod(extent for _, extent in made.estimate(image.name)) <= 2e6
+        inputs[image.name] = dice.integers(0, 200, (20, 24)).astype(image.type.dtype)
     (output,) = made.outputs
-    found = evaluate(made, {image.name: values}, sizes={output: [4, 4]})
+    found = evaluate(made, inputs, sizes={output: [4, 4]})
     assert found[output].shape == (4, 4)
     assert np.isfinite(found[output].astype(float)).all()
+
+
+def test_names_of_no_random_pipeline_get_a_sentence():
+    for name in ("blur", "random", "random_x", "other_3"):
+        with pytest.raises(ValueError, match="the first ones are random_0, varied_0"):
+            by_name(name)
+
+
+def test_varied_pipelines_read_several_images_and_have_updates_of_all_kinds():
+    made = [random_pipeline(seed, "varied") for seed in range(20)]
+    assert {len(one.images) for one in made} == {1, 2, 3}
+    names = {function.name for one in made for function in one.functions}
+    assert any(name.endswith("_counts") for name in names)
+    updates = [s for one in made for f in one.functions for s in f.stages[1:]]
+    assert {len(stage.rvars) for stage in updates} == {1, 2}
 
 
 def test_the_seeds_give_different_pipelines_with_all_kinds_of_stages():
@@ -202,8 +227,73 @@ def test_the_seeds_give_different_pipelines_with_all_kinds_of_stages():
     assert len(halved) < 30
 
 
+def test_good_schedules_come_first_and_are_all_measured(subject, tmp_path):
+    plain = Schedule.default(subject.pipeline)
+    drawing = Drawing(subject.space, subject.good, [plain])
+    assert [drawing.schedule(n) for n in drawing.numbers_of_good] == [*subject.good, plain]
+    path, measurer = tmp_path / "all.jsonl", FakeMeasurer()
+    list(Collecting(subject, drawing, measurer, path, 8, "a processor").batches())
+    found = records(path)
+    assert [one.origin for one in found[:3]] == [Origin.GOOD] * 3
+    assert len(found) == 8
+    few = tmp_path / "few.jsonl"
+    list(Collecting(subject, drawing, FakeMeasurer(), few, 1, "a processor").batches())
+    assert len(records(few)) == 3
+
+
+def test_every_kind_has_a_use_and_a_third_of_them_only_judge():
+    assert split.USES.keys() == set(PipelineKind)
+    used = Counter(split.USES.values())
+    assert used[split.Use.JUDGE] * 3 >= len(PipelineKind)
+    uses = {use: set(split.pipelines_to(use)) for use in split.Use}
+    assert set.union(*uses.values()) == set(gallery())
+    assert sum(map(len, uses.values())) == len(gallery())
+
+
+def test_nothing_learns_from_pipelines_that_judge():
+    for use in (split.Use.LEARN, split.Use.CHOOSE):
+        split.refuse_judged([*split.pipelines_to(use), "blur", "random_3"])
+    judged = split.pipelines_to(split.Use.JUDGE)
+    for name in judged:
+        with pytest.raises(split.JudgedPipelineError, match=f"^{name} must not be fitted to"):
+            split.refuse_judged(["blur", name])
+
+
+def test_incumbents_are_those_of_several_searches_and_legal_ones_of_halide(monkeypatch):
+    pytest.importorskip("halide", reason="the extra `halide` is not installed")
+    monkeypatch.setattr(incumbents, "SEARCHES", (("stagewise", "reuse"), ("stagewise", "weighted")))
+    monkeypatch.setattr(incumbents, "AUTOSCHEDULERS", ("Mullapudi2016",))
+    pipeline = gallery()["integral_boxes"].pipeline()
+    found = incumbents.incumbents(subjects.space_of(pipeline))
+    assert len(set(found)) == len(found) > incumbents.TOP
+    for one in found:
+        assert verify(pipeline, one, device("cpu"))
+
+
 def test_committed_measurements_can_be_read():
     for app in subjects.APPS:
         found = records(cost_quality.file_of(app))
         assert {one.subject for one in found} <= {app}
         assert len({one.number for one in found}) == len(found)
+
+
+def test_a_model_without_a_term_ranks_times_of_such_a_machine():
+    """A machine whose loads cost nothing: the model without loads ranks its times as they are."""
+    found = pricing.timed(records(cost_quality.file_of("blur"))[:40])
+    free = Reuse.of(device("cpu")).without("loads")
+    times = pricing.costs(free, found)
+    of_machine = [evolve(one, ratio=time) for one, time in zip(found, times, strict=True)]
+    measured = {("apps", "blur"): of_machine, ("random", "random_1"): of_machine[:9]}
+    found = ranks.rank_without([(), ("loads",), ("loads", "stores")], measured)
+    assert list(found) == ["nothing", "loads", "loads, stores"]
+    for kind in ("apps", "random"):
+        assert found["loads"][kind] == ranks.Ranks(pytest.approx(1), pytest.approx(1), 0)
+        assert found["nothing"][kind].median < 0.999
+    row = "| loads | 1.000 | 1.000 | 0.0% | 1.000 | 1.000 | 0.0% |"
+    assert row in ranks.table(found).splitlines()
+
+
+def test_quartiles_and_means_are_over_pipelines():
+    found = ranks._ranks([(0.0, 0.5), (0.4, 0.1), (0.8, 0.0), (1.0, 0.2), (0.2, 0.2)])
+    assert (found.median, found.quartile) == (0.4, 0.2)
+    assert found.regret == pytest.approx(0.2)

@@ -16,9 +16,10 @@ from spaces.backend.cuda.drivers.driver import DriverError
 from spaces.backend.cuda.kernel import AllocStep, BufferParam, CudaKernel, FreeStep, HostStep
 from spaces.backend.cuda.plan import PlannedLaunch
 from spaces.backend.measuring.agreement import EXACT, Tolerance
+from tests.examples import examples
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     dtype=st.sampled_from(["uint8", "uint16", "int16", "float32", "bool"]),
     shape=st.lists(st.integers(1, 40), min_size=2, max_size=4),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -29,6 +30,7 @@ from spaces.enumerate.search.papers.exhaustive import exhaustive
 from spaces.enumerate.search.papers.grouping import Grouping
 from spaces.enumerate.search.papers.reuse_analysis.strategy import ReuseAnalysis
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
+from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.stagewise.freezing import Freezing
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.patterns.by_name import ROOT_PATTERNS
@@ -37,165 +39,65 @@ from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import Evolving
 from spaces.tuning.iterated import Iterated
 from spaces.tuning.random_trials import RandomTrials
+from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal
 
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    "exhaustive": lambda: exhaustive,
+    "best first": BestFirst,
+    "stagewise": Stagewise,
+    "reuse analysis": ReuseAnalysis,
+    "freezing": Freezing,
+    "sampling": lambda: HierarchicalSampling(greedy=1),
+    "frozen sampling": lambda: Freezing(
+        first=HierarchicalSampling(passes=1), second=HierarchicalSampling()
+    ),
+    "annealing": lambda: Annealing(steps=20),
+    "improving": Improving,
+    "grouping": Grouping,
+    "genetic": lambda: Genetic(population=8, generations=2),
+    "random draws": lambda: RandomDraws(draws=20),
+    "latin hypercube": lambda: LatinHypercube(rounds=2, size=8),
+    "bandit": lambda: Bandit(slices=8),
+    "optuna": lambda: pytest.importorskip("optuna") and OptunaSearch(trials=12, startup=2),
+    "beam": lambda: Beam(depth=2, width=2, factors=(8, 32)),
+}
+TUNING: dict[str, Callable[[], TuningStrategy]] = {
+    "evolving": lambda: Evolving(found=3, structures=20, size=3, pool=6),
+    "iterated": lambda: Iterated(size=2, found=3, strategy=HierarchicalSampling(width=1, passes=1)),
+    "top ranked": lambda: TopRanked(found=3, structures=20),
+    "random trials": lambda: RandomTrials(size=3),
+}
+ON_GPUS = {"blocks", "grid", "thread_blocks", "atomic_blocks"}
+"""The patterns for GPUs."""
 
-class TestExhaustive(StrategyContract):
-    def strategy(self):
-        return exhaustive
-
-
-class TestBestFirst(StrategyContract):
-    def strategy(self):
-        return BestFirst()
-
-
-class TestStagewise(StrategyContract):
-    def strategy(self):
-        return Stagewise()
-
-
-class TestReuseAnalysis(StrategyContract):
-    def strategy(self):
-        return ReuseAnalysis()
-
-
-class TestFreezing(StrategyContract):
-    def strategy(self):
-        return Freezing()
-
-
-class TestSampling(StrategyContract):
-    def strategy(self):
-        return HierarchicalSampling(greedy=1)
-
-
-class TestFrozenSampling(StrategyContract):
-    def strategy(self):
-        return Freezing(first=HierarchicalSampling(passes=1), second=HierarchicalSampling())
+PATTERNS = [name for name in ROOT_PATTERNS if name != "thread_boxes"]
+"""Thread boxes are for stages of three long dimensions, and the contract has none."""
 
 
-class TestAnnealing(StrategyContract):
-    def strategy(self):
-        return Annealing(steps=20)
+class TestStrategies(StrategyContract):
+    @pytest.fixture(autouse=True, params=STRATEGIES)
+    def _named(self, request):
+        self.strategy = STRATEGIES[request.param]
 
 
-class TestImproving(StrategyContract):
-    def strategy(self):
-        return Improving()
+class TestTuningStrategies(TuningStrategyContract):
+    @pytest.fixture(autouse=True, params=TUNING)
+    def _named(self, request):
+        self.strategy = TUNING[request.param]
 
 
-class TestGrouping(StrategyContract):
-    def strategy(self):
-        return Grouping()
+class TestPatterns(PatternContract):
+    @pytest.fixture(autouse=True, params=PATTERNS)
+    def _named(self, request):
+        self.name = request.param
 
-
-class TestGenetic(StrategyContract):
-    def strategy(self):
-        return Genetic(population=8, generations=2)
-
-
-class TestRandomDraws(StrategyContract):
-    def strategy(self):
-        return RandomDraws(draws=20)
-
-
-class TestLatinHypercube(StrategyContract):
-    def strategy(self):
-        return LatinHypercube(rounds=2, size=8)
-
-
-class TestBandit(StrategyContract):
-    def strategy(self):
-        return Bandit(slices=8)
-
-
-class TestOptunaSearch(StrategyContract):
-    def strategy(self):
-        pytest.importorskip("optuna")
-        return OptunaSearch(trials=12, startup=2)
-
-
-class TestBeam(StrategyContract):
-    def strategy(self):
-        return Beam(depth=2, width=2, factors=(8, 32))
-
-
-class TestEvolving(TuningStrategyContract):
-    def strategy(self):
-        return Evolving(found=3, structures=20, size=3, pool=6)
-
-
-class TestIterated(TuningStrategyContract):
-    def strategy(self):
-        return Iterated(size=2, found=3, strategy=HierarchicalSampling(width=1, passes=1))
-
-
-class TestTopRanked(TuningStrategyContract):
-    def strategy(self):
-        return TopRanked(found=3, structures=20)
-
-
-class TestRandomTrials(TuningStrategyContract):
-    def strategy(self):
-        return RandomTrials(size=3)
-
-
-class _OfLibrary(PatternContract):
     def maker(self):
         return ROOT_PATTERNS[self.name]
 
-
-class TestStrips(_OfLibrary):
-    name = "strips"
-
-
-class TestTiles(_OfLibrary):
-    name = "tiles"
-
-
-class TestVectors(_OfLibrary):
-    name = "vectors"
-
-
-class TestSerial(_OfLibrary):
-    name = "serial"
-
-
-class TestChannelStrips(_OfLibrary):
-    name = "channel_strips"
-
-
-class TestChannelTiles(_OfLibrary):
-    name = "channel_tiles"
-
-
-class TestRegisterRows(_OfLibrary):
-    name = "register_rows"
-
-
-class TestRegisterColumns(_OfLibrary):
-    name = "register_columns"
-
-
-class TestBlocks(_OfLibrary):
-    name = "blocks"
-
     def device(self):
-        return device("sm_80")
-
-
-class TestGrid(TestBlocks):
-    name = "grid"
-
-
-class TestThreadBlocks(TestBlocks):
-    name = "thread_blocks"
-
-
-class TestAtomicBlocks(TestBlocks):
-    name = "atomic_blocks"
+        return device("sm_80") if self.name in ON_GPUS else super().device()
 
 
 class TestAnApp(AppContract):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import spaces
-from docs import api, apps, directives
+from docs import api, apps, cost_terms, directives
 from docs.rules import HALIDE, PAGE, page
 from spaces.apps.catalog import APPS
 from spaces.apps.listing import FILE
@@ -31,6 +31,12 @@ def test_the_page_of_the_rules_is_up_to_date():
     for rule in (*RULES, *ADVICE):
         assert f"### `{rule.id}`" in made
         assert rule.statement in made
+
+
+def test_the_page_of_the_terms_is_up_to_date():
+    made = cost_terms.page()
+    assert cost_terms.PAGE.read_text("utf-8") == made, "python -m docs.cost_terms makes it anew"
+    assert "| `stall` | 20 | waiting for stores that a load needs parts of |" in made
 
 
 def test_the_page_of_the_public_names_is_up_to_date():

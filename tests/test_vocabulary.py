@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs import directives
-from spaces.constraints.devices.device import device
-from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.constraints.legality.verify import verify
-from spaces.model.writing.text import parse_schedule
+from spaces import CheckedSchedule, device, parse_schedule, verify
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8")

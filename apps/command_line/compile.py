@@ -125,12 +125,7 @@ class _Report:
 
 
 def _write_cpu(
-    legal: CheckedSchedule,
-    folder: Path,
-    stem: str,
-    after: str,
-    floats: FloatMode,
-    mode: AccessMode,
+    legal: CheckedSchedule, folder: Path, stem: str, after: str, floats: FloatMode, mode: AccessMode
 ) -> _Report:
     compiled = compile_cpu(legal, float_mode=floats, access_mode=mode)
     write_text(folder / f"{stem}.program", compiled.program_text(after) + "\n")

@@ -35,7 +35,7 @@ def complain(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Prints rows under column names; numbers are aligned to the right.
 
     In a pipe a row is one line (``;`` joins the lines of a cell), at least two spaces separate the
@@ -50,7 +50,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
     console = Console()
     if console.is_terminal:
         several = any("\n" in cell for row in shown for cell in row)
-        made = Table(title=title or None, title_justify="left", show_lines=several)
+        made = Table(show_lines=several)
         short = all(len(row[0]) <= NAME for row in shown)
         whole = [short, *[False] * (len(columns) - 1)]
         for name, is_number, is_whole in zip(columns, right, whole, strict=True):
@@ -60,8 +60,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
             made.add_row(*(Text(cell) for cell in row))
         console.print(made)
         return
-    if title:
-        print(title)
     shown = [tuple(cell.replace("\n", "; ") for cell in row) for row in shown]
     widths = [max(len(row[i]) for row in (tuple(columns), *shown)) for i in range(len(columns))]
     for row in (tuple(columns), *shown):

@@ -19,11 +19,7 @@ OfGallery = Annotated[
 
 
 @command(
-    "list",
-    "List the apps that come with the library.",
-    "list",
-    "list --json",
-    "list --gallery",
+    "list", "List the apps that come with the library.", "list", "list --json", "list --gallery"
 )
 def list_apps(of_gallery: OfGallery = False, as_json: AsJson = False) -> None:
     """List the apps that come with the library."""

@@ -26,9 +26,7 @@ from spaces.model.writing.written import WrittenSchedule
 AppName = Annotated[
     str,
     typer.Argument(
-        metavar="APP",
-        help="The name of an app, or file.py:function.",
-        autocompletion=app_names,
+        metavar="APP", help="The name of an app, or file.py:function.", autocompletion=app_names
     ),
 ]
 ScheduleFile = Annotated[

@@ -137,8 +137,7 @@ def _options(
         typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version."),
     ] = False,
     verbose: Annotated[
-        bool,
-        typer.Option("--verbose", "-v", callback=_tell_all, help="Say what happens inside."),
+        bool, typer.Option("--verbose", "-v", callback=_tell_all, help="Say what happens inside.")
     ] = False,
 ) -> None:
     """The options before a command."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,7 +43,7 @@ from spaces.constraints.obligations.records import (
 from spaces.constraints.proofs.certificates import recheck as recheck_certificates
 from spaces.constraints.proofs.certificates import write_certificates
 from spaces.constraints.proofs.prove import SECONDS
-from spaces.model.amounts import amount
+from spaces.model.amounts import amount, named_numbers
 from spaces.model.writing.written import WrittenSchedule
 
 UNDECIDED = 3
@@ -187,7 +187,7 @@ def _tell(findings: Findings, device: Device, written: WrittenSchedule) -> None:
         line(f"Refuted: {proof.obligation.statement}")
         line(f"  It fails for {proof.outcome.counterexample}.")
     for run in findings.replays:
-        heading(f"Run unchecked for {_listed(run.sizes)}:")
+        heading(f"Run unchecked for {named_numbers(run.sizes)}:")
         line("\n".join(f"  {sentence}" for sentence in str(run).splitlines()))
 
 
@@ -216,10 +216,6 @@ def _summary(report: ProofReport) -> str:
         f"solver), {len(report.refuted)} refuted, {len(report.unknown)} unknown, in "
         f"{report.seconds:.2f} s ({report.solver_seconds:.2f} s in the solver)."
     )
-
-
-def _listed(values: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
 def _json(findings: Findings) -> dict[str, Any]:

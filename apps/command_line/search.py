@@ -73,10 +73,7 @@ Cost = Annotated[
 StrategyName = Annotated[
     str,
     typer.Option(
-        "--strategy",
-        help="A search strategy.",
-        autocompletion=strategy_names,
-        show_default=DEFAULT,
+        "--strategy", help="A search strategy.", autocompletion=strategy_names, show_default=DEFAULT
     ),
 ]
 Top = Annotated[int, typer.Option("--top", min=1, max=MOST, help="Find this many schedules.")]

@@ -44,10 +44,7 @@ class ExportFormat(StrEnum):
 StudyNumber = Annotated[
     int,
     typer.Argument(
-        metavar="STUDY",
-        min=1,
-        max=MOST,
-        help="The number of a study, as spaces studies lists it.",
+        metavar="STUDY", min=1, max=MOST, help="The number of a study, as spaces studies lists it."
     ),
 ]
 WrittenFormat = Annotated[
@@ -59,8 +56,7 @@ WrittenFormat = Annotated[
     ),
 ]
 OutputFile = Annotated[
-    str,
-    typer.Option("-o", "--output", help="The file to write.", show_default="standard output"),
+    str, typer.Option("-o", "--output", help="The file to write.", show_default="standard output")
 ]
 
 

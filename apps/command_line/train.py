@@ -44,11 +44,7 @@ class Kind(StrEnum):
 
 
 Files = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE...",
-        help="Measured schedules, a JSON object a line.",
-    ),
+    list[Path], typer.Argument(metavar="FILE...", help="Measured schedules, a JSON object a line.")
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="FILE.npz", help="Write the weights here.")]
 KindOf = Annotated[
@@ -66,20 +62,12 @@ Pipelines = Annotated[
 LossName = Annotated[
     str,
     typer.Option(
-        "--loss",
-        help=f"What training minimises: {', '.join(LOSSES)}.",
-        show_default="logarithm",
+        "--loss", help=f"What training minimises: {', '.join(LOSSES)}.", show_default="logarithm"
     ),
 ]
 Steps = Annotated[
     int | None,
-    typer.Option(
-        "--steps",
-        min=1,
-        max=MOST,
-        help="The steps of a training.",
-        show_default="300",
-    ),
+    typer.Option("--steps", min=1, max=MOST, help="The steps of a training.", show_default="300"),
 ]
 Judge = Annotated[
     list[str] | None,

@@ -10,12 +10,12 @@ import numpy as np
 from attrs import field, frozen
 
 from spaces.apps.app import App
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.types import Type
 
-Extents: TypeAlias = Mapping[str, Sequence[int]]
+BufferExtents: TypeAlias = Mapping[str, Sequence[int]]
 """The extents of the images and of the output, by name; dimension 0 first."""
 
 ArrayMaker: TypeAlias = Callable[[np.random.Generator, Type, tuple[int, ...]], Array]
@@ -42,6 +42,15 @@ def values_in(low: float, high: float) -> ArrayMaker:
     return make
 
 
+def around_zero(deviation: float) -> ArrayMaker:
+    """Makes arrays of floats with a normal distribution."""
+
+    def make(dice: np.random.Generator, type: Type, shape: tuple[int, ...]) -> Array:
+        return dice.normal(0.0, deviation, shape).astype(type.dtype)
+
+    return make
+
+
 @frozen(kw_only=True)
 class GalleryPipeline:
     """A pipeline with one output that begins at 0 in every dimension, as its images do.
@@ -61,15 +70,15 @@ class GalleryPipeline:
     """
 
     name: str
-    kind: Kind
+    kind: PipelineKind
     summary: str
     pipeline: Callable[[], Pipeline] = field(repr=False)
     expected: Callable[[Mapping[str, Array]], Array] = field(repr=False)
-    small: Extents = field(repr=False)
+    small: BufferExtents = field(repr=False)
     inputs: Mapping[str, ArrayMaker] = field(factory=dict, repr=False)
     tolerance: float = 1e-6
 
-    def arrays(self, pipeline: Pipeline, extents: Extents | None = None) -> dict[str, Array]:
+    def arrays(self, pipeline: Pipeline, extents: BufferExtents | None = None) -> dict[str, Array]:
         """An array for every image, always the same ones: at ``extents``, else as estimated."""
         made = {}
         for image in pipeline.images:

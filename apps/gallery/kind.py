@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class PipelineKind(StrEnum):
     """What the stages of a pipeline have in common. Models are judged on kinds that they have not
-    seen, so two pipelines of which one says much about the other are of one kind.
+    seen, so two pipelines are of one kind if one says much about the other.
     """
 
     ATTENTION = "attention"

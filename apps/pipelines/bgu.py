@@ -95,9 +95,7 @@ def pipeline() -> Pipeline:
     low = [WIDTH // FACTOR, HEIGHT // FACTOR, 3]
     high = [WIDTH, HEIGHT, 3]
     return spaces.pipeline(
-        output,
-        name="bgu",
-        estimates={small: low, values: low, large: high, output: high},
+        output, name="bgu", estimates={small: low, values: low, large: high, output: high}
     )
 
 

@@ -29,10 +29,7 @@ def pipeline() -> Pipeline:
     return spaces.pipeline(
         blur_y,
         name="blur",
-        estimates={
-            image: [(0, WIDTH + 2), (0, HEIGHT + 2)],
-            blur_y: [(1, WIDTH), (1, HEIGHT)],
-        },
+        estimates={image: [(0, WIDTH + 2), (0, HEIGHT + 2)], blur_y: [(1, WIDTH), (1, HEIGHT)]},
     )
 
 

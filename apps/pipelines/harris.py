@@ -61,10 +61,7 @@ def pipeline() -> Pipeline:
     return spaces.pipeline(
         corners,
         name="harris",
-        estimates={
-            image: [WIDTH + 4, HEIGHT + 4, CHANNELS],
-            corners: [(2, WIDTH), (2, HEIGHT)],
-        },
+        estimates={image: [WIDTH + 4, HEIGHT + 4, CHANNELS], corners: [(2, WIDTH), (2, HEIGHT)]},
     )
 
 

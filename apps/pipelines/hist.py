@@ -7,19 +7,7 @@ distance from gray. The values are those of Halide's app.
 from __future__ import annotations
 
 import spaces
-from spaces import (
-    Float32,
-    Func,
-    ImageParam,
-    Int32,
-    Pipeline,
-    RDom,
-    UInt8,
-    Var,
-    cast,
-    clamp,
-    mux,
-)
+from spaces import Float32, Func, ImageParam, Int32, Pipeline, RDom, UInt8, Var, cast, clamp, mux
 from spaces.apps.app import App
 from spaces.apps.pictures import clipped
 from spaces.model.expressions.expr import Expr

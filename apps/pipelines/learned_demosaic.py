@@ -110,12 +110,7 @@ def weights(layers: int = LAYERS, channels: int = CHANNELS) -> dict[str, NDArray
     full[..., :3] = mix[:3] = 0
     for n in range(3):
         full[:, :, n, n], mix[n, n] = CENTER, 1
-    return {
-        **made,
-        "full_weights": full,
-        "full_bias": np.zeros(channels, np.float32),
-        "mix": mix,
-    }
+    return {**made, "full_weights": full, "full_bias": np.zeros(channels, np.float32), "mix": mix}
 
 
 def _linear_filters() -> NDArray[np.float32]:

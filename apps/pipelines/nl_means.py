@@ -11,18 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 import spaces
-from spaces import (
-    Float32,
-    Func,
-    ImageParam,
-    Param,
-    Pipeline,
-    RDom,
-    Var,
-    clamp,
-    fast_exp,
-    mux,
-)
+from spaces import Float32, Func, ImageParam, Param, Pipeline, RDom, Var, clamp, fast_exp, mux
 from spaces.apps.app import App
 from spaces.apps.pictures import Array, Photograph, clipped, photographed
 from spaces.apps.pipelines.edges import edges_repeated

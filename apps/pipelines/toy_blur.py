@@ -27,9 +27,7 @@ def pipeline() -> Pipeline:
     blur_y[x, y] = (blur_x[x - 1, y] + blur_x[x, y] + blur_x[x + 1, y]) / 3
 
     return spaces.pipeline(
-        blur_y,
-        name="toy_blur",
-        estimates={image: [SIZE + 4, SIZE], blur_y: [(2, SIZE), (0, SIZE)]},
+        blur_y, name="toy_blur", estimates={image: [SIZE + 4, SIZE], blur_y: [(2, SIZE), (0, SIZE)]}
     )
 
 

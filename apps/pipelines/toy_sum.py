@@ -17,10 +17,4 @@ def pipeline() -> Pipeline:
     return spaces.pipeline(f, name="toy_sum", estimates={f: [SIZE, SIZE]})
 
 
-APP = App(
-    "toy_sum",
-    "[TOY]",
-    "benchmark 3: x + y",
-    pipeline,
-    sized_by="[TOY]",
-)
+APP = App("toy_sum", "[TOY]", "benchmark 3: x + y", pipeline, sized_by="[TOY]")

@@ -46,9 +46,7 @@ def pipeline(layers: int = LAYERS, channels: int = CHANNELS) -> Pipeline:
     output = Func("output")
     output[x, y] = bounded[x, y] + residual[0, x, y]
     return spaces.pipeline(
-        output,
-        name="vdsr",
-        estimates={image: [WIDTH, HEIGHT], **extents, output: [WIDTH, HEIGHT]},
+        output, name="vdsr", estimates={image: [WIDTH, HEIGHT], **extents, output: [WIDTH, HEIGHT]}
     )
 
 

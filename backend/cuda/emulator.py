@@ -42,8 +42,10 @@ ORDERS: tuple[ThreadOrder, ...] = get_args(ThreadOrder)
 
 _MESSAGE_BYTES = 512
 
-_FLAGS = ("-O2", "-fPIC", "-shared")
-"""How g++ builds a text."""
+_FLAGS = ("-O1", "-fPIC", "-shared")
+"""How g++ builds a text. Most texts run once, on few pixels, and ``-O2`` takes twice as long for a
+long one.
+"""
 
 _OUTSIDE = 2
 """The value that ``shim_run`` returns after an access outside of memory."""
@@ -88,10 +90,7 @@ class Emulator(CudaExecutor):
     seed: int = attrs.field(default=0, validator=valid_seed)
 
     def session(
-        self,
-        module: CudaModule,
-        buffers: Mapping[str, AnyArray],
-        unset: Collection[str] = (),
+        self, module: CudaModule, buffers: Mapping[str, AnyArray], unset: Collection[str] = ()
     ) -> Session[NDArray[np.uint8]]:
         return Session(_InProcess(self.order, self.seed), module, buffers, unset)
 

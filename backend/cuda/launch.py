@@ -124,10 +124,7 @@ class GpuExecutor(CudaExecutor):
 
     @contextmanager
     def session(
-        self,
-        module: CudaModule,
-        buffers: Mapping[str, AnyArray],
-        unset: Collection[str] = (),
+        self, module: CudaModule, buffers: Mapping[str, AnyArray], unset: Collection[str] = ()
     ) -> Iterator[Session[Any]]:
         queue = GpuQueue(self._gpu, self._stream)
         with self._gpu.context():

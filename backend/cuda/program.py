@@ -292,10 +292,7 @@ class CudaExecutor(ABC):
 
     @abstractmethod
     def session(
-        self,
-        module: CudaModule,
-        buffers: Mapping[str, AnyArray],
-        unset: Collection[str] = (),
+        self, module: CudaModule, buffers: Mapping[str, AnyArray], unset: Collection[str] = ()
     ) -> AbstractContextManager[Session[Any]]:
         """Keeps `buffers` on the device for several runs, for example to time them without
         copies. Steps write all elements of the `unset` ones.

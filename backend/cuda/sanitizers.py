@@ -101,10 +101,7 @@ class SanitizedEmulator(CudaExecutor):
     timeout_s: float = attrs.field(default=60.0, validator=attrs.validators.gt(0))
 
     def session(
-        self,
-        module: CudaModule,
-        buffers: Mapping[str, AnyArray],
-        unset: Collection[str] = (),
+        self, module: CudaModule, buffers: Mapping[str, AnyArray], unset: Collection[str] = ()
     ) -> Session[NDArray[np.uint8]]:
         return Session(_Subprocess(self), module, buffers, unset)
 

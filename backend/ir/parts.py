@@ -37,10 +37,7 @@ _OPTIONAL = _Shape(
     lambda value, given: None if value is None else next(given),
 )
 
-_SEVERAL = _Shape(
-    lambda value: value,
-    lambda value, given: tuple([next(given) for _ in value]),
-)
+_SEVERAL = _Shape(lambda value: value, lambda value, given: tuple([next(given) for _ in value]))
 
 _SEVERAL_OPTIONAL = _Shape(
     lambda value: tuple([part for part in value if part is not None]),

@@ -286,10 +286,7 @@ def types_of(program: LoopProgram) -> dict[str, Type]:
 def access_words(program: LoopProgram) -> int:
     """The number of words for a report of an access to any buffer of the program."""
     scratch = (s for s in walk_nodes(program.body) if isinstance(s, Allocate))
-    dimensions = (
-        *(b.dimensions for b in program.buffers),
-        *(len(s.dimensions) for s in scratch),
-    )
+    dimensions = (*(b.dimensions for b in program.buffers), *(len(s.dimensions) for s in scratch))
     return _REPORT + _HEAD + 3 * max(dimensions, default=0)
 
 

@@ -158,8 +158,7 @@ class _ElementaryFunction(FloatLanes):
         serves_zero = build.and_(is_plain_zero, build.fcmp_ordered(">", y, zero))
         limit = self.number(2.0**100)
         small = build.and_(
-            build.fcmp_ordered("<", y, limit),
-            build.fcmp_ordered(">", y, self.number(-(2.0**100))),
+            build.fcmp_ordered("<", y, limit), build.fcmp_ordered(">", y, self.number(-(2.0**100)))
         )
         return value, build.and_(build.or_(is_positive, serves_zero), small)
 

@@ -21,11 +21,7 @@ def lanes_of(type: IRType) -> int:
 
 
 def function_once(
-    module: Any,
-    name: str,
-    type: IRType,
-    operands: int,
-    emit: Callable[[Value, Any], None],
+    module: Any, name: str, type: IRType, operands: int, emit: Callable[[Value, Any], None]
 ) -> Value:
     """The function ``name`` of a module, from ``operands`` values of ``type`` to one value of
     ``type``. At first use, ``emit`` gets the function and a builder at its beginning, and writes

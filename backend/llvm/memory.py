@@ -220,11 +220,7 @@ class AccessEmitter:
         return self.builder.shuffle_vector(a, other, _lanes(tuple(lanes)))
 
     def load_lanes(
-        self,
-        buffer: str,
-        type: Type,
-        address: Callable[[int], Value],
-        kept: Kept | None = None,
+        self, buffer: str, type: Type, address: Callable[[int], Value], kept: Kept | None = None
     ) -> Value:
         """Loads the lanes of a vector one by one; lanes that are not kept load from the spare
         address.

@@ -127,12 +127,7 @@ class FunctionEmitter:
     def values(self, variables: dict[str, Value], buffers: dict[str, Value]) -> Expressions:
         """The values of expressions in the body, with these variables and buffers in scope."""
         return Expressions(
-            self.here,
-            self.entry,
-            variables,
-            buffers,
-            self.module.types,
-            self.module.coordinates,
+            self.here, self.entry, variables, buffers, self.module.types, self.module.coordinates
         )
 
     def close(self) -> None:

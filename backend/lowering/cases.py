@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
 from typing import TypeVar
 
 from attrs import evolve
@@ -11,8 +10,9 @@ from attrs import evolve
 from spaces.backend.ir.program import LoopProgram, SizeCheck
 from spaces.backend.ir.statements import EMPTY, If
 from spaces.backend.lowering.start import over_arrays
+from spaces.constraints.reasoning.formulas import all_of
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.expr import Expr, Op, constant
+from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool
 from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.schedules.cases import Case
@@ -29,7 +29,7 @@ def combined(programs: Sequence[LoopProgram]) -> LoopProgram:
     *others, last = programs
     body = last.body
     for program in reversed(others):
-        body = If(_all(program.assumptions), program.body, body)
+        body = If(all_of(program.assumptions), program.body, body)
     running = [set(p.size_checks) for p in programs if p.body is not EMPTY]
     size_checks = dict.fromkeys(
         one
@@ -77,8 +77,3 @@ def refused(program: LoopProgram, assumptions: tuple[Expr, ...], message: str) -
 def refusal(message: str) -> SizeCheck:
     """A check that fails in every call, with this message."""
     return SizeCheck(constant(False, Bool), message)
-
-
-def _all(conditions: tuple[Expr, ...]) -> Expr:
-    true: Expr = constant(True, Bool)
-    return reduce(lambda a, b: Op(Bool, "and", (a, b)), conditions) if conditions else true

@@ -8,7 +8,6 @@ other output on its own, in plain loops. Such calls are rare, and the first one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
 
 from attrs import evolve, frozen
 
@@ -16,10 +15,10 @@ from spaces.backend.ir.host import GpuProgram, HostBlock, HostIf
 from spaces.backend.ir.program import LoopProgram, SizeCheck
 from spaces.backend.ir.statements import If, block
 from spaces.backend.lowering.start import over_arrays, sizes_of_tuples
+from spaces.constraints.reasoning.formulas import all_of
 from spaces.model.algorithm.pipeline import Function, Pipeline, size_variable
-from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant
+from spaces.model.expressions.expr import Call, Expr, Variable
 from spaces.model.expressions.rewrite import rewrite
-from spaces.model.expressions.types import Bool
 from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.schedules.conditions import implied
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
@@ -51,7 +50,7 @@ def with_empty_outputs(
     """``program`` for calls in which all outputs have elements, and the programs of each output
     ``alone`` for all other calls.
     """
-    parts = (If(_all(one.has_elements), other.body) for one, other in alone.items())
+    parts = (If(all_of(one.has_elements), other.body) for one, other in alone.items())
     every = tuple(condition for one in alone for condition in one.has_elements)
     asked = frozenset(over_arrays(pipeline, tuple(p.condition for p in pipeline.promises)))
     checks = (
@@ -63,7 +62,7 @@ def with_empty_outputs(
         program,
         buffers=tuple(buffers),
         size_checks=tuple(dict.fromkeys(checks)),
-        body=If(_all(every), program.body, block(*parts)),
+        body=If(all_of(every), program.body, block(*parts)),
     )
 
 
@@ -73,7 +72,7 @@ def program_beside_empty_outputs(
     """The program for calls in which some outputs are empty and others are not. ``program`` is for
     calls in which all have elements.
     """
-    steps = (HostIf(_all(one.has_elements), other.body) for one, other in alone.items())
+    steps = (HostIf(all_of(one.has_elements), other.body) for one, other in alone.items())
     return evolve(
         program,
         size_checks=tuple(_checks({one: other.size_checks for one, other in alone.items()})),
@@ -147,8 +146,3 @@ def _checks(found: Mapping[OutputAlone, tuple[SizeCheck, ...]]) -> Iterator[Size
 
 def _where(conditions: tuple[Expr, ...], check: SizeCheck) -> SizeCheck:
     return SizeCheck(implied(conditions, check.condition), check.message)
-
-
-def _all(conditions: tuple[Expr, ...]) -> Expr:
-    true: Expr = constant(True, Bool)
-    return reduce(lambda a, b: Op(Bool, "and", (a, b)), conditions) if conditions else true

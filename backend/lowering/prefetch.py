@@ -8,7 +8,7 @@ from spaces.backend.ir.statements import For, If, Prefetch, Statement, block
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32, Type
-from spaces.model.nest.placement import Bounds
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.prefetching import Ahead, ahead
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind, Partition

@@ -36,8 +36,8 @@ from spaces.model.expressions.expr import Call, Expr, component_names, constant,
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Int32
 from spaces.model.nest import loopnest
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.loopnest import Compute, HoistedStorage, Loop, LoopNest, NestNode, Produce
-from spaces.model.nest.placement import Bounds
 from spaces.model.recursion import deeper
 from spaces.model.schedules.reductions.accumulation import operand_of
 from spaces.model.writing.serialize import to_json

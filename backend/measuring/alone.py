@@ -40,7 +40,7 @@ def alone_on_machine(seconds: float) -> Iterator[None]:
         yield
         return
     path = lock_path()
-    lock = _opened(path)
+    lock = _open_file(path)
     try:
         if not _is_taken(lock):
             _wait(lock, path, seconds)
@@ -56,7 +56,7 @@ def lock_path() -> Path:
     return Path(tempfile.gettempdir()) / f"spaces-measuring-{os.getuid()}"
 
 
-def _opened(path: Path) -> int:
+def _open_file(path: Path) -> int:
     """The descriptor of the file, which is made if it is not there. Everybody may write to the
     folder, so the file may be a link that somebody else has put there; it is not followed.
     """

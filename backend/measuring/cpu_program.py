@@ -45,12 +45,12 @@ class TimedCpuRun:
         """
         if self._last < LONG:
             warm_up(self.prepared)
-        self._last = self._timed(1)
+        self._last = self._time_runs(1)
         if self._last < SHORTEST:
-            self._last = self._timed(math.ceil(SHORTEST / max(self._last, 1e-6)))
+            self._last = self._time_runs(math.ceil(SHORTEST / max(self._last, 1e-6)))
         return self._last
 
-    def _timed(self, times: int) -> float:
+    def _time_runs(self, times: int) -> float:
         start = time.perf_counter()
         for _ in range(times):
             self.prepared()
@@ -72,15 +72,15 @@ def cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun:
         NotLegalError: the schedule is illegal.
         ArgumentError, SizeError: the arguments of the task do not fit it.
     """
-    return _timed_run(task, schedule, FloatMode.STRICT)
+    return _make_run(task, schedule, FloatMode.STRICT)
 
 
 def fast_cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun:
     """The same with floats that may be reordered and contracted, as those of Halide."""
-    return _timed_run(task, schedule, FloatMode.FAST)
+    return _make_run(task, schedule, FloatMode.FAST)
 
 
-def _timed_run(task: MeasuringTask, schedule: Schedule, float_mode: FloatMode) -> TimedCpuRun:
+def _make_run(task: MeasuringTask, schedule: Schedule, float_mode: FloatMode) -> TimedCpuRun:
     verdict = verify(task.pipeline, schedule, task.device)
     if not isinstance(verdict, CheckedSchedule):
         raise NotLegalError(str(verdict))

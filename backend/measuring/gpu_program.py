@@ -36,10 +36,7 @@ class TimingExecutor(CudaExecutor):
     seconds: float = field(init=False, default=0.0)
 
     def session(
-        self,
-        module: CudaModule,
-        buffers: Mapping[str, AnyArray],
-        unset: Collection[str] = (),
+        self, module: CudaModule, buffers: Mapping[str, AnyArray], unset: Collection[str] = ()
     ) -> AbstractContextManager[Session[Any]]:
         return self.gpu.session(module, buffers, unset)
 

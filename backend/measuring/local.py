@@ -18,7 +18,7 @@ from spaces.backend.measuring.alone import alone_on_machine
 from spaces.backend.measuring.cpu_program import cpu_program
 from spaces.backend.measuring.gpu_program import gpu_program
 from spaces.backend.measuring.inputs import random_inputs
-from spaces.backend.measuring.rounds import Rungs, timed_in_rounds
+from spaces.backend.measuring.rounds import Rungs, time_in_rounds
 from spaces.backend.measuring.session import (
     REFERENCE,
     MeasuringError,
@@ -106,7 +106,7 @@ class LocalMeasurer:
         with alone_on_machine(self.limits.waiting_seconds):
             try:
                 built = built_in_turns(sessions, schedules)
-                found = _timed(sessions, built, self.limits, self.rungs)
+                found = _time_candidates(sessions, built, self.limits, self.rungs)
                 for session in sessions:
                     session.forget()
             except BaseException:
@@ -177,7 +177,7 @@ def _default_maker(target: CpuDevice | GpuDevice) -> TimedProgramMaker:
     return gpu_program
 
 
-def _timed(
+def _time_candidates(
     sessions: Sequence[MeasuringSession],
     built: list[Measurement],
     limits: MeasuringLimits,
@@ -200,7 +200,7 @@ def _timed(
         return None
 
     start = time.monotonic()
-    times = timed_in_rounds(
+    times = time_in_rounds(
         time_of,
         [key for key, one in enumerate(built) if one.is_correct],
         limits.rounds,

@@ -56,7 +56,7 @@ class DaskMeasurer:
     _is_own: bool = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        distributed = _distributed()
+        distributed = _import_distributed()
         self._is_own = isinstance(self.scheduler, str)
         if not self._is_own:
             self._client = self.scheduler
@@ -77,14 +77,14 @@ class DaskMeasurer:
         Raises:
             MeasuringError: the trusted schedule cannot be measured.
         """
-        killed = _distributed().KilledWorker
+        killed = _import_distributed().KilledWorker
         parts = [
             tuple(schedules[first : first + self.share])
             for first in range(0, len(schedules), self.share)
         ]
         how = self._client.scatter(evolve(self.local), broadcast=True, hash=False)
         tasks = [
-            self._client.submit(measured_here, how, pipeline, part, pure=False, retries=self.losses)
+            self._client.submit(measure_here, how, pipeline, part, pure=False, retries=self.losses)
             for part in parts
         ]
         found: list[Measurement] = []
@@ -112,7 +112,7 @@ _here: dict[str, LocalMeasurer] = {}
 """The measurer of this process, so that tasks share its workers."""
 
 
-def measured_here(
+def measure_here(
     how: LocalMeasurer, pipeline: Pipeline, schedules: Sequence[Schedule]
 ) -> list[Measurement]:
     """Measures some schedules on this machine."""
@@ -124,7 +124,7 @@ def measured_here(
     return measurer.measure(pipeline, schedules)
 
 
-def _distributed() -> Any:
+def _import_distributed() -> Any:
     try:
         return importlib.import_module("distributed")
     except ImportError as error:

@@ -45,7 +45,7 @@ class Pinning:
                 os.sched_setaffinity(thread, {self._cores[place]} if have_room else self._cores)
 
     @contextlib.contextmanager
-    def loosened(self) -> Iterator[None]:
+    def loosen(self) -> Iterator[None]:
         """Lets the calling thread move while other processes work, and then back to its core."""
         if sys.platform != "linux":
             yield

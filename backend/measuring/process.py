@@ -40,8 +40,8 @@ class WorkerLost(Exception):
 class Worker:
     """A process that builds and runs schedules of one task. A context manager.
 
-    >>> with Worker.started(task) as worker:
-    ...     answer = worker.asked(BuildRequest(0, schedule), seconds=60)()
+    >>> with Worker.start(task) as worker:
+    ...     answer = worker.ask(BuildRequest(0, schedule), seconds=60)()
     """
 
     _process: subprocess.Popen[bytes]
@@ -49,7 +49,7 @@ class Worker:
     _errors: IO[bytes] = field(repr=False)
 
     @staticmethod
-    def started(task: MeasuringTask) -> Worker:
+    def start(task: MeasuringTask) -> Worker:
         """A new process that is ready for requests.
 
         Raises:
@@ -76,7 +76,7 @@ class Worker:
         worker = Worker(process, Connection(ours.detach()), errors)
         try:
             worker._requests.send(task)
-            worker._answered(STARTING, STARTING, "start")
+            worker._await_answer(STARTING, STARTING, "start")
         except (OSError, EOFError):
             raise worker._lost() from None
         except BaseException:
@@ -84,7 +84,7 @@ class Worker:
             raise
         return worker
 
-    def asked(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
+    def ask(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
         """Sends a request. Call what this returns, before the next request, to wait for the answer
         up to so many seconds from now. It raises :class:`WorkerLost` if the process ended, or did
         not answer in time and was killed.
@@ -95,13 +95,13 @@ class Worker:
 
         def answer() -> RunAnswer:
             try:
-                return self._answered(max(0.0, end - time.monotonic()), seconds, "answer")
+                return self._await_answer(max(0.0, end - time.monotonic()), seconds, "answer")
             except (OSError, EOFError):
                 raise self._lost() from None
 
         return answer
 
-    def _answered(self, left: float, seconds: float, what: str) -> RunAnswer:
+    def _await_answer(self, left: float, seconds: float, what: str) -> RunAnswer:
         """What comes in the time that is left of so many seconds."""
         if not self._requests.poll(left):
             self.close()

@@ -51,7 +51,7 @@ class TimedRounds(Generic[Candidate]):
         }
 
 
-def timed_in_rounds(
+def time_in_rounds(
     time: Callable[[Candidate | None], float | None],
     keys: Iterable[Candidate],
     rounds: int,

@@ -95,7 +95,7 @@ class MeasuringSession:
         """Begins to build a schedule. Call what this returns, before anything else is asked, to
         wait for it.
         """
-        return self._asked(BuildRequest(key, schedule), self.limits.compile_seconds)
+        return self._ask(BuildRequest(key, schedule), self.limits.compile_seconds)
 
     def check(self, key: int, built: RunAnswer, seconds: float) -> RunAnswer:
         """What became of a schedule after it was built: it runs, and its results are compared."""
@@ -109,7 +109,7 @@ class MeasuringSession:
         self.ready.add(key)
         return built
 
-    def prepared(self, one: Preparation, answer: RunAnswer) -> None:
+    def finish_preparation(self, one: Preparation, answer: RunAnswer) -> None:
         """Takes a preparation for done.
 
         Raises:
@@ -161,16 +161,16 @@ class MeasuringSession:
         self._done.clear()
 
     def _answer(self, request: Request, seconds: float) -> RunAnswer:
-        return self._asked(request, seconds)()
+        return self._ask(request, seconds)()
 
-    def _asked(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
+    def _ask(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
         """Starts a worker if the session has none, and sends a request to the worker. Returns a
         function; whoever calls it waits for the answer of the worker.
         """
         try:
             if self._worker is None:
-                self._worker = Worker.started(self.task)
-            wait = self._worker.asked(request, seconds)
+                self._worker = Worker.start(self.task)
+            wait = self._worker.ask(request, seconds)
         except WorkerLost as lost:
             answer = self._lost(request, lost)
             return lambda: answer
@@ -200,7 +200,7 @@ def prepare(sessions: Sequence[MeasuringSession]) -> None:
         waits = [session.begin(one.key, one.schedule) for session, one in pairs]
         built = [wait() for wait in waits]
         for (session, one), answer in zip(pairs, built, strict=True):
-            session.prepared(one, session.check(one.key, answer, one.seconds))
+            session.finish_preparation(one, session.check(one.key, answer, one.seconds))
 
 
 def built_in_turns(

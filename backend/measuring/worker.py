@@ -49,7 +49,7 @@ class Bench:
                 case BuildRequest():
                     return self._built(request)
                 case CheckRequest(key):
-                    return self._checked(self.programs[key])
+                    return self._check(self.programs[key])
                 case TimeRequest(key):
                     return RunAnswer(seconds=self.programs[key].seconds())
                 case ForgetRequest(key):
@@ -63,7 +63,7 @@ class Bench:
     def _built(self, request: BuildRequest) -> RunAnswer:
         start = time.perf_counter()
         try:
-            with self.pinning.loosened():
+            with self.pinning.loosen():
                 self.programs[request.key] = self.task.make(self.task, request.schedule)
         except NotLegalError as error:
             return RunAnswer(RunOutcome.ILLEGAL, str(error))
@@ -73,7 +73,7 @@ class Bench:
             return RunAnswer(RunOutcome.NOT_COMPILED, f"{type(error).__name__}: {error}")
         return RunAnswer(seconds=time.perf_counter() - start)
 
-    def _checked(self, program: TimedProgram) -> RunAnswer:
+    def _check(self, program: TimedProgram) -> RunAnswer:
         found = program.run()
         if isinstance(self.task.device, CpuDevice):
             self.pinning.pin()  # the run started the threads

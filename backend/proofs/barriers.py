@@ -73,11 +73,7 @@ def _obligations(
 
 
 def prove_barriers(
-    nest: LoopNest,
-    program: GpuProgram,
-    *,
-    timeout_ms: int = TIMEOUT_MS,
-    seconds: float = SECONDS,
+    nest: LoopNest, program: GpuProgram, *, timeout_ms: int = TIMEOUT_MS, seconds: float = SECONDS
 ) -> tuple[Proof, ...]:
     """Proves or refutes every obligation about barriers.
 

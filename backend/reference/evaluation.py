@@ -125,7 +125,7 @@ class _Evaluation:
         for function in reversed(self.pipeline.functions):
             if function.name not in self._wanted:
                 continue
-            box = self._settled(function, self._wanted[function.name])
+            box = self._touched_by_updates(function, self._wanted[function.name])
             self._wanted[function.name] = box
             for name, needed in self._reads(function, box).items():
                 self._wanted[name] = union(self._wanted.get(name), needed)
@@ -140,7 +140,7 @@ class _Evaluation:
         box = union(self._wanted.get(name), box)
         function = self._functions[name]
         while True:
-            box = checked(name, self._settled(function, box))
+            box = checked(name, self._touched_by_updates(function, box))
             for target, needed in self._reads(function, box).items():
                 self._values(target, needed)
             try:
@@ -240,7 +240,7 @@ class _Evaluation:
                     found[call] = union(found.get(call), box)
         return found
 
-    def _settled(self, function: Function, box: IntegerBox) -> IntegerBox:
+    def _touched_by_updates(self, function: Function, box: IntegerBox) -> IntegerBox:
         """``box``, extended by all elements of the Func that its update stages touch."""
         for _ in range(1 + len(function.stages) * (1 + len(box))):
             grown = box

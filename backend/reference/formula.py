@@ -71,10 +71,7 @@ class Formula:
 
 
 def prepare(
-    roots: tuple[Expr, ...],
-    varies: Callable[[Expr], bool],
-    env: Environment,
-    read: Read,
+    roots: tuple[Expr, ...], varies: Callable[[Expr], bool], env: Environment, read: Read
 ) -> Formula:
     """A formula for many points. Evaluates now all parts that do not vary between points.
 

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from attrs import frozen
 
+from spaces.model.amounts import named_numbers
 from spaces.model.showing import outline
 
 Number: TypeAlias = int | float
@@ -61,7 +62,7 @@ class Fault:
         if self.kind is FaultKind.DIVERGED:
             place = f"a barrier of {self.buffer}"
         verb = {"read": "is read", "write": "is written", "barrier": "is reached"}[self.access]
-        where = ", ".join(f"{name} = {value}" for name, value in self.iteration.items())
+        where = named_numbers(self.iteration)
         text = f"{place} {verb}" + (f" at {where}" if where else "") + f", but {self.detail}"
         if self.access == "read" and self.obtained is not None:
             text += f": {self.obtained} is obtained"

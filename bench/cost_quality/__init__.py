@@ -25,6 +25,7 @@ from bench.cost_quality.collecting import collect
 from bench.cost_quality.pricing import Quality, medians, qualities, timed
 from bench.cost_quality.records import records
 from bench.cost_quality.subjects import APPS, RANDOM, Subject
+from spaces.apps.gallery.catalog import gallery
 
 FOLDER = Path(__file__).parent.parent / "results" / "cost_quality"
 """The measured schedules, a file for each app."""
@@ -37,6 +38,9 @@ WANTED = 208
 
 WANTED_OF_RANDOM = 12
 """How many schedules of each random pipeline are measured."""
+
+WANTED_OF_GALLERY = 64
+"""How many schedules of each pipeline of the gallery are measured."""
 
 
 def measure(chosen: Collection[str] = (), earlier: Path | None = None) -> dict[str, Any]:
@@ -66,9 +70,20 @@ def collect_random() -> None:
     collect(seeds, subject_of, lambda _: RANDOM_FILE, WANTED_OF_RANDOM, together=1)
 
 
+def collect_gallery(names: Collection[str] = ()) -> None:
+    """Measures what is missing in the files of the gallery."""
+    chosen = names or gallery()
+    collect(chosen, Subject.of_gallery, gallery_file_of, WANTED_OF_GALLERY, together=1)
+
+
 def file_of(app: str) -> Path:
     """The file of an app's measured schedules."""
     return FOLDER / f"{app}.jsonl"
+
+
+def gallery_file_of(name: str) -> Path:
+    """The file of the measured schedules of a pipeline of the gallery."""
+    return FOLDER / "gallery" / f"{name}.jsonl"
 
 
 def priced() -> dict[str, Any]:
@@ -102,6 +117,7 @@ def _rounded(found: dict[str, Quality]) -> dict[str, dict[str, float]]:
 PARTS: dict[str, Callable[[], None]] = {
     "apps": collect_apps,
     "random_pipelines": collect_random,
+    "gallery": collect_gallery,
     "prices": lambda: None,
 }
 """The parts by name; each start ends with the prices."""

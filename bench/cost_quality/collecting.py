@@ -70,8 +70,8 @@ class Collecting:
         numbers = {one.number for one in earlier}
         texts = {one.schedule for one in earlier}
         batch: dict[int, tuple[str, Schedule]] = {}
-        for number in range(ATTEMPTS * self.wanted):
-            if len(texts) >= self.wanted:
+        for number in (*self.drawing.numbers_of_good, *range(ATTEMPTS * self.wanted)):
+            if len(texts) >= self.wanted and number >= 0:
                 break
             if number in numbers:
                 continue
@@ -125,7 +125,7 @@ def collect(
                 name = waiting.pop(0)
                 subject = subject_of(name)
                 measurer = stack.enter_context(measurer_of(subject))
-                drawing = Drawing(subject.space, subject.good)
+                drawing = Drawing(subject.space, subject.good, subject.beyond)
                 one = Collecting(subject, drawing, measurer, path(name), wanted, cpu)
                 turns[name] = one.batches(), measurer
             for name, (batches, measurer) in list(turns.items()):

@@ -1,11 +1,12 @@
-"""Random legal schedules, half of them anywhere in a space and half near good schedules.
+"""Good schedules, and random legal ones: half anywhere in a space, half near good schedules.
 
 Uniformly random schedules are often ten to a hundred times slower than good ones, and a cost model
 must also rank the fast ones. So schedules of an even number are plain draws
 (:meth:`ScheduleSpace.draws`), in which each schedule of the space has the same chance. Those of an
 odd number are the ends of random walks: each starts at one of the good schedules and changes one to
 six random decisions, each time with random legal numbers for some parameters. Every schedule
-depends on its seed and its number alone, so any of them can be drawn without the others.
+depends on its seed and its number alone, so any of them can be drawn without the others. Negative
+numbers are the good schedules themselves, from -1 down.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class Origin(StrEnum):
     """All schedules of the space had the same chance."""
     WALK = "walk"
     """It is the end of a random walk from a good schedule."""
+    GOOD = "good"
+    """It is a good schedule itself."""
 
 
 @frozen
@@ -46,21 +49,32 @@ class Drawing:
 
     Attributes:
         space: a space of patterns.
-        good: the schedules at which walks start; those outside the space are left out.
+        good: the schedules at which walks start.
+        beyond: good schedules at which no walk starts, such as those outside of the space.
         seed: the seed of all draws.
     """
 
     space: ScheduleSpace
     good: Sequence[Schedule]
+    beyond: Sequence[Schedule] = ()
     seed: int = 0
+
+    @property
+    def numbers_of_good(self) -> Sequence[int]:
+        """The numbers of the good schedules."""
+        return range(-1, -1 - len(self.good) - len(self.beyond), -1)
 
     @staticmethod
     def origin(number: int) -> Origin:
         """How the schedule of a number is drawn."""
+        if number < 0:
+            return Origin.GOOD
         return Origin.WALK if number % 2 else Origin.DRAW
 
     def schedule(self, number: int) -> Schedule:
-        """The schedule of a number, from 0."""
+        """The schedule of a number."""
+        if self.origin(number) is Origin.GOOD:
+            return [*self.good, *self.beyond][-1 - number]
         if self.origin(number) is Origin.DRAW:
             return self._drawn(number)
         return self._walked(random.Random(f"{self.seed} {number}"))

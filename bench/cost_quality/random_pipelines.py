@@ -1,15 +1,18 @@
-"""Random pipelines of images, each made from its seed alone: what a learned cost model trains on.
+"""Random pipelines of images, each made from its name alone: what a cost model learns from.
 
 As in [A21] section 5, a pipeline is a chain of random stages that at times read an earlier stage,
-too: stencils, also of one dimension, pointwise arithmetic, halves and doubles of the resolution,
-and sums over a window. Each stage reads the one before it, so no stage is idle. An image
-repeats its edge, so every stage has a value everywhere.
+too. Each stage reads the one before it, so no stage is idle. An image repeats its edge, so every
+stage has a value everywhere. There are two families. Those called ``random_3`` have stencils, also
+of one dimension, pointwise arithmetic, halves and doubles of the resolution, and sums over a
+window. Those called ``varied_3`` are longer, read up to three images, and have products of
+matrices, running sums, tables of counts and boxes over products of stages, too.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import TypeAlias
 
 from attrs import frozen
 
@@ -26,15 +29,15 @@ from spaces.model.expressions.types import Float32, Int32, Type, UInt8, UInt16
 
 X, Y = Var("x"), Var("y")
 
-FEWEST, MOST = 2, 8
-"""How many stages a pipeline has beside the edge of its image."""
-
 WIDTHS = (768, 1024, 1280, 1536)
 HEIGHTS = (640, 768, 1024, 1280)
 """The sizes of an image, 0.5 to 2 megapixels."""
 
 TYPES = (UInt8, UInt16, Float32)
 """The types of an image."""
+
+LEVELS = (0, 2)
+"""By which powers of two the resolution of a stage is less than the image's."""
 
 FAR = 0.4
 """The chance that a stage also reads a stage before the last one."""
@@ -178,7 +181,68 @@ def _reduced(stages: Stages, out: Func) -> int:
     return stages.last.level
 
 
-_KINDS: tuple[tuple[Callable[[Stages, Func], int], int], ...] = (
+COMMON = 64
+"""The length of the lines and columns that a product of matrices multiplies."""
+
+
+def _product(stages: Stages, out: Func) -> int:
+    """Lines of the last stage times columns of an earlier one."""
+    last, other = stages.last.func, _earlier(stages) or stages.last
+    along = RDom([(0, COMMON)], name=f"{out.name}_r")
+    out[X, Y] = cast(stages.working, 0)
+    term = stages.read(last, along.x, Y) * stages.read(other.func, X, along.x)
+    out[X, Y] = out[X, Y] + stages.scaled(term, COMMON)
+    return stages.last.level
+
+
+def _box_of_product(stages: Stages, out: Func) -> int:
+    """A box, in one pass, over the product of the last stage and an earlier one."""
+    last, other = stages.last.func, _earlier(stages) or stages.last
+    side = stages.dice.choice((3, 4, 5, 7))
+    window = RDom([(0, side), (0, side)], name=f"{out.name}_r")
+    x, y = X + window.x, Y + window.y
+    out[X, Y] = cast(stages.working, 0)
+    product = stages.read(last, x, y) * stages.read(other.func, x, y)
+    out[X, Y] = out[X, Y] + stages.scaled(product, side * side)
+    return stages.last.level
+
+
+def _running(stages: Stages, out: Func) -> int:
+    """A recursive filter over the first elements of each line or column."""
+    across = stages.dice.random() < 0.5
+    length = min(WIDTHS if across else HEIGHTS) >> LEVELS[1]
+    along = RDom([(1, length - 1)], name=f"{out.name}_r")
+    out[X, Y] = stages.read(stages.last.func, X, Y)
+    here, before = ((along.x, Y), (along.x - 1, Y)) if across else ((X, along.x), (X, along.x - 1))
+    out[here] = stages.scaled(out[before] * stages.weight() + out[here], 2)
+    return stages.last.level
+
+
+VALUES = 256
+"""The length of a table of counts."""
+
+
+def _counted(stages: Stages, out: Func) -> int:
+    """How many values of a corner of the last stage are as large as the value of a place."""
+    source = stages.last.func
+    corner = RDom([(0, min(WIDTHS) >> LEVELS[1]), (0, min(HEIGHTS) >> LEVELS[1])], f"{out.name}_r")
+    counts = Func(f"{out.name}_counts")
+
+    def place(value: Expr) -> Expr:
+        whole = value * 255.0 if stages.working is Float32 else value
+        return fn.clamp(cast(Int32, whole), 0, VALUES - 1)
+
+    counts[X] = 0
+    counts[place(stages.read(source, corner.x, corner.y))] += 1
+    count = cast(stages.working, counts[place(stages.read(source, X, Y))])
+    out[X, Y] = stages.scaled(count, VALUES)
+    return stages.last.level
+
+
+StageMaker: TypeAlias = Callable[[Stages, Func], int]
+"""Defines a Func as the next stage; returns the level of its resolution."""
+
+_FIRST_KINDS: tuple[tuple[StageMaker, int], ...] = (
     (_stencil, 3),
     (_line, 3),
     (_pointwise, 4),
@@ -188,30 +252,74 @@ _KINDS: tuple[tuple[Callable[[Stages, Func], int], int], ...] = (
 )
 """The kinds of stages and how often each comes."""
 
-LEVELS = (0, 2)
-"""By which powers of two the resolution of a stage is less than the image's."""
+
+@frozen
+class Family:
+    """What pipelines of one family are made of.
+
+    Attributes:
+        name: the pipelines are called after it.
+        stages: the least and the greatest number of stages beside the edges of images.
+        images: the greatest number of images.
+        kinds: the kinds of stages and how often each comes.
+    """
+
+    name: str
+    stages: tuple[int, int]
+    images: int
+    kinds: tuple[tuple[StageMaker, int], ...]
 
 
-def random_pipeline(seed: int) -> Pipeline:
+FAMILIES = {
+    one.name: one
+    for one in (
+        Family("random", (2, 8), 1, _FIRST_KINDS),
+        Family(
+            "varied",
+            (2, 20),
+            3,
+            (*_FIRST_KINDS, (_product, 1), (_box_of_product, 2), (_running, 1), (_counted, 1)),
+        ),
+    )
+}
+"""The families by name. A change of one makes other pipelines under the same names, and their
+measurements worthless.
+"""
+
+
+def random_pipeline(seed: int, family: str = "random") -> Pipeline:
     """The pipeline of a seed, with the estimates of its sizes."""
-    dice = random.Random(f"pipeline {seed}")
-    image = ImageParam(dice.choice(TYPES), 2, "image")
-    edge = boundary.repeat_edge(image)
-    working = Float32 if image.type is Float32 else Int32
-    stages = Stages(dice, working, [Made(edge, 0)])
-    for number in range(dice.randint(FEWEST, MOST)):
+    of = FAMILIES[family]
+    name = f"{family}_{seed}"
+    # The seeds of the first family are older than the second one.
+    dice = random.Random(f"pipeline {seed}" if family == "random" else f"pipeline {name}")
+    type = dice.choice(TYPES)
+    count = dice.randint(1, of.images) if of.images > 1 else 1
+    images = [ImageParam(type, 2, f"image_{n}" if n else "image") for n in range(count)]
+    working = Float32 if type is Float32 else Int32
+    stages = Stages(dice, working, [Made(boundary.repeat_edge(image), 0) for image in images])
+    if count > 1:
+        stages.made.append(Made(_blended(stages), 0))
+    for number in range(dice.randint(*of.stages)):
         out = Func(f"f{number}")
-        kinds = [(make, often) for make, often in _KINDS if _fits(make, stages.last.level)]
+        kinds = [(make, often) for make, often in of.kinds if _fits(make, stages.last.level)]
         (make,) = dice.choices([m for m, _ in kinds], [often for _, often in kinds])
         stages.made.append(Made(out, make(stages, out)))
     width, height = dice.choice(WIDTHS), dice.choice(HEIGHTS)
     last = stages.last
     size = [extent >> last.level for extent in (width, height)]
-    return pipeline(
-        last.func,
-        name=f"random_{seed}",
-        estimates={"image": [width, height], last.func.name: size},
-    )
+    sizes: dict[Func | ImageParam | str, list[int]] = {one: [width, height] for one in images}
+    return pipeline(last.func, name=name, estimates={**sizes, last.func: size})
+
+
+def _blended(stages: Stages) -> Func:
+    """A weighted sum of all images."""
+    blend = Func("blend")
+    total, *others = [stages.read(one.func, X, Y) * stages.weight() for one in stages.made]
+    for other in others:
+        total = total + other
+    blend[X, Y] = stages.scaled(total, 2 * len(stages.made))
+    return blend
 
 
 def by_name(name: str) -> Pipeline:
@@ -220,10 +328,11 @@ def by_name(name: str) -> Pipeline:
     Raises:
         ValueError: no random pipeline has the name.
     """
-    start, _, seed = name.rpartition("_")
-    if start != "random" or not seed.isdecimal():
-        raise ValueError(f"No random pipeline is called {name!r}; they are random_0, random_1, ...")
-    return random_pipeline(int(seed))
+    family, _, seed = name.rpartition("_")
+    if family not in FAMILIES or not seed.isdecimal():
+        first = ", ".join(f"{one}_0" for one in FAMILIES)
+        raise ValueError(f"No random pipeline is called {name!r}; the first ones are {first}.")
+    return random_pipeline(int(seed), family)
 
 
 def _fits(make: Callable[[Stages, Func], int], level: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from attrs import field, frozen
 
 from bench.contenders import inputs_of, pipeline_of, written
+from bench.cost_quality.incumbents import incumbents
 from bench.cost_quality.random_pipelines import random_pipeline
 from spaces.backend.arguments import Array
 from spaces.constraints.devices.device import device
@@ -57,6 +58,7 @@ class Subject:
         space: the schedules with whole patterns of loops for this CPU.
         reference: the schedule that is timed beside all others.
         good: schedules of the space near which others are drawn.
+        beyond: good schedules outside of the space.
         inputs: an array for each image; random ones if left out.
     """
 
@@ -66,6 +68,7 @@ class Subject:
     reference: Schedule
     good: Sequence[Schedule]
     inputs: Mapping[str, Array] | None = field(default=None, repr=False)
+    beyond: Sequence[Schedule] = ()
 
     @staticmethod
     def of_app(app: str) -> Subject:
@@ -86,6 +89,16 @@ class Subject:
         space = space_of(pipeline)
         good = good_schedules(space, STRUCTURES_OF_RANDOM)
         return Subject(pipeline.name, pipeline, space, good[0], good)
+
+    @staticmethod
+    def of_gallery(name: str) -> Subject:
+        """A pipeline of the gallery. The reference is the first schedule that a search finds."""
+        pipeline = pipeline_of(name)
+        space = space_of(pipeline)
+        found = incumbents(space)
+        good = [one for one in found if one in space]
+        beyond = [one for one in found if one not in space]
+        return Subject(name, pipeline, space, good[0], good, inputs_of(name), beyond)
 
 
 def space_of(pipeline: Pipeline) -> ScheduleSpace:

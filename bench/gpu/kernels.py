@@ -50,10 +50,7 @@ class Recorder(CudaExecutor):
     buffers: dict[str, NDArray[Any]] = field(init=False)
 
     def session(
-        self,
-        module: CudaModule,
-        buffers: Mapping[str, AnyArray],
-        unset: Collection[str] = (),
+        self, module: CudaModule, buffers: Mapping[str, AnyArray], unset: Collection[str] = ()
     ) -> AbstractContextManager[Session[Any]]:
         raise NotImplementedError
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from attrs import frozen
 
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
-from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.cpu.reuse_parts import parts as parts_of_reuse
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostFunction, CostModel, PartedModel
 from spaces.cost.registry import cost_model, default_model
 from spaces.model.articles import shown_kind
-from spaces.model.formulas.symbolic import SymbolicNumber, as_array
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.showing import few_lines, outline
 
 
@@ -114,11 +112,8 @@ def _name(model: str | CostModel | CostFunction) -> str:
 
 
 def _parts(model: CostModel, features: Features) -> Iterator[PricePart]:
-    found: Mapping[tuple[str, int], Mapping[str, SymbolicNumber]] = {}
-    if isinstance(model, Reuse):
-        found = parts_of_reuse(model, features)
-    elif isinstance(model, PartedModel):
-        found = model.parts(features)
-    for (func, stage), costs in found.items():
+    if not isinstance(model, PartedModel):
+        return
+    for (func, stage), costs in model.parts(features).items():
         for what, cost in costs.items():
             yield PricePart(func, stage, what, float(as_array(cost)))

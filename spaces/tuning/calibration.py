@@ -29,7 +29,7 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.kernels import KERNELS
-from spaces.tuning.study import trusted_schedule
+from spaces.tuning.study import find_trusted_schedule
 
 MARGIN = 0.02
 """The rank correlation must rise by at least this much for fitted prices to replace the defaults.
@@ -112,7 +112,7 @@ def measure_random_schedules(
             schedules |= dict.fromkeys(sample(space, count // 2, seed, seconds=20.0))
         except (EmptySpaceError, TimeoutError):
             continue
-    made = measurer(trusted_schedule(ScheduleSpace(pipeline, device)))
+    made = measurer(find_trusted_schedule(ScheduleSpace(pipeline, device)))
     try:
         results = made.measure(pipeline, list(schedules))
     finally:

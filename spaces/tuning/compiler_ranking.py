@@ -89,13 +89,13 @@ def rank_by_compiler(
         kernels: Mapping[str, KernelResources] | None = None
         if isinstance(verdict, CheckedSchedule) and left > 0:
             compiled = compile_gpu(verdict)
-            kernels = _counted(compiled, left)
+            kernels = _count_resources(compiled, left)
             one = Found(_cost(space, one, priced, compiled, kernels or {}), one.schedule)
         ranked.append(CompiledSchedule(one, kernels))
     return tuple(sorted(ranked, key=lambda one: one.rank))
 
 
-def _counted(compiled: GpuPipeline, seconds: float) -> Mapping[str, KernelResources] | None:
+def _count_resources(compiled: GpuPipeline, seconds: float) -> Mapping[str, KernelResources] | None:
     """The resources of each kernel; None if the compiler does not count them in time."""
     if not compiled.kernels:
         return {}

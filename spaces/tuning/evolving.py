@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from attrs import frozen
 
-from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.feature_memos import feature_memo
-from spaces.enumerate.space.edits import DecidedSchedule
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.rewrites.draw import draw_rewrite
+from spaces.enumerate.space.edits import DecidedSchedule, DecisionEdit
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
-from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.canonical import CanonicalForm, canonical_form
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.top_ranked import TopRanked
@@ -32,7 +32,8 @@ CHANGE = "change"
 @frozen(kw_only=True)
 class Evolving:
     """First the best schedules of a search by the model. Then, generation after generation, random
-    changes of the fastest schedules so far. The model chooses the most promising changes.
+    changes of the fastest schedules so far, some of them rewrites. The model chooses the most
+    promising changes.
 
     Attributes:
         found: how many schedules of the search are measured.
@@ -45,6 +46,8 @@ class Evolving:
         numbers: how many choices of factors are tried with a change, at most.
         likely: how many of these choices, cheapest first, are searched for one that is not
             measured.
+        rewrites: the share of the changes that are rewrites (:func:`draw_rewrite`); the others
+            change one decision.
     """
 
     found: int = 6
@@ -55,6 +58,7 @@ class Evolving:
     surprises: int = 1
     numbers: int = 64
     likely: int = 8
+    rewrites: float = 0.2
 
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
@@ -69,17 +73,17 @@ class Evolving:
         pool: list[Proposal] = []
         parents = self.parents
         while not pool:
-            changed = self._changed(space, model, ranked[:parents], chosen, tried)
+            changed = self._change_schedules(space, model, ranked[:parents], chosen, tried)
             pool = list(itertools.islice(changed, self.pool))
             if parents >= len(ranked):
                 break
             parents *= 2  # slower ones, too: all changes of the fastest are measured
-        pool.sort(key=_predicted)
+        pool.sort(key=_predicted_cost)
         likely = pool[: self.size - self.surprises]
         others = pool[len(likely) :]
         return likely + chosen.sample(others, min(self.surprises, len(others)))
 
-    def _changed(
+    def _change_schedules(
         self,
         space: ScheduleSpace,
         model: CostModel,
@@ -90,27 +94,19 @@ class Evolving:
         """Changed schedules, each with the cheapest numbers that are not ``tried``, to which it
         adds them. Ends when hardly any change is legal and new.
         """
+        pricer = Pricer.of(space, model, Limits())
         decided = list(_decide(space, parents))
         for _ in range(20 * self.pool if decided else 0):
             ask_clock()
             parent = decided[int(len(decided) * chosen.random() ** 2)]  # the fastest most often
-            edit = parent.draw_edit(chosen)
+            edit = self._draw_edit(pricer, parent, chosen)
             if edit is None:
                 continue
             structure = edit.open_numbers(chosen, self.numbers)
             legal = space.legal(structure)
             if not legal.any():
                 continue
-            try:
-                batch = Batch.of(
-                    space.pipeline,
-                    structure.schedule,
-                    structure.columns,
-                    memo=feature_memo(space.nests),
-                )
-            except UnboundedError:
-                continue
-            costs = np.where(legal, np.broadcast_to(model.cost(batch), structure.shape), np.inf)
+            costs = np.where(legal, pricer.price_structure(structure), np.inf)
             for index in np.argsort(costs, axis=None, kind="stable")[: self.likely]:
                 cost = float(costs.flat[index])
                 if not np.isfinite(cost):
@@ -122,6 +118,14 @@ class Evolving:
                     yield Proposal(schedule, CHANGE, cost)
                     break
 
+    def _draw_edit(
+        self, pricer: Pricer, parent: DecidedSchedule, chosen: random.Random
+    ) -> DecisionEdit | None:
+        """A random change of a schedule; None if it finds none."""
+        if chosen.random() < self.rewrites:
+            return draw_rewrite(pricer, parent, chosen)
+        return parent.draw_edit(chosen)
+
 
 def _decide(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[DecidedSchedule]:
     """The schedules that the space has, with the decisions that lead to them."""
@@ -132,5 +136,5 @@ def _decide(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[Dec
             continue
 
 
-def _predicted(proposal: Proposal) -> float:
+def _predicted_cost(proposal: Proposal) -> float:
     return np.inf if proposal.predicted is None else proposal.predicted

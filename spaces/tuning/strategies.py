@@ -16,12 +16,7 @@ DEFAULT = "evolving"
 _strategies = Registry[TuningStrategy](
     "spaces.tuning_strategies",
     "Tuning strategy",
-    {
-        "evolving": Evolving(),
-        "iterated": Iterated(),
-        "top": TopRanked(),
-        "random": RandomTrials(),
-    },
+    {"evolving": Evolving(), "iterated": Iterated(), "top": TopRanked(), "random": RandomTrials()},
     "an object with a method generation(space, model, trials, seed)",
     lambda thing: isinstance(thing, TuningStrategy),
 )

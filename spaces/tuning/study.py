@@ -162,7 +162,7 @@ class Study:
         )
         id = store.find_study(key)
         if id is None:
-            begun = reference or _searched(space, made, searching)
+            begun = reference or _search_schedule(space, made, searching)
             _check(space, begun)
             id = store.open_study(key, begun)
         other = store.claim_study(id)
@@ -201,7 +201,7 @@ class Study:
         Raises:
             EmptySpaceError: no simple schedule of the space is legal.
         """
-        return trusted_schedule(self.space)
+        return find_trusted_schedule(self.space)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -325,7 +325,7 @@ class Study:
         self.close()
 
 
-def trusted_schedule(space: ScheduleSpace) -> Schedule:
+def find_trusted_schedule(space: ScheduleSpace) -> Schedule:
     """The first legal one of a fixed list of simple schedules. All others must give its results.
 
     Raises:
@@ -341,10 +341,10 @@ def trusted_schedule(space: ScheduleSpace) -> Schedule:
     )
 
 
-def _searched(space: ScheduleSpace, model: CostModel, seconds: float) -> Schedule:
+def _search_schedule(space: ScheduleSpace, model: CostModel, seconds: float) -> Schedule:
     """The schedule that a search by the model ranks first; the trusted one if it finds none."""
     found = rank_by_search(space, model, None, Limits(top=1, seconds=seconds))
-    return found[0].schedule if found else trusted_schedule(space)
+    return found[0].schedule if found else find_trusted_schedule(space)
 
 
 def _check(space: ScheduleSpace, schedule: Schedule) -> None:

@@ -182,7 +182,7 @@ def compile_best(
     model = load_model(default_model(chosen), chosen, opened)
     if known is None:
         space = ScheduleSpace(pipeline, chosen, evolve(default_options(chosen), exact=exact))
-        schedule = _searched(space, model, seconds)
+        schedule = _search_schedule(space, model, seconds)
     else:
         schedule = known[1].schedule
     verdict = verify(pipeline, schedule, chosen)
@@ -191,7 +191,7 @@ def compile_best(
     return compiled(verdict)
 
 
-def _searched(space: ScheduleSpace, model: CostModel, seconds: float | None) -> Schedule:
+def _search_schedule(space: ScheduleSpace, model: CostModel, seconds: float | None) -> Schedule:
     """The schedule that the cost model likes best."""
     found = search(space, model, limits=Limits(seconds=seconds))
     return best(found).best[0].schedule

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from spaces.apps.catalog import APPS
+from spaces import APPS, evaluate
 from spaces.apps.photographs import photograph
 from spaces.apps.pipelines import bgu, pyramid_blend
-from spaces.backend.reference import evaluate
 from tests.apps.formulas import photograph as noise
 
 

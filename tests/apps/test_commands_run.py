@@ -5,14 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spaces.apps.catalog import APPS
+from spaces import APPS, evaluate, gpu_available
 from spaces.apps.files import read_photograph
 from spaces.apps.photographs import photograph as bundled
 from spaces.apps.pictures import clipped, to_array
-from spaces.backend.cuda.launch import gpu_available
 from spaces.backend.llvm.runtime.blocks import i64
 from spaces.backend.llvm.statements import Statements
-from spaces.backend.reference import evaluate
 from tests.apps.command_line import files, spaces
 from tests.apps.formulas import blur, photograph
 

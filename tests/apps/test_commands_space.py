@@ -6,13 +6,10 @@ import sys
 
 import pytest
 
-from spaces.apps.catalog import APPS
+from spaces import APPS, Certificate, Done, Found, KernelResources, Schedule
 from spaces.apps.command_line import count
 from spaces.apps.command_line.count import any_digits
 from spaces.apps.command_line.search import show_found
-from spaces.backend.cuda.nvrtc import KernelResources
-from spaces.enumerate.search.events import Certificate, Done, Found
-from spaces.model.schedules.schedule import Schedule
 from spaces.tuning import compiler_ranking
 from tests.apps.command_line import spaces
 

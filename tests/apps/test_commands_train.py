@@ -6,11 +6,7 @@ import json
 
 import pytest
 
-from spaces.apps.catalog import APPS
-from spaces.constraints.devices.device import device
-from spaces.cost.batch import Batch
-from spaces.cost.registry import cost_model
-from spaces.model.writing.text import parse_schedule
+from spaces import APPS, Batch, cost_model, device, parse_schedule
 from tests.apps.command_line import spaces
 
 APP = APPS["toy_blur"]

@@ -5,14 +5,10 @@ import json
 import attrs
 import pytest
 
+from spaces import Calibration, Prices, TuningStore, compile_best, default_store, device
 from spaces.apps.command_line import calibrate, tuning_view
 from spaces.apps.loading import load_function
-from spaces.constraints.devices.device import device
-from spaces.cost.cpu.prices import Prices
-from spaces.tuning.calibration import Calibration
 from spaces.tuning.identity import this_machine
-from spaces.tuning.store import TuningStore, default_store
-from spaces.tuning.tune import compile_best
 from tests.apps.command_line import files, spaces
 
 OWN = """

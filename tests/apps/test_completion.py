@@ -1,11 +1,9 @@
 """What a shell is offered after the first letters of an argument."""
 
-import os
-import subprocess
-
 import pytest
+from typer.testing import CliRunner
 
-from tests.apps.command_line import SCRIPT
+from spaces.apps.command_line.program import program
 
 OFFERED = [
     ("se", ["search"]),
@@ -23,13 +21,9 @@ OFFERED = [
 def test_names_are_offered(words, offered):
     line = f"spaces {words}"
     shell = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
-    told = subprocess.run(
-        [SCRIPT],
-        env={**os.environ, "_SPACES_COMPLETE": "complete_bash", **shell},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    asked = {"_SPACES_COMPLETE": "complete_bash", **shell}
+    told = CliRunner().invoke(program, env=asked, prog_name="spaces")
+    assert told.exit_code == 0, told.output
     found = told.stdout.split("\n")[:-1]
     assert set(offered) <= set(found)
     assert all(name.startswith(words.split()[-1]) for name in found)

@@ -12,9 +12,8 @@ COLUMNS = ("name", "count", "ratio", "text")
 
 
 def test_in_a_pipe_a_row_is_a_line_and_columns_line_up(capsys):
-    console.table(COLUMNS, ROWS, title="Things")
+    console.table(COLUMNS, ROWS)
     assert capsys.readouterr().out.splitlines() == [
-        "Things",
         "name       count   ratio  text",
         "a          1,234     0.5  one; two",
         "long name      7  12,346  three",

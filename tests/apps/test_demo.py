@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from spaces import Done, Found, Limits, parse_schedule
 from spaces.apps import demo
-from spaces.enumerate.search.events import Done, Found
-from spaces.enumerate.search.limits import Limits
-from spaces.model.writing.text import parse_schedule
 from tests.apps.formulas import photograph
 
 ROWS_IN_THREES = """

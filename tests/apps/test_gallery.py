@@ -8,7 +8,7 @@ from attrs import evolve
 
 from spaces.apps.catalog import APPS, find
 from spaces.apps.gallery.catalog import gallery
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.backend.compile import compile_cpu
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
@@ -78,7 +78,7 @@ def test_a_found_schedule_computes_its_formula(name):
 
 def test_names_and_kinds_are_told_apart():
     assert not GALLERY.keys() & APPS.keys()
-    assert {one.kind for one in GALLERY.values()} == set(Kind)
+    assert {one.kind for one in GALLERY.values()} == set(PipelineKind)
     for name, one in GALLERY.items():
         assert one.pipeline().name == name
 

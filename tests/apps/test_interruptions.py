@@ -7,12 +7,11 @@ import sys
 
 import pytest
 
+from spaces import Expanded, Found, Improved, Schedule, Scored
 from spaces.apps.command_line import cli
 from spaces.apps.command_line import complete as complete_command
 from spaces.apps.command_line import listing as listing_commands
 from spaces.apps.command_line import search as search_commands
-from spaces.enumerate.search.events import Expanded, Found, Improved, Scored
-from spaces.model.schedules.schedule import Schedule
 from tests.apps.command_line import files, spaces
 
 

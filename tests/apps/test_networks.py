@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from spaces.apps.catalog import APPS
+from spaces import APPS, evaluate
 from spaces.apps.photographs import photograph
 from spaces.apps.pipelines import learned_demosaic, vdsr
-from spaces.backend.reference import evaluate
 
 
 @pytest.mark.parametrize("level", [0, 100, 255])

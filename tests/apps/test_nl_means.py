@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from spaces.apps.catalog import APPS
+from spaces import APPS, evaluate
 from spaces.apps.photographs import photograph
 from spaces.apps.pipelines import nl_means
-from spaces.backend.reference import evaluate
 
 
 def test_noise_is_removed():

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from spaces.apps.catalog import APPS
+from spaces import APPS, evaluate
 from spaces.apps.command_line.arguments import shapes
 from spaces.apps.photographs import photograph
 from spaces.apps.pipelines import camera_pipe, local_laplacian, stencil_chain
-from spaces.backend.reference import evaluate
 from tests.apps.cases import case
 from tests.apps.formulas import FORMULAS, harris
 from tests.apps.formulas_camera_pipe import camera_pipe as camera
 from tests.apps.formulas_local_laplacian import local_laplacian as laplacian
+from tests.examples import some
 
 # Relative to the largest value: float32 rounds at 6e-8, and the corner response cancels.
 TOLERANCE = {"harris": 3e-6, "toy_trig": 1e-6, "conv_layer": 3e-6, "iir_blur": 1e-6}
@@ -179,7 +179,7 @@ def test_the_local_laplacian_computes_its_formula(alpha, beta):
     assert np.abs(actual - expected).max() < 1.5  # cut off to integers, after rounding to float32
 
 
-@pytest.mark.parametrize("name", APPS)
+@pytest.mark.parametrize("name", some(APPS))
 def test_a_photograph_of_the_papers_size_makes_inputs_of_the_size_estimated(name):
     app = APPS[name]
     pipeline = app.pipeline()

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
+from spaces import Done, Expanded, Found, Improved, Schedule, Scored
 from spaces.apps.command_line import progress
 from spaces.apps.command_line.progress import Reporter
 from spaces.apps.command_line.search import follow
-from spaces.enumerate.search.events import Done, Expanded, Found, Improved, Scored
-from spaces.model.schedules.schedule import Schedule
 from tests.apps.command_line import spaces
 from tests.clocks import Clock
 

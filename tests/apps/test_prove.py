@@ -9,16 +9,12 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from spaces.apps.catalog import APPS
+from spaces import APPS, CheckedSchedule, device, parse_schedule, verify
 from spaces.apps.command_line.program import program
 from spaces.apps.command_line.proving import MEANINGLESS, all_obligations, prove_schedule
-from spaces.constraints.devices.device import device
 from spaces.constraints.examples.catalogue import EXAMPLES
 from spaces.constraints.examples.example import Example
-from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.constraints.legality.verify import verify
 from spaces.model.expressions.expr import Const, walk
-from spaces.model.writing.text import parse_schedule
 
 FOLDED = "blur_x.store_root().compute_at(blur_y, y).fold_storage(y, 2)"
 
@@ -149,7 +145,7 @@ def test_wrong_usage_is_a_sentence(words: list[str], said: str) -> None:
 def test_no_broken_schedule_is_too_broken(example: Example) -> None:
     """Each schedule either has no loop nest, because its rule is about form, or has obligations."""
     broken = example.broken
-    findings = prove_schedule(broken.pipeline, broken.schedule, broken.device, 5.0)
+    findings = prove_schedule(broken.pipeline, broken.schedule, broken.device, 0.1)
     assert not findings.verdict.legal
     assert (findings.report is None) == example.rule.startswith(MEANINGLESS)
 

@@ -4,18 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces import Func, ImageParam, UInt8, Var, clamp, pipeline
-from spaces.apps.catalog import APPS
+from spaces import APPS, Func, ImageParam, Schedule, UInt8, Var, clamp, loop_nest, pipeline
 from spaces.apps.errors import CommandError, WrongUsage
 from spaces.apps.fitting import output_ranges
 from spaces.apps.sizes import parse_size
 from spaces.model.formulas.algebra import INTEGERS, read
-from spaces.model.nest.loopnest import loop_nest
-from spaces.model.schedules.schedule import Schedule
+from tests.examples import examples
 
 
 @pytest.mark.parametrize("name", ["blur", "harris", "toy_blur"])
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(low=st.integers(-5, 5), width=st.integers(5, 90), height=st.integers(5, 90))
 def test_the_output_reads_exactly_the_image(name, low, width, height):
     app = APPS[name].pipeline()

@@ -5,11 +5,8 @@ CPU, for a GPU, and by Halide.
 import numpy as np
 import pytest
 
-from spaces.apps.catalog import APPS
+from spaces import APPS, CudaUnavailable, compile_cpu, compile_gpu_unchecked
 from spaces.apps.command_line.arguments import shapes
-from spaces.backend.compile import compile_cpu
-from spaces.backend.compile_gpu import compile_gpu_unchecked
-from spaces.backend.cuda.errors import CudaUnavailable
 from tests.apps import (
     formulas,
     formulas_blending,
@@ -19,6 +16,7 @@ from tests.apps import (
 )
 from tests.apps.cases import written
 from tests.apps.runs import FEW, LARGE, SCHEDULES, SIZED, gpu_run, run
+from tests.examples import some
 
 FORMULAS = {
     "pyramid_blend": formulas_blending.pyramid_blend,
@@ -64,7 +62,7 @@ def test_the_pipeline_computes_its_formula(name):
     assert (apart < TOLERANCE.get(name, 2e-6)).mean() >= AGREE.get(name, 1)
 
 
-@pytest.mark.parametrize(("name", "stem"), [*OPTIMISED, ("whole_laplacian", "cpu")])
+@pytest.mark.parametrize(("name", "stem"), some([*OPTIMISED, ("whole_laplacian", "cpu")]))
 def test_compiled_for_the_cpu(name, stem):
     run(name).assert_same_on_cpu(stem)
 
@@ -84,7 +82,7 @@ def test_compiled_for_a_gpu_and_executed_on_the_cpu(name):
     gpu_run(name).assert_same_on_gpu()
 
 
-@pytest.mark.parametrize(("name", "stem"), OPTIMISED)
+@pytest.mark.parametrize(("name", "stem"), some(OPTIMISED))
 def test_halide_under_the_same_schedule(name, stem):
     run(name).assert_same_in_halide(stem)
 

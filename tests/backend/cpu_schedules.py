@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces import DomainOrder, LoopKind, OrderedLoop, Pipeline, Schedule, loop_nest
 from spaces.model.expressions.expr import Const
-from spaces.model.nest.loopnest import loop_nest
-from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
 from spaces.model.schedules.levels import Levels, LoopOf
-from spaces.model.schedules.schedule import Schedule
 from tests.strategies import schedules
 
 

@@ -8,20 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from spaces import Bool, Float32, Int8, Int32, Int64, Type, UInt8, UInt64
 from spaces.backend.arithmetic import OPERATORS, convert
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.signatures import OPERATORS as NAMES
-from spaces.model.expressions.types import (
-    SCALAR_TYPES,
-    Bool,
-    Float32,
-    Int8,
-    Int32,
-    Int64,
-    Type,
-    UInt8,
-    UInt64,
-)
+from spaces.model.expressions.types import SCALAR_TYPES
 
 INTEGERS = [t for t in SCALAR_TYPES.values() if not t.is_float]
 

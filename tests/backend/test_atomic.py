@@ -23,6 +23,7 @@ from spaces import (
 from spaces.backend.compile import CompiledPipeline, compile_cpu
 from spaces.backend.replay import replay_nest
 from spaces.model.expressions.expr import Expr
+from tests.examples import examples
 
 X = Var("x")
 CPU = spaces.device("cpu")
@@ -74,7 +75,7 @@ ORDERS = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.sampled_from(list(NUMPY)),
     st.sampled_from(TYPES),

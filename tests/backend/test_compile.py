@@ -34,6 +34,7 @@ from spaces.model.expressions.types import Float32, Int32, UInt8
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_runs import check, picture
 from tests.backend.cpu_schedules import cpu_schedules
+from tests.examples import examples
 from tests.strategies import stencil_pipelines
 
 X, Y = Var("x"), Var("y")
@@ -99,7 +100,7 @@ def test_every_directive_on_blur(name: str) -> None:
     "family", [stencil_pipelines(), edge_pipelines(), update_pipelines(), typed_pipelines()]
 )
 def test_random_pipelines_under_random_schedules(family: st.SearchStrategy[Pipeline]) -> None:
-    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def run(data: st.DataObject) -> None:
         algorithm = data.draw(family)

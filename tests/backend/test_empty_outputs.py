@@ -41,6 +41,7 @@ from spaces.backend.llvm.runtime.helpers import runtime_object
 from spaces.backend.lowering.empty_outputs import outputs_alone
 from spaces.backend.preconditions import SizeError
 from spaces.backend.reference import evaluate
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 IMAGE = np.arange(20 * 30, dtype=np.int32).reshape(20, 30) % 97
@@ -114,7 +115,7 @@ def sizes(name: str) -> st.SearchStrategy[dict[str, list[object]]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.data(), st.sampled_from(AccessMode))
 def test_the_others_are_computed(name: str, data: st.DataObject, mode: AccessMode) -> None:
     asked = data.draw(sizes(name))

@@ -34,6 +34,7 @@ from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.schedule import Schedule
 from tests.differential.quick_code import quick_code
 from tests.every_operator import OPERATORS, Form, some
+from tests.examples import examples
 
 X, C = Var("x"), Var("c")
 SIZE = 40
@@ -242,7 +243,7 @@ def assert_compiled_as_evaluated(
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_values_and_conditions(name: str) -> None:
-    for turn, form in enumerate(some(name, 5)):
+    for turn, form in enumerate(some(name, examples(5, fewest=2))):
         kinds = {k: v for k, v in ANYWHERE.items() if k != "condition" or name not in ROUNDED}
         funcs = [f for making in kinds.values() for f in making(form)]
         assert_compiled_as_evaluated(name, pipeline(funcs), name in ROUNDED, turn)
@@ -251,7 +252,7 @@ def test_values_and_conditions(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in OPERATORS if n not in ROUNDED])
 def test_places(name: str) -> None:
     # The type that values above have in vectors is here in loops first.
-    for turn, form in enumerate(some(name, 3), start=1):
+    for turn, form in enumerate(some(name, examples(3, fewest=2)), start=1):
         # require() may stand only in values.
         direct = ("where", "left side") if name == REQUIRE else ()
         kinds = {k: v for k, v in PLACES.items() if k not in direct}
@@ -268,7 +269,7 @@ def parameters(form: Form) -> tuple[Expr, dict[str, float]]:
 
 @pytest.mark.parametrize("name", [n for n in OPERATORS if n not in (*ROUNDED, *RANDOM, REQUIRE)])
 def test_parameters_decide_extents_requirements_and_cases(name: str) -> None:
-    for turn, form in enumerate(some(name, 3)):
+    for turn, form in enumerate(some(name, examples(3, fewest=1))):
         asked, values = parameters(form)
         f, r = Func("f"), RDom([(0, fn.clamp(number(asked), 1, 5))], "r")
         f[X] = fn.select(truth(asked), 1, 2)

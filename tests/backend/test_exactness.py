@@ -20,6 +20,7 @@ from spaces.backend.compile import compile_cpu
 from spaces.backend.reference import evaluate
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.expressions.expr import Expr
+from tests.examples import examples
 
 X = Var("x")
 CPU = spaces.device("cpu")
@@ -153,7 +154,7 @@ def differs(pipeline: Pipeline, run: Callable[..., Mapping[str, Array]], image: 
     return any(not np.array_equal(bits(found[o]), bits(expected[o])) for o in expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from([*SINGLE, *TUPLES]),
     st.sampled_from(sorted(TYPES)),

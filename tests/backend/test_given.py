@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import spaces
-from spaces.backend.compile import compile_cpu, compile_cpu_unchecked
-from spaces.backend.compile_gpu import compile_gpu, compile_gpu_unchecked
+from spaces import compile_cpu, compile_cpu_unchecked, compile_gpu, compile_gpu_unchecked
 from spaces.constraints.examples import algorithms
 from tests.small_space import small_space
 

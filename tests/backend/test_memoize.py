@@ -13,14 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import spaces
+from spaces import Pipeline, evaluate
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.statements import Recall, Store
 from spaces.backend.llvm.runtime import helpers
 from spaces.backend.llvm.runtime.memo import memo_module
 from spaces.backend.lowering.cpu.passes import lower
-from spaces.backend.reference import evaluate
 from spaces.machine_code import compile_module
-from spaces.model.algorithm.pipeline import Pipeline
 
 X, Y = spaces.Var("x"), spaces.Var("y")
 IMAGE = spaces.ImageParam(spaces.UInt8, 2, "image")

@@ -32,6 +32,7 @@ from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Float32, Float64, Int16, Int32, UInt8, UInt64
 from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.text import parse_schedule
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 WIDTH, HEIGHT = 43, 21
@@ -67,7 +68,7 @@ def compiled(text: str, algorithm: Pipeline = DARK) -> CompiledPipeline:
     return compile_cpu(checked, threads=2)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.sampled_from(ON_CPU), st.integers(0, WIDTH - 1), st.integers(0, HEIGHT - 1),
        st.integers(198, 202))  # fmt: skip
 def test_one_pixel_decides(text: str, x: int, y: int, pixel: int) -> None:

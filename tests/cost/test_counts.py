@@ -22,6 +22,7 @@ from spaces.model.nest.splits import divided
 from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
+from tests.examples import examples
 from tests.strategies import schedules
 
 SIZE = 9
@@ -82,7 +83,7 @@ def _has_tiled_windows(nest: LoopNest) -> bool:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data())
 def test_counts_are_exact_on_stencils(data: st.DataObject) -> None:
     pipe = data.draw(_stencils())

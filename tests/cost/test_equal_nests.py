@@ -22,6 +22,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES
+from tests.examples import examples
 
 WIDTH, HEIGHT, TERMS = 64, 32, 12
 ON_CPU, ON_GPU = ("parallel", "vectorize", "unroll"), ("gpu_blocks", "gpu_threads", "unroll")
@@ -169,7 +170,7 @@ def test_equal_nests_cost_the_same(target) -> None:
     kinds, models = MODELS[target]
 
     # A smaller pair of schedules is no clearer, and takes minutes to find.
-    @settings(max_examples=60, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=examples(60), deadline=None, phases=[Phase.generate])
     @given(_pairs(kinds))
     def check(pair: tuple[str, list[tuple[tuple[str, str], str]]]) -> None:
         name, written = pair

@@ -18,6 +18,7 @@ from spaces.model.expressions.types import Int64
 from spaces.model.formulas.native import read_native
 from spaces.model.formulas.recorded import DependsOnDataError, Recorded, expression_of, is_nowhere
 from spaces.model.writing.text import parse_schedule
+from tests.examples import examples, some
 
 SMALL = ("blur", "unsharp", "harris", "hist", "conv_layer", "iir_blur", "toy_trig", "sgemm")
 MODELS = {"cpu": ("weighted", "reuse"), "gpu": ("weighted", "occupancy")}
@@ -37,7 +38,7 @@ def batch_of(app: str, target: str) -> Batch:
 
 
 @pytest.mark.parametrize("target", MODELS)
-@pytest.mark.parametrize("app", SMALL)
+@pytest.mark.parametrize("app", some(SMALL))
 def test_machine_code_costs_hand_schedules_as_arrays_do(app: str, target: str):
     batch = batch_of(app, target)
     for name in MODELS[target]:
@@ -112,7 +113,7 @@ X, Y = Recorded(Variable(Int64, "x")), Recorded(Variable(Int64, "y"))
 SIDE = np.array([-7, -2, -1, 0, 1, 2, 3, 10])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(CALCULATIONS)
 def test_recorded_calculations_give_numpy_its_bits(calculation):
     x, y = np.ix_(SIDE, SIDE)

@@ -13,6 +13,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
+from tests.examples import examples
 
 Y, TILE = Variable(Int32, "y"), Variable(Int32, "tile")
 
@@ -35,7 +36,7 @@ def _larger(parts: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.recursive(_OPERANDS, _larger, max_leaves=6))
 def test_a_value_rises_by_its_period(value: Expr) -> None:
     found = period(value, "y")

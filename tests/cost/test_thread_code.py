@@ -26,6 +26,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Float32
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
+from tests.examples import examples
 
 SM_90 = device("sm_90")
 
@@ -106,7 +107,7 @@ def test_a_block_shares_the_registers_of_its_multiprocessor(threads: int, regist
     assert registers_available(SM_90, threads) == registers
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.integers(1, 8), st.integers(1, 8), st.integers(0, 4), st.integers(0, 4))
 def test_more_sums_never_take_fewer_registers(
     width: int, height: int, wider: int, higher: int
@@ -119,7 +120,7 @@ def test_more_sums_never_take_fewer_registers(
     assert less.in_memory("sums", 64) <= more.in_memory("sums", 64)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.integers(16, 255), st.integers(0, 200))
 def test_more_registers_never_cost_less(counted: int, more: int) -> None:
     pipe = _product()

@@ -20,6 +20,7 @@ from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.writing.text import parse_schedule
 from tests.cost.prices import free
 from tests.cpus import ONE_CORE
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 NESTS = {"x, y": "reorder(x, y)", "y, x": "reorder(y, x)"}
@@ -46,7 +47,7 @@ def _moved(pipe: Pipeline, text: str) -> float:
     return float(MEMORY.cost(Batch.of(pipe, parse_schedule(text, pipe))))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.integers(1, 3000),
     st.integers(1, 3000),

@@ -10,30 +10,27 @@ from collections.abc import Callable
 
 from attrs import define, evolve
 
-from spaces.constraints.dependences.hazards import racing_dimensions
-from spaces.model.algorithm.pipeline import Function, Pipeline, size_variable
-from spaces.model.directives.directives import Directives
-from spaces.model.schedules.derive import derived
-from spaces.model.schedules.domain_order import (
+from spaces import (
+    Directives,
     DomainOrder,
-    LoopKind,
-    OrderedLoop,
-    Partition,
-    PrefetchBound,
-    Split,
-    Tail,
-)
-from spaces.model.schedules.levels import LevelError, Levels
-from spaces.model.schedules.schedule import (
-    INLINE,
-    ROOT,
-    Fold,
-    FuncSchedule,
+    LevelError,
     LoopAlign,
+    LoopKind,
     LoopLevel,
     MemoryType,
+    OrderedLoop,
+    Partition,
+    Pipeline,
+    PrefetchBound,
     Schedule,
+    Split,
+    Tail,
+    derived,
 )
+from spaces.constraints.dependences.hazards import racing_dimensions
+from spaces.model.algorithm.pipeline import Function, size_variable
+from spaces.model.schedules.levels import Levels
+from spaces.model.schedules.schedule import INLINE, ROOT, Fold, FuncSchedule
 from tests.differential.companions import with_companion
 from tests.differential.schedules import specialized
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.types import Type
-from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.serialize import to_json
-from spaces.model.writing.text import format_schedule, parse_schedule
+from spaces import Pipeline, Schedule, Type, format_schedule, parse_schedule, to_json
 from tests.differential.check import Case, is_optimised
 from tests.differential.layouts import DENSE
 from tests.differential.oracle import Oracle

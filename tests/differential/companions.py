@@ -7,20 +7,10 @@ from itertools import takewhile
 
 from attrs import evolve
 
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.domain_order import Split, Tail
+from spaces import LevelError, LoopAlign, LoopLevel, Pipeline, Schedule, Split, StageOf, Tail
 from spaces.model.schedules.fused_groups import companions, leaders
-from spaces.model.schedules.levels import LevelError, Levels
-from spaces.model.schedules.schedule import (
-    INLINE,
-    ROOT,
-    Companion,
-    FuncSchedule,
-    LoopAlign,
-    LoopLevel,
-    Schedule,
-    StageOf,
-)
+from spaces.model.schedules.levels import Levels
+from spaces.model.schedules.schedule import INLINE, ROOT, Companion, FuncSchedule
 
 
 def with_companions(rng: random.Random, pipeline: Pipeline, schedule: Schedule) -> Schedule:

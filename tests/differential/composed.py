@@ -11,15 +11,11 @@ from typing import Any
 
 from attrs import define, field
 
+from spaces import Bool, Expr, Func, ImageParam, Int32, Param, RDom, Type, Var, cast
 from spaces.model.algorithm import boundary
-from spaces.model.algorithm.func import Func, FuncRef
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.param import Param
-from spaces.model.algorithm.rdom import RDom
-from spaces.model.algorithm.var import Var
+from spaces.model.algorithm.func import FuncRef
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, as_expr, cast
-from spaces.model.expressions.types import Bool, Int32, Type
+from spaces.model.expressions.expr import as_expr
 from tests.differential.constructs import BOUNDARIES
 from tests.differential.coordinates import Coordinates
 from tests.differential.dice import Dice

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 from attrs import define, field
 
-from spaces.model.algorithm.param import Param
+from spaces import Bool, Expr, Int32, Param, Type, cast
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, as_expr, cast
-from spaces.model.expressions.types import Bool, Int32, Type
+from spaces.model.expressions.expr import as_expr
 from tests.differential.dice import Dice
 from tests.differential.operations import FLOATS, IN_COORDINATES, INTEGERS, OPERATIONS, applied
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import random
 
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.directives.directives import Directives, schedule
+from spaces import Directives, Pipeline, derived, schedule
 from spaces.model.schedules.derivations import Clone, Wrap
-from spaces.model.schedules.derive import derived
 from spaces.model.schedules.reductions.accumulation import accumulation
 
 _SHARE, _FACTORED = 0.25, 0.4

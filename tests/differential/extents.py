@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.directives.directives import schedule
+from spaces import LoopNest, Pipeline, Schedule, loop_nest, schedule
 from spaces.model.expressions.expr import Variable, walk
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.regions import UnboundedError
-from spaces.model.nest.loopnest import LoopNest, loop_nest
-from spaces.model.schedules.schedule import Schedule
 from tests.differential.dice import Dice
 from tests.differential.stored import stored_elements
 

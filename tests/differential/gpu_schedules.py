@@ -5,14 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from spaces import Directives, LoopKind, MemoryType, Pipeline, Schedule, Tail, derived
 from spaces.constraints.dependences.hazards import racing_dimensions
-from spaces.model.algorithm.pipeline import Function, Pipeline
-from spaces.model.directives.directives import Directives
-from spaces.model.schedules.derive import derived
-from spaces.model.schedules.domain_order import LoopKind, Tail
+from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.reductions.accumulation import accumulation
-from spaces.model.schedules.schedule import MemoryType, Schedule
 from tests.differential.companions import with_companions
 from tests.differential.derivations import with_funcs_added
 from tests.differential.schedules import is_nested, layout, levels_around, specialized

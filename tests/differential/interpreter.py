@@ -10,7 +10,7 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
-from spaces.backend.compile_gpu import GpuPipeline
+from spaces import GpuPipeline, Int32
 from spaces.backend.cuda.emulator import HostMemory
 from spaces.backend.cuda.kernel import CTYPES, CudaModule
 from spaces.backend.cuda.plan import PlannedLaunch
@@ -18,7 +18,6 @@ from spaces.backend.cuda.printer import PrintedKernel
 from spaces.backend.cuda.program import CudaExecutor, Session
 from spaces.backend.ir.host import GpuProgram, Launch
 from spaces.model.expressions.expr import constant
-from spaces.model.expressions.types import Int32
 from tests.differential.gpu_machine import GpuMachine, Machine, Worker
 from tests.differential.shadow import ShadowMemory, Trouble
 

@@ -9,15 +9,12 @@ from typing import Any
 from attrs import define, field
 from numpy.typing import NDArray
 
+from spaces import LoopKind, LoopNest, Schedule, evaluate, loop_nest
 from spaces.backend.lowering.cpu.passes import lower
 from spaces.backend.lowering.gpu.passes import lower_gpu
 from spaces.backend.lowering.start import start
-from spaces.backend.reference import evaluate
 from spaces.model.expressions.expr import Const
 from spaces.model.formulas.algebra import evaluate as number
-from spaces.model.nest.loopnest import LoopNest, loop_nest
-from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import Schedule
 from tests.differential.gpu_machine import GpuMachine
 from tests.differential.python_code import same
 from tests.differential.rounding import EXACTLY, Tolerance, spread

@@ -9,12 +9,10 @@ from typing import Any
 
 from attrs import define, field
 
-from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
-from spaces.model.expressions.definition_error import DefinitionError
+from spaces import DefinitionError, Expr, Float32, Int32, Pipeline, Type, to_json
+from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.expressions.definitions import CONVERSIONS, LIKELY_AT, UNDEFINED
-from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Text, Variable
-from spaces.model.expressions.types import Float32, Int32, Type
-from spaces.model.writing.serialize import to_json
+from spaces.model.expressions.expr import Call, Cast, Const, Op, Text, Variable
 
 PIPELINE = "pipeline"
 """What the source calls the pipeline."""

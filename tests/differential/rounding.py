@@ -12,10 +12,9 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from spaces.backend.reference import evaluate
-from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
-from spaces.model.expressions.expr import Call, Expr, Op, walk
+from spaces import CheckedSchedule, Expr, Pipeline, evaluate
+from spaces.model.algorithm.pipeline import Function, Stage
+from spaces.model.expressions.expr import Call, Op, walk
 from spaces.model.expressions.functions import abs as magnitude
 from spaces.model.formulas.algebra import evaluate as number
 from tests.differential.subjects import Subject

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from spaces import DomainOrder, Fuse, LoopKind, MemoryType, Partition, Schedule, Split
 from spaces.model.schedules.derivations import Clone, RFactor, Wrap
-from spaces.model.schedules.domain_order import (
-    DomainOrder,
-    Fuse,
-    LoopKind,
-    Partition,
-    Split,
-)
-from spaces.model.schedules.schedule import Bound, FuncSchedule, MemoryType, Schedule
+from spaces.model.schedules.schedule import Bound, FuncSchedule
 
 _ON_GPUS = (LoopKind.GPU_BLOCK, LoopKind.GPU_THREAD)
 

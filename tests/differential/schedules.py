@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
-from spaces.constraints.dependences.hazards import ordered_dimensions, racing_dimensions
+from spaces.constraints.dependences.hazards import ordering, racing_dimensions
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage, size_variable
 from spaces.model.directives.directives import Directives
 from spaces.model.nest.splits import BLENDING
@@ -315,7 +315,7 @@ class _Order:
         self.loops = {n: self.loops[n] for n in names}
 
     def _ordered(self) -> frozenset[str]:
-        return frozenset(ordered_dimensions(self.function, self.index))
+        return frozenset(ordering(self.function, self.index).dimensions)
 
     def _kinds(self) -> None:
         racing = racing_dimensions(self.function, self.index)

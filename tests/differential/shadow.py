@@ -15,19 +15,10 @@ from typing import Any
 from attrs import define, field
 from numpy.typing import NDArray
 
+from spaces import Expr, LoopKind, LoopNest, Type
 from spaces.model.algorithm.pipeline import Function
-from spaces.model.expressions.expr import Call, Expr
-from spaces.model.expressions.types import Type
-from spaces.model.nest.loopnest import (
-    Allocate,
-    Compute,
-    HoistedStorage,
-    Loop,
-    LoopNest,
-    NestNode,
-    Produce,
-)
-from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.expressions.expr import Call
+from spaces.model.nest.loopnest import Allocate, Compute, HoistedStorage, Loop, NestNode, Produce
 from tests.differential.python_code import MEANINGS, Names, same, source
 
 Task = tuple[tuple[int, int], ...]

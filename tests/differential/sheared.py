@@ -5,12 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.rdom import RDom
-from spaces.model.algorithm.var import Var
-from spaces.model.expressions.expr import Expr
-from spaces.model.expressions.types import Int32
+from spaces import Expr, Func, ImageParam, Int32, RDom, Var
 from tests.differential.coordinates import Coordinates
 from tests.differential.dice import Dice
 

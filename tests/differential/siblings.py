@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import random
 
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.rdom import RDom
-from spaces.model.algorithm.var import Var
-from spaces.model.expressions.expr import Expr, cast
-from spaces.model.expressions.types import Int32, UInt8
+from spaces import Expr, Func, ImageParam, Int32, RDom, UInt8, Var, cast
 
 X, Y = Var("x"), Var("y")
 

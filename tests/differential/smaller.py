@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from spaces.model.algorithm.pipeline import Function, Pipeline, ReductionVar, Stage
-from spaces.model.expressions.expr import Call, Const, Expr, Variable, constant, walk
+from spaces import Expr, Int32, Pipeline, Schedule, derived
+from spaces.model.algorithm.pipeline import Function, ReductionVar, Stage
+from spaces.model.expressions.expr import Call, Const, Variable, constant, walk
 from spaces.model.expressions.rewrite import rewrite
-from spaces.model.expressions.types import Int32
-from spaces.model.schedules.derive import derived
-from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.schedule import FuncSchedule
 from tests.differential.layouts import DENSE, placed
 from tests.differential.pipeline_source import rewritten
 from tests.differential.subjects import Sizes, Subject

@@ -13,13 +13,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from spaces.constraints.devices.device import device
-from spaces.constraints.legality.verify import verify
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.types import Type, UInt8, UInt16
-from spaces.model.schedules.schedule import Schedule
+from spaces import Func, Pipeline, Schedule, Type, UInt8, UInt16, device, pipeline, verify
 from tests.differential.composed import composed
 from tests.differential.constructs import frozen_constructs, size_constructs, written_constructs
 from tests.differential.dice import Dice

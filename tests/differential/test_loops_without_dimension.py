@@ -46,6 +46,7 @@ from tests.backend.guarded import guarded
 from tests.differential.check import Case, Fuzzer, refused
 from tests.differential.oracle import Oracle
 from tests.differential.subjects import EXACT, Subject
+from tests.examples import every
 
 X, Y = Var("x"), Var("y")
 
@@ -74,10 +75,10 @@ def pair() -> list[Func]:
     return [f, k]
 
 
-COMPILED_EVERY = 20
+COMPILED_EVERY = every(20)
 """Of legal schedules those whose number this divides are compiled and run, and proven at once."""
 
-PROVEN_EVERY, PRICED_EVERY = 2, 4
+PROVEN_EVERY, PRICED_EVERY = every(2), every(4)
 """The shares of legal schedules that are proven, and that have costs."""
 
 MODELS = {"cpu": ("weighted", "reuse"), "sm_80": ("weighted", "occupancy")}

@@ -8,17 +8,14 @@ import random
 
 import pytest
 
-from spaces.constraints.devices.device import device
-from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.constraints.legality.verify import verify
-from spaces.constraints.proofs.prove import prove
-from spaces.model.writing.text import format_schedule
+from spaces import CheckedSchedule, device, format_schedule, prove, verify
 from tests.differential.check import Case, Fuzzer, draw
 from tests.differential.layouts import DENSE
 from tests.differential.oracle import Oracle
 from tests.differential.schedule_constructs import schedule_constructs
 from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import subject
+from tests.examples import examples
 
 SEED, GROUPS, SHARED = 3, 20, 10
 NESTED = frozenset(("level: stored outside of a level",))
@@ -28,7 +25,8 @@ NESTED = frozenset(("level: stored outside of a level",))
 def test_windows_along_shared_vars_are_proven(kind: str) -> None:
     """`prove` refutes no obligation of schedules that slide windows."""
     slid, rng = 0, random.Random(f"{SEED} {kind}")
-    for _ in range(GROUPS):
+    groups = examples(GROUPS)
+    for _ in range(groups):
         pipeline = subject(rng, kind).pipeline
         for _ in range(3):
             schedule = cpu_schedule(rng, pipeline, NESTED)
@@ -37,7 +35,7 @@ def test_windows_along_shared_vars_are_proven(kind: str) -> None:
                 slid += 1
                 refuted = prove(verdict, timeout_ms=50, seconds=1).refuted
                 assert not refuted, f"{format_schedule(schedule, pipeline)}\n{refuted[0]}"
-    assert slid > GROUPS // 2
+    assert slid > groups // 2
 
 
 def _slides(verdict: CheckedSchedule) -> bool:

@@ -7,11 +7,7 @@ from collections import Counter
 
 import pytest
 
-from spaces.constraints.devices.device import device
-from spaces.enumerate.space.empty_space import EmptySpaceError
-from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.model.writing.text import format_schedule
+from spaces import EmptySpaceError, Options, ScheduleSpace, device, format_schedule
 from tests.differential.check import SHARED, Case, Fuzzer
 
 SEED, SUBJECTS = 2, 10

@@ -8,13 +8,8 @@ from collections import Counter
 import pytest
 from attrs import evolve
 
-from spaces.constraints.devices.device import device
-from spaces.constraints.legality.verify import verify
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
+from spaces import Func, Var, device, pipeline, schedule, verify
 from spaces.model.algorithm.pipeline import size_variable
-from spaces.model.algorithm.var import Var
-from spaces.model.directives.directives import schedule
 from tests.differential.aims import WANTED
 from tests.differential.check import CASES_PROVEN, PROVEN, REFUTED, SHARED, UNKNOWN
 from tests.differential.claims import CLAIMS

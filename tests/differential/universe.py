@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from spaces.model.schedules.domain_order import LoopKind, Partition, PrefetchBound, Tail
-from spaces.model.schedules.schedule import LoopAlign, MemoryType
+from spaces import LoopAlign, LoopKind, MemoryType, Partition, PrefetchBound, Tail
 from tests.differential.constructs import BOUNDARIES
 from tests.differential.layouts import LAYOUTS
 from tests.differential.operations import IN_COORDINATES, OPERATIONS, TYPES

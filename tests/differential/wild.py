@@ -5,10 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.directives.directives import Directives, schedule
-from spaces.model.schedules.domain_order import Tail
-from spaces.model.schedules.schedule import MemoryType, Schedule
+from spaces import Directives, MemoryType, Pipeline, Schedule, Tail, schedule
 
 _NAMES = ("x", "y", "xi", "yi", "xo", "r.x", "t")
 _ONE_LOOP = ("serial", "parallel", "vectorize", "unroll", "parallel", "vectorize")

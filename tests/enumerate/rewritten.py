@@ -10,8 +10,8 @@ from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
+from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
-from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 
 
@@ -30,7 +30,7 @@ def rewritten(
     task = StageDecisions(pricer, 4096, pricer.board.deadline)
     list(
         Rewriting(task, Stagewise(), finders, most).rewrite_while_cheaper(
-            FoundSchedule.of_found(pricer, first)
+            FoundSchedule(pricer, space, schedule, {}, {}, first.cost)
         )
     )
     return pricer.board.best[0]

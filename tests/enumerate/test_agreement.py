@@ -17,6 +17,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Float32
 from tests.enumerate.pipelines import blur, chain, equalized, row_sums, two_outputs
+from tests.examples import some
 
 CPU = device("cpu")
 
@@ -114,7 +115,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES))
 def test_models_enumeration_and_brute_force_are_one_set(name: str) -> None:
     space = CASES[name].space
     everything = universe(space)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import spaces
 from spaces import Annealing, Limits, Options, ScheduleSpace, Stagewise
 from spaces.enumerate.search.neighbours.annealing import is_taken
-from spaces.enumerate.search.rewrites.registry import rewrite_schedule
+from spaces.enumerate.search.rewrites.draw import draw_rewrite
 from tests.enumerate.pipelines import blur, long_chain
 
 BLUR = blur()
@@ -54,7 +54,7 @@ def test_it_tries_rewrites_and_goes_on_from_a_cheaper_one() -> None:
         spaces.best(
             spaces.search(space, count_stored, Annealing(start=start, steps=60, rewrites=rewrites))
         ).best[0]
-        for rewrites in (rewrite_schedule, None)
+        for rewrites in (draw_rewrite, None)
     )
     assert with_rewrites.cost < without.cost
     assert with_rewrites.schedule in space

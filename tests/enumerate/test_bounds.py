@@ -26,6 +26,7 @@ from tests.cost.prices import free
 from tests.cpus import FOUR_CORES, ONE_CORE, ROUND_PEAKS
 from tests.enumerate.pipelines import blur, chain, row_sums, two_outputs
 from tests.enumerate.process.test_universes import UNIVERSES
+from tests.examples import some
 
 CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
 
@@ -97,7 +98,7 @@ CASES = [(name, "expert", CPU) for name in PIPELINES]
 CASES += [("blur", "small", CPU), ("blur", "expert", SM80), ("row_sums", "expert", SM80)]
 
 
-@pytest.mark.parametrize(("name", "preset", "device"), CASES)
+@pytest.mark.parametrize(("name", "preset", "device"), some(CASES))
 def test_bounds_rise_along_random_ways(name: str, preset: str, device: spaces.Device) -> None:
     space = ScheduleSpace(PIPELINES[name](), device, getattr(Options, preset)(device))
     draws = (draw.schedule for draw in itertools.islice(space.draws(seed=5), 6))
@@ -165,8 +166,7 @@ def test_operations_count_when_nothing_can_be_inlined_into_them() -> None:
 def test_stores_count_at_once() -> None:
     """The values of the output are stored whatever is decided about blur_x."""
     space = ScheduleSpace(blur(), CPU, Options(root=("serial",), inner=("serial",)))
-    prices = Prices(*[0.0] * len(attrs.fields(Prices)))
-    model = Reuse(FOUR_CORES, attrs.evolve(prices, store=2.0))
+    model = Reuse(FOUR_CORES, free(store=2.0))
     assert [entry.name for entry in space.start().state.entries] == ["blur_y"]
     assert lower_bound(space.start(), model) == pytest.approx(2 * 512 * 256, rel=1e-4)
 

@@ -6,7 +6,6 @@ from attrs import evolve
 
 from spaces.constraints.devices.device import device
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.clone import find_clones
@@ -48,7 +47,8 @@ def _clones(pipe: Pipeline, text: str) -> list[Rewrite]:
     options = Options.medium(cpu)
     options = evolve(options, directives=(*options.directives, "clone_in"), clone_consumers=1)
     pricer = Pricer.of(ScheduleSpace(pipe, cpu, options), cost_model("reuse", cpu), Limits())
-    return list(find_clones(FoundSchedule.of_found(pricer, Found(0.0, parse_schedule(text, pipe)))))
+    schedule = parse_schedule(text, pipe)
+    return list(find_clones(FoundSchedule(pricer, pricer.space, schedule, {}, {})))
 
 
 def test_each_nest_but_the_last_gets_a_clone() -> None:

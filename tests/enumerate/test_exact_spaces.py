@@ -38,6 +38,7 @@ from spaces.model.writing.text import parse_schedule
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study
 from tests.cpus import FOUR_CORES
+from tests.examples import some
 from tests.tuning.fakes import QUICK, FakeMeasurer
 
 X, Y = Var("x"), Var("y")
@@ -155,7 +156,7 @@ STRATEGIES |= {
 }
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", some(STRATEGIES))
 def test_every_strategy_finds_exact_schedules(strategy: str) -> None:
     if strategy == "optuna":
         pytest.importorskip("optuna")

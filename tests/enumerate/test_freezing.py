@@ -65,13 +65,13 @@ def test_only_the_dearest_funcs_are_decided_twice(dear: str, monkeypatch) -> Non
     """Of 8 Funcs, 3 stay open: the only one with a cost is among them."""
     space = small_space(stencils(8), CPU)
     second = []
-    refined = Stagewise.refined
+    search_in_share = Stagewise.search_in_share
 
     def recorded(self, pricer, share=1.0):
         second.append(pricer.space)
-        return refined(self, pricer, share)
+        return search_in_share(self, pricer, share)
 
-    monkeypatch.setattr(Stagewise, "refined", recorded)
+    monkeypatch.setattr(Stagewise, "search_in_share", recorded)
     done = spaces.best(spaces.search(space, of_one_func(dear), Freezing(opened=1)))
     frozen = {entry.name: entry for entry in second[-1].fixed.funcs}
     assert len(frozen) == 5

@@ -199,7 +199,7 @@ def test_elitism_keeps_the_best(space: ScheduleSpace) -> None:
     pricer = Pricer.of(space, spaces.cost_model("reuse", FOUR_CORES), Limits())
     judge, offspring = (
         OffspringJudge(pricer, chosen, 1),
-        Offspring(space, chosen, settings.tournament),
+        Offspring(pricer, chosen, settings.tournament),
     )
     last: list[Individual] = []
     for _ in range(3):
@@ -218,7 +218,8 @@ def test_a_cross_has_parts_of_two_schedules() -> None:
     parents = [
         Individual(Found(1.0, one), DecidedSchedule.of(EXPERT, one)) for one in (at_root, inlined)
     ]
-    offspring = Offspring(EXPERT, random.Random(1), 1)
+    pricer = Pricer.of(EXPERT, spaces.cost_model("reuse", FOUR_CORES), Limits())
+    offspring = Offspring(pricer, random.Random(1), 1)
     levels = {
         tuple(crossed.after.of(name).compute.is_root for name in ("a", "b"))
         for crossed in (offspring.cross_parents(parents) for _ in range(20))

@@ -195,11 +195,11 @@ def test_a_schedule_outside_the_space_is_handed_over_as_it_is(
     plain = spaces.Schedule.default(space.pipeline)
     assert plain not in space
 
-    def refined(self, pricer, share=1.0):
+    def search_in_share(self, pricer, share=1.0):
         yield from pricer.board.offer(spaces.Found(0.5, plain))
         return True
 
-    monkeypatch.setattr(QuickSearch, "refined", refined)
+    monkeypatch.setattr(QuickSearch, "search_in_share", search_in_share)
     done = spaces.best(spaces.search(space, lambda batch: batch.full(1.0), Improving(), AMPLE))
     assert done.best == (spaces.Found(0.5, plain),)
     assert done.seconds > 0

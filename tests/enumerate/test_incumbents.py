@@ -29,6 +29,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind, Tail
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
+from tests.examples import examples, some
 from tests.search_runs.run import CPU_ONLY, PRESETS, STRATEGIES, drawn
 
 X, Y, C, N = Var("x"), Var("y"), Var("c"), Var("n")
@@ -66,7 +67,7 @@ SMALL_OUTPUTS: dict[str, Callable[[], Pipeline]] = {
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 @pytest.mark.parametrize("on", DEVICES)
-@pytest.mark.parametrize("name", SMALL_OUTPUTS)
+@pytest.mark.parametrize("name", some(SMALL_OUTPUTS))
 def test_small_outputs_have_schedules(name: str, on: str, preset: str) -> None:
     space = ScheduleSpace(SMALL_OUTPUTS[name](), DEVICES[on], PRESETS[preset](DEVICES[on]))
     found = best(search(space, strategy="stagewise", limits=Limits(structures=10))).best[0]
@@ -89,7 +90,7 @@ def test_only_outputs_that_fit_no_pattern_have_other_loops() -> None:
     assert list(small.menus["f"].root)[:2] == ["fitting", "serial"]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(extents=st.lists(st.integers(1, 40), min_size=4, max_size=4), data=st.data())
 def test_every_size_has_an_incumbent_from_the_first_moment(
     extents: list[int], data: st.DataObject
@@ -104,7 +105,7 @@ def test_every_size_has_an_incumbent_from_the_first_moment(
     assert verify(space.pipeline, first.best.schedule, on)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", some(STRATEGIES))
 def test_random_pipelines_have_an_incumbent_if_plain_loops_are_legal(strategy: str) -> None:
     found = 0
     for number in range(6):
@@ -127,7 +128,7 @@ def _ramp(extents: list[int]) -> Pipeline:
     return pipeline(f, estimates={f: extents})
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @example(extents=[24, 12, 1, 3], on="gpu", preset="everything", strategy="improving")
 @example(extents=[24, 12, 2, 3], on="gpu", preset="small", strategy="improving")
 @example(extents=[20, 20], on="gpu", preset="everything", strategy="freezing")
@@ -152,7 +153,7 @@ def test_no_result_is_dearer_than_plain_loops(
         assert found.cost <= float(model.cost(Batch.of(whole, plain)))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @example(extents=[600, 999])
 @given(extents=st.lists(st.integers(500, 2000), min_size=2, max_size=3))
 def test_no_result_that_fills_the_gpu_leaves_lanes_of_every_warp_idle(extents: list[int]) -> None:

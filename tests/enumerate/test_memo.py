@@ -31,11 +31,12 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.memo import Memo
+from spaces.model.nest.bounds import Bounds, KnownBounds
 from spaces.model.nest.nest_memo import NestMemo
-from spaces.model.nest.placement import Bounds, KnownBounds
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
+from tests.examples import some
 from tests.small_space import small_space
 
 CPU, GPU = device("cpu"), device("sm_80")
@@ -57,7 +58,7 @@ def _features(algorithm: Pipeline, schedule: Schedule, memo: FeatureMemo | None)
 
 
 @pytest.mark.parametrize("target", [CPU, GPU], ids=["cpu", "gpu"])
-@pytest.mark.parametrize("name", ["blur", "unsharp", "harris", "hist", "iir_blur"])
+@pytest.mark.parametrize("name", some(["blur", "unsharp", "harris", "hist", "iir_blur"]))
 def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Device):
     """With a memo that keeps all, and with one that keeps five entries of each kind."""
     algorithm = APPS[name].pipeline()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from attrs import evolve
+from numpy.typing import NDArray
 
 import spaces
 from spaces.enumerate.search.limits import Limits
@@ -16,9 +18,11 @@ from spaces.enumerate.search.rewrites.price_change import price_by_nests, price_
 from spaces.enumerate.search.rewrites.registry import REWRITES
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
+from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
-from spaces.enumerate.search.stagewise.ways import StageDecisions
+from spaces.enumerate.space.structure import Structure
+from spaces.model.algorithm.pipeline import Pipeline
 from tests.enumerate.pipelines import stencils
 
 CPU = spaces.device("cpu")
@@ -46,7 +50,7 @@ def with_least_numbers(model: str | spaces.CostModel = "reuse") -> tuple[Rewriti
     pricer.board.work = 1000  # as if a search had found the schedule
     task = StageDecisions(pricer, 4096, pricer.board.deadline)
     least = {name: menu[0] for name, menu in partial.state.menus.items()}
-    state = task.exact(HalfDecided(partial, least, 0.0))
+    state = task.price_complete(HalfDecided(partial, least, 0.0))
     found = FoundSchedule.of_states(pricer, space, (state,))
     return Rewriting(task, Stagewise(), (find_stale_numbers,), 1e9), found
 
@@ -83,6 +87,32 @@ def test_whole_schedules_decide_if_nests_mislead(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(while_cheaper, "price_by_nests", mislead)
     monkeypatch.setattr(while_cheaper, "price_exactly", exact)
     assert cost_after(*with_least_numbers()) == pytest.approx(wanted, rel=0.005)
+
+
+@pytest.mark.parametrize("price", [price_by_nests, price_whole])
+def test_numbers_without_a_cost_beside_open_ones_are_compared_by_their_own(
+    price: Callable[[FoundSchedule, OpenNumbers], FoundSchedule | None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a GPU the threads of a block may be too many in formulas over open numbers."""
+    _, found = with_least_numbers()
+    (opening,) = ChooseNumbers("stage2").open(found)
+    wanted = price(found, opening)
+    given = Pricer.price_structure
+
+    def refuse_present(
+        self: Pricer, structure: Structure, part: Pipeline | None = None
+    ) -> NDArray[np.float64]:
+        costs = given(self, structure, part)
+        costs.flat[structure.index(found.numbers)] = np.inf
+        return costs
+
+    monkeypatch.setattr(Pricer, "price_structure", refuse_present)
+    assert wanted is not None
+    cheaper = price(found, opening)
+    assert cheaper is not None
+    assert cheaper.numbers == wanted.numbers != found.numbers
+    assert cheaper.cost == pytest.approx(wanted.cost, rel=1e-6)
 
 
 def test_numbers_that_were_chosen_for_a_complete_nest_are_kept() -> None:

@@ -27,6 +27,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import UInt8
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain, equalized, long_chain
+from tests.examples import some
 from tests.search_runs.run import CPU_ONLY, STRATEGIES, drawn
 
 CPU, GPU = device("cpu"), device("sm_80")
@@ -43,13 +44,13 @@ def _found(space: ScheduleSpace, strategy: str, limits: Limits) -> Done:
 
 @pytest.mark.parametrize(
     ("make", "strategy"),
-    [
+    some(
         (make, strategy)
         for make in (blur, equalized)
         for strategy in sorted(set(STRATEGIES) - {*EXACT, "optuna"})
         # It looks at whole pipelines before it counts a structure, and takes 6 s for this one.
         if (make, strategy) != (equalized, "reuse-analysis")
-    ],
+    ),
 )
 def test_the_first_of_five_is_the_first_of_one(make: Callable[[], Pipeline], strategy: str) -> None:
     on = FOUR_CORES if strategy in CPU_ONLY or make is not blur else GPU
@@ -63,7 +64,7 @@ def test_the_first_of_five_is_the_first_of_one(make: Callable[[], Pipeline], str
         assert strategy == "beam" or found.schedule in space
 
 
-@pytest.mark.parametrize("strategy", sorted(set(STRATEGIES) - {*EXACT, "optuna"}))
+@pytest.mark.parametrize("strategy", some(sorted(set(STRATEGIES) - {*EXACT, "optuna"})))
 def test_so_it_is_for_random_pipelines(strategy: str) -> None:
     for number in range(2):
         run = drawn(31, number, strategy)

@@ -112,7 +112,7 @@ def test_a_place_that_only_other_loops_make_legal_is_kept() -> None:
     (found,) = spaces.best(spaces.search(space, likes_root, HierarchicalSampling(width=1))).best
     assert found.cost == 8.0
     pricer = Pricer.of(space, cost_model(likes_root, GPU), Limits())
-    events = HierarchicalSampling(width=1).refined(pricer)
+    events = HierarchicalSampling(width=1).search_in_share(pricer)
     assert [event.best.cost for event in events if isinstance(event, Improved)] == [8.0]
 
 
@@ -215,7 +215,7 @@ def test_no_pass_prices_a_structure_again() -> None:
 
     sampled = HierarchicalSampling()
     pricer = Pricer.of(small_space(chain(), FOUR_CORES), cost_model(recorded, GPU), Limits())
-    list(sampled.refined(pricer))
+    list(sampled.search_in_share(pricer))
     board = pricer.board
     assert len(seen) == board.structures > 20
     again = len(seen) - len(set(seen))

@@ -51,7 +51,7 @@ def test_costs_that_follow_from_others_change_no_result(
     with_shortcuts: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def price(self: KnownCosts, way: OpenWay) -> PricedWay | None:
-        return self.task.price_usual_numbers(self.part, way)
+        return self.task.prices.price_usual_numbers(self.part, way)
 
     monkeypatch.setattr(KnownCosts, "__call__", price)
     ratios = compare(with_shortcuts, costs())
@@ -64,7 +64,7 @@ def test_two_phases_miss_little(
     def price_all(ways, kept, price, compared=1.0):
         return [found for way in ways if (found := price(way)) is not None]
 
-    monkeypatch.setattr(stagewise, "priced_in_phases", price_all)
+    monkeypatch.setattr(stagewise, "price_in_phases", price_all)
     ratios = compare(with_shortcuts, costs())
     assert max(ratios) <= 1.05
     assert sorted(ratios)[len(ratios) // 2] == pytest.approx(1.0, rel=1e-9)

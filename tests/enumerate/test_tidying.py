@@ -27,6 +27,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.backend.cpu_runs import check
 from tests.cpus import FOUR_CORES
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 IMAGE = ImageParam(Int32, 2, "image")
@@ -120,7 +121,7 @@ def test_idle_atomic_is_left_out(written: str, is_idle: bool) -> None:
     assert ("atomic" not in form) == is_idle
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10_000), preset=st.sampled_from(["medium", "expert", "everything"]))
 def test_the_normal_form_is_the_same_schedule(seed: int, preset: str) -> None:
     whole = _two_lines()

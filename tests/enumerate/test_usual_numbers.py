@@ -15,9 +15,10 @@ from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.model import CostModel, FunctionModel
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
-from spaces.enumerate.search.stagewise.ways import StageDecisions
+from spaces.enumerate.search.stagewise.way_prices import WayPrices
 from spaces.enumerate.space.estimated_boxes import sizes_of
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, long_chain
@@ -33,7 +34,7 @@ def decisions(
     pricer = Pricer.of(space, model, Limits())
     task = StageDecisions(pricer, 4096, pricer.board.deadline)
     name = pipeline.functions[-1].name
-    return task, list(task.ways(task.start(), [name]))
+    return task, list(task.ways.list_ways(task.start(), [name]))
 
 
 def test_usual_numbers_are_in_the_middle() -> None:
@@ -75,7 +76,7 @@ def test_the_price_of_usual_numbers_is_one_of_all() -> None:
     task, ways = decisions(blur())
     for way in ways:
         part = task.part([way.state], way.decided)
-        usual, whole = task.price_usual_numbers(part, way), task.scored(part, way)
+        usual, whole = task.prices.price_usual_numbers(part, way), task.prices.price_way(part, way)
         assert usual is not None
         assert whole is not None
         assert usual.cost == pytest.approx(_price_at(whole, usual.way.state.numbers))
@@ -102,8 +103,8 @@ def test_all_numbers_count_where_the_usual_ones_have_no_cost() -> None:
     assert tiled
     for way in tiled:
         part = task.part([way.state], way.decided)
-        usual = task.price_usual_numbers(part, way)
-        assert task.scored(part, way.usual) is None
+        usual = task.prices.price_usual_numbers(part, way)
+        assert task.prices.price_way(part, way.usual) is None
         assert usual is not None
         assert usual.way is way
         assert np.isfinite(usual.cost)
@@ -114,7 +115,7 @@ def test_for_gpus_all_numbers_count() -> None:
     task, ways = decisions(blur(), spaces.cost_model("occupancy", gpu), gpu)
     assert any(way.free for way in ways)
     for way in ways:
-        usual = task.price_usual_numbers(task.part([way.state], way.decided), way)
+        usual = task.prices.price_usual_numbers(task.part([way.state], way.decided), way)
         assert usual is not None
         assert usual.way is way
 
@@ -139,22 +140,22 @@ def test_what_is_kept_has_the_cheapest_numbers(
     monkeypatch: pytest.MonkeyPatch, make: Callable[[], spaces.Pipeline]
 ) -> None:
     """Also if the ways that look cheapest are alike, and others are kept."""
-    decided = Stagewise._decided
+    decided = Stagewise._decide_func
     compared: list[float] = []
 
     def checked(self, task, states, names, recurring):
         found: list[HalfDecided] = decided(self, task, states, names, recurring)
         part = task.part(states, names)
-        ways = [way for one in states for way in task.ways(one, names)]
+        ways = [way for one in states for way in task.ways.list_ways(one, names)]
         for way in ways:
             for state in found:
                 if way.state.partial.taken == state.partial.taken:
-                    whole = task.scored(part, way)
+                    whole = task.prices.price_way(part, way)
                     assert whole is not None
                     compared.append(state.cost / whole.cost)
         return found
 
-    monkeypatch.setattr(Stagewise, "_decided", checked)
+    monkeypatch.setattr(Stagewise, "_decide_func", checked)
     medium = spaces.Options.medium(FOUR_CORES)
     space = spaces.ScheduleSpace(make(), FOUR_CORES, medium)
     spaces.best(spaces.search(space, "reuse", "stagewise"))
@@ -189,7 +190,7 @@ def test_channels_of_constant_extent_need_no_verdict_before_the_end() -> None:
     task, ways = decisions(pipeline)
     assert all(judged_before(task, way) for way in ways), "Tiles may be longer than an output."
     state = ways[0].usual.state
-    further = list(task.ways(evolve(state, cost=1.0), ["out", "low"]))
+    further = list(task.ways.list_ways(evolve(state, cost=1.0), ["out", "low"]))
     assert any(unrolls(way, "c") for way in further)
     assert not any(judged_before(task, way) for way in further)
 
@@ -198,7 +199,7 @@ def judged_before(task: StageDecisions, way: OpenWay) -> bool:
     """Whether a way needs a verdict, as it does if it may unroll a loop without a constant
     extent.
     """
-    priced = task.scored(task.part([way.state], way.decided), way)
+    priced = task.prices.price_way(task.part([way.state], way.decided), way)
     assert priced is not None
     return not priced.is_legal
 
@@ -214,9 +215,9 @@ def test_a_structure_counts_once() -> None:
     task, ways = decisions(blur())
     for number, way in enumerate(ways, start=1):
         part = task.part([way.state], way.decided)
-        usual = task.price_usual_numbers(part, way)
+        usual = task.prices.price_usual_numbers(part, way)
         assert usual is not None
-        again = task.with_all_numbers(part, usual)
+        again = task.prices.price_all_numbers(part, usual)
         assert again is not None
         assert again.way is way
         assert task.pricer.board.structures == number
@@ -230,7 +231,7 @@ def test_chains_cost_no_more_than_with_all_numbers(
     medium = spaces.Options.medium(FOUR_CORES)
     space = spaces.ScheduleSpace(long_chain(stages), FOUR_CORES, medium)
     found = spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].cost
-    monkeypatch.setattr(StageDecisions, "price_usual_numbers", StageDecisions.scored)
+    monkeypatch.setattr(WayPrices, "price_usual_numbers", WayPrices.price_way)
     assert found <= 1.01 * spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].cost
 
 

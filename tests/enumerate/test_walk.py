@@ -15,10 +15,10 @@ from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.registry import Strategy
+from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
-from spaces.enumerate.search.stagewise.walk import Complete, walked
-from spaces.enumerate.search.stagewise.ways import StageDecisions
+from spaces.enumerate.search.stagewise.walk import Complete, walk_funcs
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 from tests.enumerate.test_wrapping import product
@@ -40,10 +40,12 @@ def _walk(wanted: int | None, *, priced_as: float | None = None) -> Complete:
 
     def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
         part = task.part(states, decided)
-        ways = [way for state in states for way in task.ways(state, decided)]
-        priced = [one for way in ways if (one := task.scored(part, way)) is not None]
-        legal = [task.legal(part, one) for one in sorted(priced, key=lambda one: one.cost)]
-        kept = [one.chosen for one in legal if one.chosen.is_priced][:KEPT]
+        ways = [way for state in states for way in task.ways.list_ways(state, decided)]
+        priced = [one for way in ways if (one := task.prices.price_way(part, way)) is not None]
+        legal = [
+            task.prices.judge_way(part, one) for one in sorted(priced, key=lambda one: one.cost)
+        ]
+        kept = [one.cheapest for one in legal if one.cheapest.is_priced][:KEPT]
         if priced_as is None or len(decided) < 2:
             return kept
         return [evolve(one, cost=priced_as) for one in reversed(kept)]
@@ -51,7 +53,7 @@ def _walk(wanted: int | None, *, priced_as: float | None = None) -> Complete:
     found: list[Complete | None] = []
 
     def walk() -> Iterator[Event]:
-        found.append((yield from walked(task, task.start(), deciding, 1.0, wanted=wanted)))
+        found.append((yield from walk_funcs(task, task.start(), deciding, 1.0, wanted=wanted)))
 
     assert list(walk())
     (states,) = found
@@ -68,13 +70,13 @@ def test_all_complete_schedules_are_judged_if_no_number_is_wanted() -> None:
 
 def test_only_wanted_schedules_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     cheapest, *others = _walk(None).legal
-    exact, judged = StageDecisions.exact, []
+    exact, judged = StageDecisions.price_complete, []
 
     def counted(task: StageDecisions, state: HalfDecided) -> HalfDecided:
         judged.append(state)
         return exact(task, state)
 
-    monkeypatch.setattr(StageDecisions, "exact", counted)
+    monkeypatch.setattr(StageDecisions, "price_complete", counted)
     states = _walk(1)
     assert len(judged) == 1
     assert [one.cost for one in states.legal] == [cheapest.cost]
@@ -100,13 +102,13 @@ def test_what_the_start_decides_is_not_decided_again() -> None:
     def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
         asked.append(decided)
         part = task.part(states, decided)
-        ways = [way for state in states for way in task.ways(state, decided)]
-        priced = [one for way in ways if (one := task.scored(part, way)) is not None]
-        return [min(priced, key=lambda one: one.cost).chosen]
+        ways = [way for state in states for way in task.ways.list_ways(state, decided)]
+        priced = [one for way in ways if (one := task.prices.price_way(part, way)) is not None]
+        return [min(priced, key=lambda one: one.cost).cheapest]
 
     (start,) = deciding([task.start()], names[:1])
     asked.clear()
-    assert list(walked(task, start, deciding, 1.0, known=names[:1]))
+    assert list(walk_funcs(task, start, deciding, 1.0, known=names[:1]))
     assert asked == [names[:step] for step in range(2, len(names) + 1)]
 
 
@@ -126,7 +128,7 @@ def test_schedules_that_are_illegal_as_a_whole_are_searched_for_again(
         cost = float("inf") if judged[-1] else state.cost
         return HalfDecided(state.partial, state.numbers, cost)
 
-    monkeypatch.setattr(StageDecisions, "exact", refused)
+    monkeypatch.setattr(StageDecisions, "price_complete", refused)
     space = small_space(blur(), FOUR_CORES)
     (found,) = spaces.best(spaces.search(space, "reuse", strategy)).best
     assert judged == [True, False]

@@ -106,14 +106,14 @@ def test_a_search_with_a_wrapper_keeps_what_was_decided_with_numbers(
     monkeypatch: pytest.MonkeyPatch, options: Options
 ) -> None:
     """Nothing where a Func that it changes was decided, too, for there was no choice."""
-    walked = stagewise.walked
+    walk_funcs = stagewise.walk_funcs
     seen: list[tuple[HalfDecided, list[str]]] = []
 
     def recorded(task, start, deciding, share, **named):
         seen.append((start, list(named["known"])))
-        return walked(task, start, deciding, share, **named)
+        return walk_funcs(task, start, deciding, share, **named)
 
-    monkeypatch.setattr(stagewise, "walked", recorded)
+    monkeypatch.setattr(stagewise, "walk_funcs", recorded)
     space = ScheduleSpace(product(1024), FOUR_CORES, options)
     found = best(search(space, "reuse", "stagewise")).best[0].schedule
     assert space.verdict(found)

@@ -9,11 +9,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from spaces.constraints.devices.device import Device, device
-from spaces.constraints.legality.verdict import Verdict
-from spaces.constraints.legality.verify import verify
-from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.text import parse_schedule
+from spaces import Device, Schedule, Verdict, device, parse_schedule, verify
 from tests.halide_corpus.algorithms import Algorithm, algorithms
 
 FOLDER = Path(__file__).parent

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spaces.backend.compile import compile_cpu
-from spaces.backend.compile_gpu import compile_gpu
-from spaces.backend.cuda.emulator import Emulator
-from spaces.backend.reference import evaluate
-from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces import CheckedSchedule, Emulator, compile_cpu, compile_gpu, evaluate
 from tests.halide_corpus.corpus import Case
 
 

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
+from spaces import Func, ImageParam, Pipeline, RDom, UInt8, UInt16, Var, cast, pipeline
 from spaces.model.algorithm.boundary import repeat_edge
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.algorithm.rdom import RDom
-from spaces.model.algorithm.var import Var
-from spaces.model.expressions.expr import cast
-from spaces.model.expressions.types import UInt8, UInt16
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
 

@@ -2,10 +2,8 @@
 
 import pytest
 
-from spaces import device
+from spaces import cost_model, device, search
 from spaces.apps.pipelines import blur
-from spaces.cost.registry import cost_model
-from spaces.enumerate.search.search import search
 from spaces.model.suggestions import suggestion
 from tests.small_space import small_space
 

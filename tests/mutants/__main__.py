@@ -19,6 +19,7 @@ from queue import SimpleQueue
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
+from tests.examples import THOROUGH
 from tests.mutants import covering, report
 from tests.mutants.bug import Bug
 from tests.mutants.choosing import chosen, drawn, every_bug
@@ -103,9 +104,8 @@ def _servers(count: int) -> Iterator[list[Collected]]:
             root = Path(folder) / str(number)
             root.mkdir()
             workshop = Workshop.at(root, commit)
-            servers.append(
-                stack.enter_context(collected(workshop, "tests", "--ignore=tests/mutants"))
-            )
+            asked = ("tests", "--ignore=tests/mutants", "--hypothesis-profile", THOROUGH)
+            servers.append(stack.enter_context(collected(workshop, *asked)))
         yield servers
 
 

@@ -82,7 +82,7 @@ class Collected:
 
 @contextmanager
 def collected(workshop: Workshop, *tests: str) -> Iterator[Collected]:
-    """The tests below some folders or files of a workshop, collected.
+    """The tests below some folders or files of a workshop, collected; options of pytest may follow.
 
     Raises:
         RuntimeError: they can't be.

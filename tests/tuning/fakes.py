@@ -7,12 +7,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from spaces.cost.measurer import Measurement, RunOutcome
-from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.evolving import Evolving
+from spaces import Evolving, Measurement, Options, Pipeline, RunOutcome, Schedule, ScheduleSpace
 from spaces.tuning.identity import schedule_digest
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur

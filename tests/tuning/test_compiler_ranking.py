@@ -7,14 +7,12 @@ from collections.abc import Mapping
 import pytest
 
 import spaces
+from spaces import Batch, CudaUnavailable, Found, KernelResources, rank_by_compiler
 from spaces.backend.cuda.compiled_apart import resources_within
-from spaces.backend.cuda.errors import CudaCompileError, CudaUnavailable
-from spaces.backend.cuda.nvrtc import KernelResources, available_archs
-from spaces.cost.batch import Batch
+from spaces.backend.cuda.errors import CudaCompileError
+from spaces.backend.cuda.nvrtc import available_archs
 from spaces.cost.gpu.occupancy import OccupancyModel
-from spaces.enumerate.search.events import Found
 from spaces.tuning import compiler_ranking
-from spaces.tuning.compiler_ranking import rank_by_compiler
 from tests.backend.cuda.texts import SAXPY_TEXT
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur

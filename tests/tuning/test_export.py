@@ -8,11 +8,8 @@ import json
 
 import pytest
 
-from spaces.tuning.export import COLUMNS, csv_text, t4_text, trials_from_t4
-from spaces.tuning.schema import StoreError
-from spaces.tuning.store import TuningStore
-from spaces.tuning.study import Study
-from spaces.tuning.trial import Trial
+from spaces import StoreError, Study, Trial, TuningStore, csv_text, t4_text, trials_from_t4
+from spaces.tuning.export import COLUMNS
 from tests.tuning.fakes import QUICK, SPACE, FakeMeasurer
 
 

@@ -135,7 +135,7 @@ def _opened_together(path: str, ready: Barrier) -> None:
 def test_processes_may_make_a_store_at_once(tmp_path: Path) -> None:
     """SQLite does not wait for the lock under which a file learns to write ahead."""
     fork = multiprocessing.get_context("fork")
-    for number in range(12):
+    for number in range(5):
         ready = fork.Barrier(6)
         path = str(tmp_path / f"{number}.sqlite")
         children = [fork.Process(target=_opened_together, args=(path, ready)) for _ in range(6)]

@@ -26,9 +26,9 @@ from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import CHANGE, Evolving
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore
-from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study, trusted_schedule
+from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study, find_trusted_schedule
 from spaces.tuning.top_ranked import SEARCH
-from spaces.tuning.trial import Trial
+from spaces.tuning.trial import Proposal, Trial
 from tests.clocks import Clock
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
@@ -191,7 +191,7 @@ def test_the_schedule_that_a_search_finds_runs_beside_all_others() -> None:
             with opened(store) as study:
                 assert study.id == 1
                 found.append(study.reference)
-                assert study.trusted == trusted_schedule(SPACE)
+                assert study.trusted == find_trusted_schedule(SPACE)
                 assert study.space.verdict(study.reference)
                 assert study.trusted != study.reference
         assert found[0] == found[1]
@@ -256,6 +256,22 @@ def test_tuning_goes_on_when_the_favourites_of_the_model_are_measured() -> None:
         study = Study.open(store, ScheduleSpace(blur(), FOUR_CORES, few), strategy=strategy)
         study.run(FakeMeasurer(), trials=30)
         assert sum(trial.result is not None for trial in study.trials) == 30
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_changes_are_rewrites_in_their_share(share: float) -> None:
+    """The only rewrite of a schedule with two nests inlines the producer, in all numbers alike."""
+    text = "blur_x.compute_root().parallel(y)\nblur_y.parallel(y)"
+    space = ScheduleSpace(blur(), FOUR_CORES, Options.expert(FOUR_CORES))
+    two_nests = parse_schedule(text, space.pipeline)
+    timed = Measurement(two_nests, RunOutcome.CORRECT, "", (1.0,), (1.0,))
+    trials = [Trial(0, Proposal(two_nests, SEARCH), timed)]
+    strategy = evolve(QUICK, rewrites=share)
+    found = strategy.generation(space, cost_model("reuse", FOUR_CORES), trials, 1)
+    assert found == strategy.generation(space, cost_model("reuse", FOUR_CORES), trials, 1)
+    inlined = [one.schedule.of("blur_x").compute.is_inline for one in found]
+    assert (inlined == [True]) is (share == 1.0)
+    assert found
 
 
 @pytest.mark.parametrize("working", [1, 2])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from spaces.cost.measurer import Measurement, RunOutcome
-from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.trial import Proposal, Trial, fastest
+from spaces import Measurement, Proposal, RunOutcome, Schedule, Trial
+from spaces.tuning.trial import fastest
 
 NOTHING = Schedule(())
 

@@ -6,15 +6,9 @@ from __future__ import annotations
 
 import random
 
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.algorithm.rdom import RDom
-from spaces.model.algorithm.var import Var
+from spaces import Expr, Func, ImageParam, Int32, Pipeline, RDom, Var, pipeline
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, as_expr
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import as_expr
 
 VARS = (Var("x"), Var("y"), Var("z"))
 IMAGE = "im"

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var, saturating_add, u8, u16
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1920, 1080
@@ -38,7 +38,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="alpha_over",
-    kind=Kind.POINTWISE,
+    kind=PipelineKind.POINTWISE,
     summary="RGBA over RGBA with rounding, 8 bits",
     pipeline=pipeline,
     expected=expected,

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Int16, Pipeline, Var, i16, i32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1500, 1000
@@ -43,12 +43,13 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     """The sums of the middle seven of nine sorted values, divided and rounded down."""
     windows = sliding_window_view(inputs["image"].astype(np.int64), (3, 3))
     ordered = np.sort(windows.reshape(*windows.shape[:2], 9), axis=2)
-    return (ordered[..., 1:-1].sum(2) // 7).astype(np.int16)
+    sums: Array = ordered[..., 1:-1].sum(2)
+    return (sums // 7).astype(np.int16)
 
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="alpha_trimmed_mean",
-    kind=Kind.SORTING,
+    kind=PipelineKind.SORTING,
     summary="mean of 3x3 values without their extremes, int16",
     pipeline=pipeline,
     expected=expected,

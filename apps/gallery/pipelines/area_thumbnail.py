@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt8, Var, u8, u16
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SIDE, CHANNELS = 64, 3
@@ -35,12 +35,13 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     """The rounded means of blocks."""
     channels, height, width = inputs["image"].shape
     blocks = inputs["image"].reshape(channels, height // 3, 3, width // 3, 3)
-    return np.rint(blocks.mean((2, 4))).astype(np.uint8)
+    means: Array = blocks.mean((2, 4))
+    return np.rint(means).astype(np.uint8)
 
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="area_thumbnail",
-    kind=Kind.RESAMPLING,
+    kind=PipelineKind.RESAMPLING,
     summary="thumbnail of 64x64 by means of 3x3 pixels, RGB, 8 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, argmax
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 CLASSES, OBJECTS = 1000, 20000
@@ -35,7 +35,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="argmax_rows",
-    kind=Kind.REDUCTIONS,
+    kind=PipelineKind.REDUCTIONS,
     summary="index of the largest of 1000 values, 20000 rows, float32",
     pipeline=pipeline,
     expected=expected,

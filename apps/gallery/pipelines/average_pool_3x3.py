@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Expr, Float32, Func, ImageParam, Pipeline, RDom, Var, boundary, f32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, CHANNELS = 112, 112, 64
@@ -53,7 +53,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="average_pool_3x3",
-    kind=Kind.POOLING,
+    kind=PipelineKind.POOLING,
     summary="means of 3x3 pixels, stride 2, within borders, 64 channels, float32",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var, sqrt
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, CHANNELS, IMAGES = 56, 56, 64, 8
@@ -47,7 +47,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="batch_norm_relu",
-    kind=Kind.NORMALISATION,
+    kind=PipelineKind.NORMALISATION,
     summary="batch norm by given statistics and ReLU, 8 x 64 channels, float32",
     pipeline=pipeline,
     expected=expected,

@@ -11,7 +11,7 @@ import numpy as np
 import spaces
 from spaces import Expr, Float32, Func, ImageParam, Pipeline, Var, boundary
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 4096, 3072
@@ -70,7 +70,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="bicubic_double",
-    kind=Kind.RESAMPLING,
+    kind=PipelineKind.RESAMPLING,
     summary="cubic interpolation to twice the size, float32",
     pipeline=pipeline,
     expected=expected,

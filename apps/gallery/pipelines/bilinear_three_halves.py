@@ -9,8 +9,9 @@ import numpy as np
 import spaces
 from spaces import Expr, Func, ImageParam, Pipeline, UInt8, Var, u8, u16
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
+from spaces.model.expressions.expr import ExprLike
 
 WIDTH, HEIGHT = 2880, 1620
 
@@ -23,7 +24,7 @@ def pipeline() -> Pipeline:
     image = ImageParam(UInt8, 2, "image")
     across, output = Func("across"), Func("output")
 
-    def thirds(low: Expr, high: Expr, at: Expr) -> Expr:
+    def thirds(low: ExprLike, high: ExprLike, at: Expr) -> Expr:
         part = u16(2 * at % 3)
         return low * (3 - part) + high * part
 
@@ -37,11 +38,10 @@ def pipeline() -> Pipeline:
 
 
 def expected(inputs: Mapping[str, Array]) -> Array:
-    """The same in whole pixels of three times the resolution, of which every second counts."""
+    """The same in whole pixels of three times the resolution; every second one counts."""
     value = inputs["image"].astype(np.int64)
     for axis in (0, 1):
-        low, high = np.split(np.stack([value, np.roll(value, -1, axis)]), 2)
-        steps = [low[0] * (3 - k) + high[0] * k for k in range(3)]
+        steps = [value * (3 - k) + np.roll(value, -1, axis) * k for k in range(3)]
         shape = [size * (1 + 2 * (at == axis)) for at, size in enumerate(value.shape)]
         value = np.stack(steps, axis + 1).reshape(shape)
         value = value.take(range(0, shape[axis] - 3, 2), axis)
@@ -50,7 +50,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="bilinear_three_halves",
-    kind=Kind.RESAMPLING,
+    kind=PipelineKind.RESAMPLING,
     summary="bilinear interpolation to 3/2 of the size, 8 bits",
     pipeline=pipeline,
     expected=expected,

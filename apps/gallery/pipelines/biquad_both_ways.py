@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 4096, 1024
@@ -46,7 +46,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="biquad_both_ways",
-    kind=Kind.SCANS,
+    kind=PipelineKind.SCANS,
     summary="recursive filter of order two along lines, both ways, float32",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Expr, Func, ImageParam, Pipeline, UInt32, Var, mux
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 GROUPS = 1 << 19
@@ -43,7 +43,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="bitonic_sort_8",
-    kind=Kind.SORTING,
+    kind=PipelineKind.SORTING,
     summary="half a million groups of eight values sorted, 32 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Int16, Pipeline, RDom, Var, i32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 2048, 2048
@@ -49,7 +49,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="coarse_to_fine",
-    kind=Kind.PYRAMIDS,
+    kind=PipelineKind.PYRAMIDS,
     summary="sums of nested blocks down three levels and up, 16 bits to 32",
     pipeline=pipeline,
     expected=expected,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import spaces
 from spaces import Func, ImageParam, Int32, Pipeline, RDom, Var, f32, f64, i64
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 2048, 6000
@@ -36,7 +36,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="column_deviation",
-    kind=Kind.REDUCTIONS,
+    kind=PipelineKind.REDUCTIONS,
     summary="columns less their means, 12 megapixels, 32 bits to float32",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var, sqrt
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 LENGTH = 1 << 22
@@ -42,7 +42,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="complex_magnitude",
-    kind=Kind.POINTWISE,
+    kind=PipelineKind.POINTWISE,
     summary="magnitude of 4 million products of complex numbers, float32",
     pipeline=pipeline,
     expected=expected,

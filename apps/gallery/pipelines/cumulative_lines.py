@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import spaces
 from spaces import Float64, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 4096, 2048
@@ -33,7 +33,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="cumulative_lines",
-    kind=Kind.SCANS,
+    kind=PipelineKind.SCANS,
     summary="running sums of 2048 lines of 4096 values, float64",
     pipeline=pipeline,
     expected=expected,

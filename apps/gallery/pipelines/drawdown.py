@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Int32, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SERIES, DAYS = 5000, 2520
@@ -37,7 +37,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="drawdown",
-    kind=Kind.SCANS,
+    kind=PipelineKind.SCANS,
     summary="running maximum less the value, 5000 series, int32",
     pipeline=pipeline,
     expected=expected,

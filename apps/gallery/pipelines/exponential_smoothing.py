@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Int32, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 2048, 3000
@@ -47,7 +47,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="exponential_smoothing",
-    kind=Kind.SCANS,
+    kind=PipelineKind.SCANS,
     summary="background of lines by exponential smoothing, int32 to bool",
     pipeline=pipeline,
     expected=expected,

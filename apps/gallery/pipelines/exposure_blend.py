@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt8, Var, u16, u32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, EXPOSURES = 6000, 4000, 4
@@ -48,7 +48,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="exposure_blend",
-    kind=Kind.POINTWISE,
+    kind=PipelineKind.POINTWISE,
     summary="weighted mean of four exposures of 24 megapixels, 8 bits to 16",
     pipeline=pipeline,
     expected=expected,

@@ -11,7 +11,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var, boundary, exp, lerp
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 from spaces.apps.pipelines.resampling import doubled, halved
 
@@ -94,7 +94,7 @@ def _larger(planes: Array) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="exposure_fusion",
-    kind=Kind.PYRAMIDS,
+    kind=PipelineKind.PYRAMIDS,
     summary="two exposures fused in two levels, RGB, float32",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt8, Var, absd, u64
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, FRAMES = 640, 480, 120
@@ -38,7 +38,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="frame_differences",
-    kind=Kind.REDUCTIONS,
+    kind=PipelineKind.REDUCTIONS,
     summary="sums of absolute differences of 120 frames, 8 bits to 64",
     pipeline=pipeline,
     expected=expected,

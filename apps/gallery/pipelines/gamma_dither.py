@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, UInt16, Var, cast, f32, mux, pow
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 3072, 2048
@@ -41,7 +41,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="gamma_dither",
-    kind=Kind.POINTWISE,
+    kind=PipelineKind.POINTWISE,
     summary="gamma curve and ordered dither to four levels, 16 bits to 8",
     pipeline=pipeline,
     expected=expected,

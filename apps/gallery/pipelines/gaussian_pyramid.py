@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var, boundary, u8, u16
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 4096, 3072
@@ -58,7 +58,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="gaussian_pyramid",
-    kind=Kind.PYRAMIDS,
+    kind=PipelineKind.PYRAMIDS,
     summary="third level of a Gaussian pyramid by 5x5 weights, 8 bits",
     pipeline=pipeline,
     expected=expected,

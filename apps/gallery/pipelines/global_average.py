@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, f32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, CHANNELS, IMAGES = 56, 56, 256, 8
@@ -38,7 +38,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="global_average",
-    kind=Kind.POOLING,
+    kind=PipelineKind.POOLING,
     summary="mean of each of 8 x 256 channels of 56x56 pixels, float32",
     pipeline=pipeline,
     expected=expected,

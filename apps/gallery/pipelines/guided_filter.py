@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1920, 1080
@@ -71,7 +71,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="guided_filter",
-    kind=Kind.FILTERED_PRODUCTS,
+    kind=PipelineKind.FILTERED_PRODUCTS,
     summary="guided filter with boxes of 9x9, float32",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt64, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WORDS, HEIGHT = 128, 8192
@@ -46,7 +46,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="hit_or_miss",
-    kind=Kind.MORPHOLOGY,
+    kind=PipelineKind.MORPHOLOGY,
     summary="corners of shapes, 64 pixels in a word of 64 bits",
     pipeline=pipeline,
     expected=expected,

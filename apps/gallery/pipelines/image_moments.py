@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt8, Var, i64, mux
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, MASKS = 1024, 768, 10
@@ -43,7 +43,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="image_moments",
-    kind=Kind.REDUCTIONS,
+    kind=PipelineKind.REDUCTIONS,
     summary="six moments of each of ten images, 8 bits to 64",
     pipeline=pipeline,
     expected=expected,

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt8, Var, u32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 3840, 2160
@@ -44,7 +44,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="integral_boxes",
-    kind=Kind.SCANS,
+    kind=PipelineKind.SCANS,
     summary="sums over boxes of 31x31 by an integral image, 8 bits",
     pipeline=pipeline,
     expected=expected,

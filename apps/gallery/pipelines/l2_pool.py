@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Float64, Func, ImageParam, Pipeline, RDom, Var, sqrt
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, PLANES = 1000, 750, 4
@@ -43,7 +43,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="l2_pool",
-    kind=Kind.POOLING,
+    kind=PipelineKind.POOLING,
     summary="root of the mean square of 5x5 pixels, stride 3, four planes, float64",
     pipeline=pipeline,
     expected=expected,

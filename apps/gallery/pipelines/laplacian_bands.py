@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var, boundary
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 from spaces.apps.pipelines.resampling import doubled, halved
 
@@ -69,7 +69,7 @@ def _larger(level: Array) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="laplacian_bands",
-    kind=Kind.PYRAMIDS,
+    kind=PipelineKind.PYRAMIDS,
     summary="Laplacian pyramid of three levels, its bands amplified, float32",
     pipeline=pipeline,
     expected=expected,

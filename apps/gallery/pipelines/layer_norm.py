@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, f32, sqrt
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 FEATURES, TOKENS = 768, 2048
@@ -48,7 +48,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="layer_norm",
-    kind=Kind.NORMALISATION,
+    kind=PipelineKind.NORMALISATION,
     summary="layer norm of 2048 tokens of 768 features, float32",
     pipeline=pipeline,
     expected=expected,

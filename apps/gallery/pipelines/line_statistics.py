@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, f64, mux
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 SAMPLES, LINES = 16384, 1024
@@ -39,7 +39,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="line_statistics",
-    kind=Kind.REDUCTIONS,
+    kind=PipelineKind.REDUCTIONS,
     summary="mean and variance of 1024 lines of 16384 samples, float32 to float64",
     pipeline=pipeline,
     expected=expected,

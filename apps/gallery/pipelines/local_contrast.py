@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var, boundary, f32, sqrt, u32
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1280, 960
@@ -60,7 +60,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="local_contrast",
-    kind=Kind.NORMALISATION,
+    kind=PipelineKind.NORMALISATION,
     summary="deviation from the mean of 9x9 pixels over theirs, 8 bits to float32",
     pipeline=pipeline,
     expected=expected,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import spaces
 from spaces import Func, ImageParam, Int8, Pipeline, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 CHANNELS, WIDTH, HEIGHT, IMAGES = 64, 56, 56, 16
@@ -41,7 +41,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="max_pool_2x2",
-    kind=Kind.POOLING,
+    kind=PipelineKind.POOLING,
     summary="maxima of 2x2 pixels, 16 x 64 channels, channels innermost, int8",
     pipeline=pipeline,
     expected=expected,

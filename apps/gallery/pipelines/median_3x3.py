@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Expr, Func, ImageParam, Pipeline, UInt8, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 4000, 3000
@@ -42,12 +42,13 @@ def pipeline() -> Pipeline:
 def expected(inputs: Mapping[str, Array]) -> Array:
     """The medians of windows."""
     windows = sliding_window_view(inputs["image"], (3, 3))
-    return np.median(windows, axis=(2, 3)).astype(np.uint8)
+    medians: Array = np.median(windows, axis=(2, 3))
+    return medians.astype(np.uint8)
 
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="median_3x3",
-    kind=Kind.SORTING,
+    kind=PipelineKind.SORTING,
     summary="median of 3x3 pixels by sorted columns, 12 megapixels, 8 bits",
     pipeline=pipeline,
     expected=expected,

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, IMAGES = 512, 512, 16
@@ -45,7 +45,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="morphological_gradient",
-    kind=Kind.MORPHOLOGY,
+    kind=PipelineKind.MORPHOLOGY,
     summary="maximum less minimum of 3x3 pixels, 16 images, 8 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt8, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 3840, 2160
@@ -40,7 +40,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="opening_5x5",
-    kind=Kind.MORPHOLOGY,
+    kind=PipelineKind.MORPHOLOGY,
     summary="opening by a square of 5x5 in four passes, 8 bits",
     pipeline=pipeline,
     expected=expected,

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 LENGTH, CHANNELS = 2_000_000, 2
@@ -43,12 +43,13 @@ def expected(inputs: Mapping[str, Array]) -> Array:
     """Filters and windows gathered for all samples."""
     windows = sliding_window_view(inputs["sound"].astype(np.float64), TAPS, axis=1)
     at = np.arange(((windows.shape[1] - 1) * UP + UP - 1) // DOWN + 1) * DOWN
-    return np.einsum("cit,it->ci", windows[:, at // UP], inputs["filters"][at % UP])
+    resampled: Array = np.einsum("cit,it->ci", windows[:, at // UP], inputs["filters"][at % UP])
+    return resampled
 
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="polyphase_audio",
-    kind=Kind.RESAMPLING,
+    kind=PipelineKind.RESAMPLING,
     summary="two million samples from 48 to 44.1 kHz, stereo, float32",
     pipeline=pipeline,
     expected=expected,

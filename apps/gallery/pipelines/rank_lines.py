@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt8, Var, boundary
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 1920, 1200
@@ -52,7 +52,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="rank_lines",
-    kind=Kind.SORTING,
+    kind=PipelineKind.SORTING,
     summary="least of the maxima along four directions, 8 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Int16, Pipeline, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 LENGTH = 4_000_000
@@ -47,7 +47,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="signal_closing",
-    kind=Kind.MORPHOLOGY,
+    kind=PipelineKind.MORPHOLOGY,
     summary="closing of 4 million samples by 32, by doubling, 16 bits",
     pipeline=pipeline,
     expected=expected,

@@ -9,7 +9,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var, exp
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, values_in
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 COLUMNS, ROWS = 1000, 4096
@@ -39,7 +39,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="softmax_rows",
-    kind=Kind.NORMALISATION,
+    kind=PipelineKind.NORMALISATION,
     summary="softmax of 4096 rows of 1000 values, float32",
     pipeline=pipeline,
     expected=expected,

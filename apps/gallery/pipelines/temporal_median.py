@@ -10,14 +10,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, UInt16, Var
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT, FRAMES = 1280, 720, 32
 
 
 def pipeline() -> Pipeline:
-    """A network of ten comparisons for each pixel of each frame."""
+    """Ten minima and maxima for each pixel of each frame."""
     x, y, t = Var("x"), Var("y"), Var("t")
     film = ImageParam(UInt16, 3, "film")
     output = Func("output")
@@ -35,12 +35,13 @@ def pipeline() -> Pipeline:
 def expected(inputs: Mapping[str, Array]) -> Array:
     """The medians of five frames."""
     frames = sliding_window_view(inputs["film"], 5, axis=0)
-    return np.median(frames, axis=3).astype(np.uint16)
+    medians: Array = np.median(frames, axis=3)
+    return medians.astype(np.uint16)
 
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="temporal_median",
-    kind=Kind.SORTING,
+    kind=PipelineKind.SORTING,
     summary="median of five frames in a row, 16 bits",
     pipeline=pipeline,
     expected=expected,

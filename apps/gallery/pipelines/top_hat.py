@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import spaces
 from spaces import Func, ImageParam, Pipeline, RDom, UInt16, Var, boundary
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline
-from spaces.apps.gallery.kind import Kind
+from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
 
 WIDTH, HEIGHT = 2592, 1944
@@ -45,7 +45,7 @@ def expected(inputs: Mapping[str, Array]) -> Array:
 
 GALLERY_PIPELINE = GalleryPipeline(
     name="top_hat",
-    kind=Kind.MORPHOLOGY,
+    kind=PipelineKind.MORPHOLOGY,
     summary="image less its opening by a square of 21x21, 16 bits",
     pipeline=pipeline,
     expected=expected,

@@ -28,13 +28,12 @@ from spaces.backend.llvm.runtime.blocks import (
     POINTER,
     VOID,
     Body,
-    Program,
     RecordLayout,
     Value,
-    bytes_type,
     i32,
     i64,
 )
+from spaces.backend.llvm.runtime.guarded import MUTEX, GuardedModule
 
 MEMO_BYTES = 64 << 20
 """The most that a process keeps."""
@@ -47,9 +46,7 @@ _GIVEN = (POINTER, I64, POINTER, POINTER, I64)
 MEMO: Mapping[str, tuple[Any, ...]] = {"recall": (I32, *_GIVEN), "keep": (VOID, *_GIVEN)}
 """The functions that generated code calls: what each returns and takes."""
 
-_STATE = RecordLayout(
-    {"mutex": bytes_type(64), "first": POINTER, "bytes": I64, "found": I64, "missed": I64}
-)
+_STATE = RecordLayout({"mutex": MUTEX, "first": POINTER, "bytes": I64, "found": I64, "missed": I64})
 
 _ENTRY = RecordLayout(
     {
@@ -62,38 +59,25 @@ _ENTRY = RecordLayout(
 _ENTRY_BYTES = 32
 
 
-class _Memo:
-    """The module under construction: its variable, its limit and the C library's functions."""
+class _Memo(GuardedModule):
+    """The module under construction, with its limit and the C library's functions."""
 
     def __init__(self, limit: int) -> None:
+        super().__init__("memo", _STATE)
         self.limit = i64(limit)
-        self.program = Program("memo")
-        self.state = self.program.variable("memo", _STATE.type, 64)
         declare = self.program.declare
-        self.lock = declare("pthread_mutex_lock", I32, POINTER)
-        self.unlock = declare("pthread_mutex_unlock", I32, POINTER)
         self.malloc = declare("malloc", POINTER, I64)
-        self.free = declare("free", VOID, POINTER)
         self.copy = declare("memcpy", POINTER, POINTER, POINTER, I64)
         self.compare = declare("memcmp", I32, POINTER, POINTER, I64)
-
-    def call_locked(self, body: Body, function: Value) -> None:
-        """Locks or unlocks the mutex. All zeros is an open mutex (PTHREAD_MUTEX_INITIALIZER)."""
-        body.builder.call(function, [body.at(self.state, _STATE, "mutex")])
 
     def move(self, body: Body, to: Value, source: Value, size: Value) -> None:
         """Copies so many bytes from a source to another place."""
         body.builder.call(self.copy, [to, source, size])
 
-    def change(self, body: Body, name: str, amount: Value) -> None:
-        """Adds to a number of the state; the mutex is held."""
-        total = body.builder.add(body.get(self.state, _STATE, name), amount)
-        body.set(self.state, _STATE, name, total)
-
     def push(self, body: Body, entry: Value) -> None:
         """Puts an entry first; the mutex is held."""
-        body.set(entry, _ENTRY, "next", body.get(self.state, _STATE, "first"))
-        body.set(self.state, _STATE, "first", entry)
+        body.set(entry, _ENTRY, "next", self.get(body, "first"))
+        self.set(body, "first", entry)
 
 
 def _beyond(body: Body, base: Value, offset: Value) -> Value:
@@ -134,8 +118,8 @@ def _emit_recall(memo: _Memo) -> None:
     key, words, *_ = body.arguments
     build = body.builder
     link_slot = body.local(POINTER)  # where the address of the entry stands
-    memo.call_locked(body, memo.lock)
-    build.store(body.at(memo.state, _STATE, "first"), link_slot)
+    memo.lock(body)
+    build.store(memo.at(body, "first"), link_slot)
     with body.loop() as loop:
         link = build.load(link_slot, typ=POINTER)
         entry = build.load(link, typ=POINTER)
@@ -146,12 +130,12 @@ def _emit_recall(memo: _Memo) -> None:
         body.go_if(body.differ(same, i32(0)), loop.again)
         build.store(body.get(entry, _ENTRY, "next"), link)
         memo.push(body, entry)
-        memo.change(body, "found", i64(1))
+        memo.add(body, "found", i64(1))
         _each_array(body, entry, lambda kept, array, size: memo.move(body, array, kept, size))
-        memo.call_locked(body, memo.unlock)
+        memo.unlock(body)
         build.ret(i32(1))
-    memo.change(body, "missed", i64(1))
-    memo.call_locked(body, memo.unlock)
+    memo.add(body, "missed", i64(1))
+    memo.unlock(body)
     build.ret(i32(0))
 
 
@@ -183,14 +167,14 @@ def _emit_keep(memo: _Memo, drop_last: Value) -> None:
     body.set(entry, _ENTRY, "bytes", counted)
     build.call(memo.copy, [_key_of(body, entry), key, _key_bytes(body, words)])
     _each_array(body, entry, lambda kept, array, size: memo.move(body, kept, array, size))
-    memo.call_locked(body, memo.lock)
+    memo.lock(body)
     memo.push(body, entry)
-    memo.change(body, "bytes", counted)
+    memo.add(body, "bytes", counted)
     with body.loop() as loop:
-        kept = body.get(memo.state, _STATE, "bytes")
+        kept = memo.get(body, "bytes")
         body.go_if(build.icmp_unsigned("<=", kept, memo.limit), loop.after)
         build.call(drop_last, [])
-    memo.call_locked(body, memo.unlock)
+    memo.unlock(body)
     build.ret_void()
 
 
@@ -201,14 +185,14 @@ def _emit_drop_last(memo: _Memo) -> Value:
     body = memo.program.define_private("drop_last", VOID)
     build = body.builder
     link_slot = body.local(POINTER)
-    build.store(body.at(memo.state, _STATE, "first"), link_slot)
+    build.store(memo.at(body, "first"), link_slot)
     with body.loop() as loop:
         link = build.load(link_slot, typ=POINTER)
         entry = build.load(link, typ=POINTER)
         build.store(body.at(entry, _ENTRY, "next"), link_slot)
         body.go_if(body.differ(body.get(entry, _ENTRY, "next"), NULL), loop.again)
         build.store(NULL, link)
-        memo.change(body, "bytes", build.neg(body.get(entry, _ENTRY, "bytes")))
+        memo.add(body, "bytes", build.neg(body.get(entry, _ENTRY, "bytes")))
         build.call(memo.free, [entry])
         build.ret_void()
     build.unreachable()
@@ -217,21 +201,21 @@ def _emit_drop_last(memo: _Memo) -> Value:
 
 def _emit_release(memo: _Memo, drop_last: Value) -> None:
     body = memo.program.define("spaces_memo_release", VOID)
-    memo.call_locked(body, memo.lock)
+    memo.lock(body)
     with body.loop() as loop:
-        first = body.get(memo.state, _STATE, "first")
+        first = memo.get(body, "first")
         body.go_if(body.equal(first, NULL), loop.after)
         body.builder.call(drop_last, [])
-    memo.call_locked(body, memo.unlock)
+    memo.unlock(body)
     body.builder.ret_void()
 
 
 def _emit_number(memo: _Memo) -> None:
     body = memo.program.define("spaces_memo_number", I64, I64)
     (which,) = body.arguments
-    memo.call_locked(body, memo.lock)
-    kept, found, missed = (body.get(memo.state, _STATE, n) for n in ("bytes", "found", "missed"))
-    memo.call_locked(body, memo.unlock)
+    memo.lock(body)
+    kept, found, missed = (memo.get(body, n) for n in ("bytes", "found", "missed"))
+    memo.unlock(body)
     counted = body.builder.select(body.equal(which, i64(1)), found, missed)
     body.builder.ret(body.builder.select(body.equal(which, i64(0)), kept, counted))
 
@@ -248,8 +232,4 @@ def memo_module(limit: int = MEMO_BYTES) -> str:
     _emit_keep(memo, drop_last)
     _emit_release(memo, drop_last)
     _emit_number(memo)
-    for name, function in (("lock", memo.lock), ("unlock", memo.unlock)):
-        body = memo.program.define(f"spaces_memo_{name}", VOID)
-        memo.call_locked(body, function)
-        body.builder.ret_void()
-    return memo.program.text()
+    return memo.text()

@@ -31,10 +31,10 @@ from spaces.backend.llvm.runtime.blocks import (
     Program,
     RecordLayout,
     Value,
-    bytes_type,
     i32,
     i64,
 )
+from spaces.backend.llvm.runtime.guarded import MUTEX, GuardedModule
 
 BLOCK_ALIGNMENT = 64
 """In bytes: a cache line, and the widest vector."""
@@ -64,7 +64,7 @@ _STAGGER_BYTES = 4096 // _STAGGERS
 
 _STATE = RecordLayout(
     {
-        "mutex": bytes_type(64),
+        "mutex": MUTEX,
         "kept_bytes": I64,
         "stagger": I64,  # how many staggered blocks were made
         "heads": ir.ArrayType(POINTER, _CLASSES),  # lists of kept headers
@@ -81,27 +81,18 @@ _HEADER = RecordLayout(
 )
 
 
-class _Scratch:
-    """The module under construction: its variable, its limit and the C library's functions."""
+class _Scratch(GuardedModule):
+    """The module under construction, with its limit and the C library's functions."""
 
     def __init__(self, limit: int) -> None:
+        super().__init__("scratch", _STATE)
         self.limit = i64(limit)
-        self.program = Program("scratch")
-        self.state = self.program.variable("scratch", _STATE.type, 64)
-        declare = self.program.declare
-        self.lock = declare("pthread_mutex_lock", I32, POINTER)
-        self.unlock = declare("pthread_mutex_unlock", I32, POINTER)
-        self.aligned_alloc = declare("posix_memalign", I32, POINTER, I64, I64)
-        self.advise = declare("madvise", I32, POINTER, I64, I32)
-        self.free = declare("free", VOID, POINTER)
-
-    def call_locked(self, body: Body, function: Value) -> None:
-        """Locks or unlocks the mutex. All zeros is an open mutex (PTHREAD_MUTEX_INITIALIZER)."""
-        body.builder.call(function, [body.at(self.state, _STATE, "mutex")])
+        self.aligned_alloc = self.program.declare("posix_memalign", I32, POINTER, I64, I64)
+        self.advise = self.program.declare("madvise", I32, POINTER, I64, I32)
 
     def head(self, body: Body, place: Value) -> Value:
         """The address of the list of the class `place`."""
-        heads = body.at(self.state, _STATE, "heads")
+        heads = self.at(body, "heads")
         return body.builder.gep(heads, [i64(0), place], inbounds=True)
 
 
@@ -139,7 +130,7 @@ def _emit_fresh(scratch: _Scratch) -> Value:
     with build.if_then(huge):
         # This is only a hint: it may fail, and then the pages are small.
         build.call(scratch.advise, [base, size, i32(_MADV_HUGEPAGE)])
-    turn = build.atomic_rmw("add", body.at(scratch.state, _STATE, "stagger"), i64(1), "monotonic")
+    turn = build.atomic_rmw("add", scratch.at(body, "stagger"), i64(1), "monotonic")
     stagger = build.mul(build.and_(turn, i64(_STAGGERS - 1)), i64(_STAGGER_BYTES))
     staggered = build.icmp_unsigned(">=", size, i64(_STAGGERED_BYTES))
     offset = build.select(staggered, stagger, i64(0))
@@ -171,13 +162,13 @@ def _emit_malloc(scratch: _Scratch, release: Value) -> None:
     size = build.load(size_slot, typ=I64)
     header_slot = body.local(POINTER)
     head = scratch.head(body, place)
-    scratch.call_locked(body, scratch.lock)
+    scratch.lock(body)
     kept = build.load(head, typ=POINTER)
     build.store(kept, header_slot)
     with build.if_then(body.differ(kept, NULL)):
         build.store(body.get(kept, _HEADER, "next"), head)
-        _change_kept(body, scratch, build.neg(size))
-    scratch.call_locked(body, scratch.unlock)
+        scratch.add(body, "kept_bytes", build.neg(size))
+    scratch.unlock(body)
     for remedy in (None, release):
         with build.if_then(body.equal(build.load(header_slot, typ=POINTER), NULL)):
             if remedy is not None:  # no memory left: the kept blocks may be enough
@@ -186,11 +177,6 @@ def _emit_malloc(scratch: _Scratch, release: Value) -> None:
     header = build.load(header_slot, typ=POINTER)
     block = build.gep(header, [i64(BLOCK_ALIGNMENT)], source_etype=ir.IntType(8))
     build.ret(build.select(body.equal(header, NULL), NULL, block))
-
-
-def _change_kept(body: Body, scratch: _Scratch, amount: Value) -> None:
-    kept = body.get(scratch.state, _STATE, "kept_bytes")
-    body.set(scratch.state, _STATE, "kept_bytes", body.builder.add(kept, amount))
 
 
 def _emit_free(scratch: _Scratch, release: Value) -> None:
@@ -205,15 +191,15 @@ def _emit_free(scratch: _Scratch, release: Value) -> None:
         build.call(scratch.free, [body.get(header, _HEADER, "base")])
         build.ret_void()
     head = scratch.head(body, body.get(header, _HEADER, "class"))
-    scratch.call_locked(body, scratch.lock)
-    total = build.add(body.get(scratch.state, _STATE, "kept_bytes"), size)
+    scratch.lock(body)
+    total = build.add(scratch.get(body, "kept_bytes"), size)
     with build.if_then(build.icmp_unsigned(">", total, scratch.limit), likely=False):
         # Frees old sizes, or blocks of a pipeline that no longer runs would keep out new ones.
         build.call(release, [])
     body.set(header, _HEADER, "next", build.load(head, typ=POINTER))
     build.store(header, head)
-    _change_kept(body, scratch, size)
-    scratch.call_locked(body, scratch.unlock)
+    scratch.add(body, "kept_bytes", size)
+    scratch.unlock(body)
     build.ret_void()
 
 
@@ -233,25 +219,25 @@ def _emit_release_held(scratch: _Scratch) -> Value:
             body.go_if(body.equal(header, NULL), blocks.after)
             build.store(body.get(header, _HEADER, "next"), head)
             build.call(scratch.free, [body.get(header, _HEADER, "base")])
-    body.set(scratch.state, _STATE, "kept_bytes", i64(0))
+    scratch.set(body, "kept_bytes", i64(0))
     build.ret_void()
     return body.function
 
 
 def _emit_release(scratch: _Scratch, release_held: Value) -> Value:
     body = scratch.program.define("spaces_scratch_release", VOID)
-    scratch.call_locked(body, scratch.lock)
+    scratch.lock(body)
     body.builder.call(release_held, [])
-    scratch.call_locked(body, scratch.unlock)
+    scratch.unlock(body)
     body.builder.ret_void()
     return body.function
 
 
 def _emit_bytes(scratch: _Scratch) -> None:
     body = scratch.program.define("spaces_scratch_bytes", I64)
-    scratch.call_locked(body, scratch.lock)
-    kept = body.get(scratch.state, _STATE, "kept_bytes")
-    scratch.call_locked(body, scratch.unlock)
+    scratch.lock(body)
+    kept = scratch.get(body, "kept_bytes")
+    scratch.unlock(body)
     body.builder.ret(kept)
 
 
@@ -267,8 +253,4 @@ def scratch_module(limit: int = KEPT_BYTES) -> str:
     _emit_malloc(scratch, release)
     _emit_free(scratch, release_held)
     _emit_bytes(scratch)
-    for name, function in (("lock", scratch.lock), ("unlock", scratch.unlock)):
-        body = scratch.program.define(f"spaces_scratch_{name}", VOID)
-        scratch.call_locked(body, function)
-        body.builder.ret_void()
-    return scratch.program.text()
+    return scratch.text()

@@ -14,7 +14,7 @@ from spaces.model.algorithm.predicates import limits_nothing
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.largest import largest
 from spaces.model.nest.loopnest import LoopNest

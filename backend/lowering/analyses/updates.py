@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from spaces.backend.ir.statements import Update
 from spaces.constraints.dependences.hazards import racing_dimensions
-from spaces.model.nest.placement import Bounds
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.splits import loop_dimensions
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.reductions.accumulation import accumulation

@@ -20,7 +20,8 @@ from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, const
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import FormulaError, evaluate
-from spaces.model.formulas.regions import Interval, Ranges
+from spaces.model.formulas.interval import Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -36,30 +37,30 @@ away.
 
 
 @frozen
-class Sight:
+class MiddleValues:
     """A value for every variable: the middle of each loop, at assumed sizes."""
 
     values: Mapping[str, int]
 
     @staticmethod
-    def of(program: LoopProgram) -> Sight:
+    def of(program: LoopProgram) -> MiddleValues:
         """The values outside of all loops."""
         values = {scalar.name: 1 for scalar in program.scalars}
         for buffer in program.buffers:
             extent = _OUTPUT_EXTENT if buffer.is_output else _IMAGE_EXTENT
             for d in range(buffer.dimensions):
                 values |= {f"{buffer.name}.min.{d}": 0, f"{buffer.name}.extent.{d}": extent}
-        return Sight(values)
+        return MiddleValues(values)
 
-    def into(self, loop: For) -> Sight:
+    def into(self, loop: For) -> MiddleValues:
         """The values in the middle of a loop."""
         try:
             low, extent = (evaluate(e, self.values) for e in (loop.min, loop.extent))
         except FormulaError:
             return self
-        return Sight({**self.values, loop.var.name: low + extent // 2})
+        return MiddleValues({**self.values, loop.var.name: low + extent // 2})
 
-    def sees(self, condition: Expr) -> bool | None:
+    def holds(self, condition: Expr) -> bool | None:
         """Whether a condition holds at these values; None if it depends on data."""
         try:
             return bool(evaluate(condition, self.values))
@@ -91,7 +92,7 @@ class Decisions:
     Attributes:
         var: the variable of the loop.
         known: facts that hold inside the loop.
-        sight: the values in the middle of the loop.
+        middle: the values in the middle of the loop.
         everywhere: whether to decide also tests on which no vector depends.
         hinted: whether the program may have hints.
         lows: for all decisions to hold, the variable must be at least each of these.
@@ -100,7 +101,7 @@ class Decisions:
 
     var: Variable
     known: Simplifier
-    sight: Sight
+    middle: MiddleValues
     everywhere: bool = False
     hinted: bool = False
     lows: dict[Expr, None] = field(factory=dict)
@@ -109,23 +110,23 @@ class Decisions:
 
     def body(self, statement: Statement) -> Statement:
         """The loop's body in its steady state."""
-        return self._with_choices(self._statement(statement, Inside(), self.sight))
+        return self._with_choices(self._statement(statement, Inside(), self.middle))
 
-    def _statement(self, statement: Statement, inside: Inside, sight: Sight) -> Statement:
+    def _statement(self, statement: Statement, inside: Inside, middle: MiddleValues) -> Statement:
         match statement:
             case For():
                 deeper = self._inside(statement, inside)
-                body = self._statement(statement.body, deeper, sight.into(statement))
+                body = self._statement(statement.body, deeper, middle.into(statement))
                 return evolve(statement, body=body)
             case If() if statement.otherwise is None:
-                body = self._statement(statement.body, inside, sight)
-                return If(self._value(statement.condition, inside, sight), body)
+                body = self._statement(statement.body, inside, middle)
+                return If(self._value(statement.condition, inside, middle), body)
             case Provide():
-                args = tuple(self._value(a, inside, sight) for a in statement.args)
-                value = self._value(statement.value, inside, sight)
+                args = tuple(self._value(a, inside, middle) for a in statement.args)
+                value = self._value(statement.value, inside, middle)
                 return evolve(statement, args=args, value=value)
             case _:
-                return map_children(statement, lambda s: self._statement(s, inside, sight))
+                return map_children(statement, lambda s: self._statement(s, inside, middle))
 
     def _inside(self, loop: For, inside: Inside) -> Inside:
         analysis = Ranges(self.known, dict(inside.ranges))
@@ -141,21 +142,23 @@ class Decisions:
             inside.is_innermost and not may_split,
         )
 
-    def _value(self, value: Expr, inside: Inside, sight: Sight) -> Expr:
+    def _value(self, value: Expr, inside: Inside, middle: MiddleValues) -> Expr:
         wished = dict(wishes(value, inside.is_innermost)) if self.hinted else {}
         # Coordinates in calls are in normal form; the same coordinates in hints are not.
         wished |= {self.known(k): self.known(v) for k, v in wished.items() if is_coordinate(k)}
         if not (inside.vectorized or self.everywhere or wished):
             return value
-        return rewrite(value, lambda node: self._node(node, inside, sight, wished))
+        return rewrite(value, lambda node: self._node(node, inside, middle, wished))
 
-    def _node(self, given: Expr, inside: Inside, sight: Sight, wished: Mapping[Expr, Expr]) -> Expr:
+    def _node(
+        self, given: Expr, inside: Inside, middle: MiddleValues, wished: Mapping[Expr, Expr]
+    ) -> Expr:
         node = without_hints(given) if wished and given.type in (Int32, Bool) else given
         wish = wished.get(node)
         if self._is_candidate(node, inside, wish):
             if node in self._chosen:
                 return self._chosen[node]
-            choice = self._choose(node, inside, sight, wish)
+            choice = self._choose(node, inside, middle, wish)
             if choice is not None:
                 self._chosen[node] = choice
                 return choice
@@ -170,13 +173,15 @@ class Decisions:
         counts = self.everywhere or wish is not None or inside.is_innermost
         return (counts or bool(names & inside.vectorized)) and bool(_claims(node))
 
-    def _choose(self, node: Expr, inside: Inside, sight: Sight, wish: Expr | None) -> Expr | None:
+    def _choose(
+        self, node: Expr, inside: Inside, middle: MiddleValues, wish: Expr | None
+    ) -> Expr | None:
         """The outcome of a test assumed in the steady state: ``wish``, or else the outcome in the
         middle of the loop. Notes the limits in ``lows`` and ``highs``. None if no outcome is known
         to hold between limits.
         """
         for choice, claims in _claims(node):
-            usual = all(sight.sees(claim >= 0) for claim in claims)
+            usual = all(middle.holds(claim >= 0) for claim in claims)
             if not usual if wish is None else choice is not wish:
                 continue
             limits = [self._limit(claim, inside) for claim in claims]

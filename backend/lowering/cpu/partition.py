@@ -18,7 +18,7 @@ from spaces.backend.ir.program import LoopProgram
 from spaces.backend.ir.statements import For, If, Statement, block
 from spaces.backend.lowering.analyses.hints import has_hints, unhinted
 from spaces.backend.lowering.analyses.known import inside_loop, known_sizes
-from spaces.backend.lowering.cpu.decide import Decisions, Sight
+from spaces.backend.lowering.cpu.decide import Decisions, MiddleValues
 from spaces.backend.lowering.passes import named
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op
@@ -33,16 +33,16 @@ def partition(program: LoopProgram) -> LoopProgram:
     each loop that the schedule partitions always; leaves a loop whole that the schedule partitions
     never. Removes `likely` hints.
     """
-    outside = _Partitioning(known_sizes(program), Sight.of(program), program.hinted)
+    outside = _Partitioning(known_sizes(program), MiddleValues.of(program), program.hinted)
     return unhinted(evolve(program, body=outside.statement(program.body)))
 
 
 class _Partitioning:
     """Facts that hold around a statement, and the middle of each loop around it."""
 
-    def __init__(self, known: Simplifier, sight: Sight, hinted: bool) -> None:
+    def __init__(self, known: Simplifier, middle: MiddleValues, hinted: bool) -> None:
         self.known = known
-        self.sight = sight
+        self.middle = middle
         self.hinted = hinted
 
     def statement(self, statement: Statement) -> Statement:
@@ -52,14 +52,14 @@ class _Partitioning:
 
     def _loop(self, loop: For) -> Statement:
         known = inside_loop(self.known, loop.var, loop.min, loop.extent)
-        inside = _Partitioning(known, self.sight.into(loop), self.hinted)
+        inside = _Partitioning(known, self.middle.into(loop), self.hinted)
         usual = evolve(loop, body=inside.statement(loop.body))
         always = loop.partition is Partition.ALWAYS
         hinted = self.hinted and has_hints(loop.body)
         wanted = always or hinted or _contains(loop.body, lambda kind: kind is LoopKind.VECTORIZED)
         if not loop.kind.is_scalar_loop or loop.partition is Partition.NEVER or not wanted:
             return usual
-        decisions = Decisions(loop.var, known, inside.sight, everywhere=always, hinted=hinted)
+        decisions = Decisions(loop.var, known, inside.middle, everywhere=always, hinted=hinted)
         steady = decisions.body(loop.body)
         if not decisions.lows and not decisions.highs:
             return usual

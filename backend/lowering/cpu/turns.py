@@ -70,7 +70,7 @@ def part_of_part(part: Expr, place: int, period: int) -> Expr | None:
     return part.value if isinstance(part, Broadcast) else part
 
 
-def settled(root: Expr, done: dict[Expr, Expr] | None = None) -> Expr:
+def choose_interleaving(root: Expr, done: dict[Expr, Expr] | None = None) -> Expr:
     """The expression with interleaved values computed in the cheaper way: either part by part, with
     one interleaving at the end, or as whole vectors, after the loads are interleaved. ``done``
     holds the results of parts that several expressions share.

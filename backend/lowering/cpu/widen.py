@@ -9,7 +9,12 @@ import math
 
 from spaces.backend.ir.identities import coordinate, evaluated
 from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp, Shuffle
-from spaces.backend.lowering.cpu.turns import interleaved, lanes_of_class, period_of, settled
+from spaces.backend.lowering.cpu.turns import (
+    choose_interleaving,
+    interleaved,
+    lanes_of_class,
+    period_of,
+)
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
@@ -34,7 +39,7 @@ class Widening:
         self.lanes = lanes
         self.mask = mask
         self._done: dict[Expr, Expr] = {}
-        self._settled: dict[Expr, Expr] = {}
+        self._interleavings: dict[Expr, Expr] = {}
         self._takes_turns = False
         self._simplify = Simplifier()
         self._var = var
@@ -50,7 +55,11 @@ class Widening:
         for node in walk(expr, known=done):
             done[node] = self._node(node)
             self._takes_turns |= isinstance(done[node], Shuffle)
-        return settled(done[expr], self._settled) if self._takes_turns else done[expr]
+        return (
+            choose_interleaving(done[expr], self._interleavings)
+            if self._takes_turns
+            else done[expr]
+        )
 
     def full(self, expr: Expr) -> Expr:
         """The expression over all lanes, always as a vector."""

@@ -19,10 +19,7 @@ from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
 
-_KIND_IN_KERNEL = {
-    LoopKind.VECTORIZED: LoopKind.UNROLLED,
-    LoopKind.PARALLEL: LoopKind.SERIAL,
-}
+_KIND_IN_KERNEL = {LoopKind.VECTORIZED: LoopKind.UNROLLED, LoopKind.PARALLEL: LoopKind.SERIAL}
 
 _ZERO = constant(0, Int32)
 

@@ -28,11 +28,6 @@ def ordering(function: Function, index: int) -> Ordering:
     return found
 
 
-def ordered_dimensions(function: Function, index: int) -> tuple[str, ...]:
-    """The dimensions of a stage whose iterations must keep their order, outermost first."""
-    return ordering(function, index).dimensions
-
-
 def is_commutative(function: Function, stage: Stage) -> bool:
     """Whether a stage is ``f(args) = f(args) op e`` where ``e`` and ``args`` do not read ``f``, and
     the operands of ``op`` may come in any order. For a Tuple, whether each component is.

@@ -55,12 +55,6 @@ class Ordering:
     dimensions: tuple[str, ...] = ()
     before: frozenset[tuple[str, str]] = frozenset()
 
-    @staticmethod
-    def total(dimensions: tuple[str, ...]) -> Ordering:
-        """The ordering that keeps all of these dimensions in place."""
-        pairs = ((a, b) for i, a in enumerate(dimensions) for b in dimensions[i + 1 :])
-        return Ordering(dimensions, frozenset(pairs))
-
 
 @frozen
 class Conflict:

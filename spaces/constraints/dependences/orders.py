@@ -22,15 +22,13 @@ class OrderFault:
     Attributes:
         kind: the kind of mistake.
         loop: the name at fault.
-        where: the split, fuse or list of loops with the mistake, as a person would write it.
-        record: the number of that split or fuse; None for the list of loops.
+        record: the number of the split or fuse with the mistake; None for the list of loops.
         choices: the loops that exist at that point.
         became: the loops that replaced this loop before that point; empty if it never existed.
     """
 
     kind: OrderFaultKind
     loop: str
-    where: str
     record: int | None
     choices: tuple[str, ...] = ()
     became: str = ""
@@ -97,22 +95,17 @@ class _Tracer:
                 self._fuse(record)
         self.record = None
         self._compare(order)
-        return Trace(
-            tuple(self.faults),
-            self.origins,
-            tuple(self.sequence),
-            frozenset(self.before),
-        )
+        return Trace(tuple(self.faults), self.origins, tuple(self.sequence), frozenset(self.before))
 
-    def _fault(self, kind: OrderFaultKind, loop: str, where: str) -> None:
+    def _fault(self, kind: OrderFaultKind, loop: str) -> None:
         became = self.lost.get(loop, "")
-        self.faults.append(OrderFault(kind, loop, where, self.record, tuple(self.origins), became))
+        self.faults.append(OrderFault(kind, loop, self.record, tuple(self.origins), became))
 
-    def _take(self, names: tuple[str, ...], where: str, into: str) -> frozenset[str]:
+    def _take(self, names: tuple[str, ...], into: str) -> frozenset[str]:
         """Removes loops, and returns the dimensions they come from."""
         for name in names:
             if name not in self.origins:
-                self._fault("unknown", name, where)
+                self._fault("unknown", name)
         taken: frozenset[str] = frozenset()
         for name in names:
             if name in self.origins:
@@ -120,17 +113,16 @@ class _Tracer:
                 self.lost[name] = into
         return taken
 
-    def _add(self, name: str, origin: frozenset[str], where: str) -> None:
+    def _add(self, name: str, origin: frozenset[str]) -> None:
         if name in self.origins:
-            self._fault("duplicate", name, where)
+            self._fault("duplicate", name)
         self.origins[name] = origin
         self.lost.pop(name, None)
 
     def _split(self, record: Split) -> None:
-        where = f"split({record.old}, {record.outer}, {record.inner}, {record.factor})"
-        origin = self._take((record.old,), where, f"{record.outer} and {record.inner}")
-        self._add(record.outer, origin, where)
-        self._add(record.inner, origin, where)
+        origin = self._take((record.old,), f"{record.outer} and {record.inner}")
+        self._add(record.outer, origin)
+        self._add(record.inner, origin)
         if record.old in self.sequence:
             at = self.sequence.index(record.old)
             self.sequence[at : at + 1] = [record.outer, record.inner]
@@ -138,16 +130,15 @@ class _Tracer:
             self.before.add((record.outer, record.inner))
 
     def _fuse(self, record: Fuse) -> None:
-        where = f"fuse({record.inner}, {record.outer}, {record.fused})"
         if record.inner == record.outer:
-            self._fault("repeated", record.inner, where)
+            self._fault("repeated", record.inner)
         names = tuple(dict.fromkeys((record.inner, record.outer)))
-        origin = self._take(names, where, record.fused)
-        self._add(record.fused, origin, where)
+        origin = self._take(names, record.fused)
+        self._add(record.fused, origin)
         dependent = [n for n in names if n in self.sequence]
         if len(dependent) == 2 and self._parts(record.outer, record.inner):
             sequence = tuple(self.sequence)
-            self.faults.append(OrderFault("fuse-order", record.fused, where, self.record, sequence))
+            self.faults.append(OrderFault("fuse-order", record.fused, self.record, sequence))
         if dependent:
             first = min(self.sequence.index(name) for name in dependent)
             self.sequence.insert(first, record.fused)
@@ -172,16 +163,15 @@ class _Tracer:
         return outer in _reached(inner, self.before) or not below.isdisjoint(above)
 
     def _compare(self, order: DomainOrder) -> None:
-        where = "the loop order"
         doubled = {fault.loop for fault in self.faults if fault.kind == "duplicate"}
         for i, name in enumerate(order.names):
             if name not in self.origins:
-                self._fault("unknown", name, where)
+                self._fault("unknown", name)
             elif name in order.names[:i] and name not in doubled:
-                self._fault("repeated", name, where)
+                self._fault("repeated", name)
         for name in self.origins:
             if name not in order.names:
-                self._fault("missing", name, where)
+                self._fault("missing", name)
 
 
 def _reached(start: str, pairs: set[tuple[str, str]]) -> set[str]:

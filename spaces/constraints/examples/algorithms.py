@@ -86,15 +86,6 @@ def corner() -> Pipeline:
     return pipeline(q, estimates={q: [1024, 1024]})
 
 
-def column() -> Pipeline:
-    """A Func of bytes read at two neighbors along y."""
-    image = ImageParam(UInt8, 2, "input")
-    p, q = Func("p"), Func("q")
-    p[X, Y] = image[X, Y] + 1
-    q[X, Y] = p[X, Y] + p[X, Y + 1]
-    return pipeline(q)
-
-
 def harmonic() -> Pipeline:
     """Rows that read fewer and fewer values; interval analysis finds no limit of their number."""
     image = ImageParam(Int32, 1, "input")
@@ -125,9 +116,9 @@ def unset() -> Pipeline:
     return pipeline(s)
 
 
-def horner(element: object = Int32) -> Pipeline:
+def horner() -> Pipeline:
     """Values of polynomials, whose order of evaluation matters."""
-    image = ImageParam(element, 2, "input")
+    image = ImageParam(Int32, 2, "input")
     r = RDom([(0, 4), (0, 3)], "r")
     s, out = Func("s"), Func("out")
     s[X, Y] = cast(image.type, 0)
@@ -154,17 +145,6 @@ def greatest(element: Type, *size: int) -> Pipeline:
     s[X, Y] = cast(element, 0)
     s[X, Y] = max(s[X, Y], image[X + r.x, Y + r.y])
     return pipeline(s, estimates={s: list(size)} if size else {})
-
-
-def offset() -> Pipeline:
-    """A Func without dimensions, the sum over a corner, taken from every pixel."""
-    image = ImageParam(Int32, 2, "input")
-    r = RDom([(0, 4), (0, 3)], "r")
-    s, out = Func("s"), Func("out")
-    s[()] = cast(Int32, 0)
-    s[()] = s[()] + image[r.x, r.y]
-    out[X, Y] = image[X, Y] - s[()]
-    return pipeline(out)
 
 
 def volume() -> Pipeline:
@@ -203,13 +183,6 @@ def scattered() -> Pipeline:
     return pipeline(out)
 
 
-def looked_up() -> Pipeline:
-    """An image read at coordinates without limits."""
-    image, out = ImageParam(Int32, 1, "input"), Func("out")
-    out[X] = image[image[X]]
-    return pipeline(out)
-
-
 def nearest() -> Pipeline:
     """The position of the least of 4 x 3 values, the first of several."""
     image = ImageParam(UInt16, 2, "input")
@@ -242,18 +215,3 @@ def spaced() -> Pipeline:
     bx[X, Y] = X + 10 * Y
     by[X, Y] = bx[X, first] + bx[X, first + n]
     return pipeline(by)
-
-
-def segment() -> Pipeline:
-    """Stages E, K, H, W and Z of [S20] Fig. 3: Z reads five lines of W, and W the three channels of
-    K.
-    """
-    image = ImageParam(Float32, 2, "input")
-    e, k, h, w, z = Func("E"), Func("K"), Func("H"), Func("W"), Func("Z")
-    c = Var("c")
-    e[X, Y] = image[X, Y] * 2.0
-    k[X, Y, c] = e[X, Y] + e[X + 1, Y] + e[X + 2, Y] + c
-    h[X, Y] = e[X, Y] * 4.0
-    w[X, Y] = k[X, Y, 0] + k[X, Y, 1] + k[X, Y, 2] + h[X, Y]
-    z[X, Y] = w[X, Y] + w[X, Y + 1] + w[X, Y + 2] + w[X, Y + 3] + w[X, Y + 4]
-    return pipeline(z, estimates={z: [1920, 1080]})

@@ -34,10 +34,7 @@ EXAMPLES = (
         D.func("input").in_("bx").compute_root(),
     ),
     on_cpu(
-        "derive.not-read",
-        D.func("by").in_(),
-        D.func("bx").in_(),
-        "an output that no Func reads",
+        "derive.not-read", D.func("by").in_(), D.func("bx").in_(), "an output that no Func reads"
     ),
     on_cpu("derive.name-taken", TAKEN.func("p").in_(), TAKEN.func("p").in_("q")),
     Example(

@@ -34,9 +34,6 @@ EXAMPLES = (
     on_cpu("race.update", SUM.parallel("r.y"), SUM.parallel("y")),
     on_cpu("race.update", SUM.parallel("r.y"), SUM.atomic().parallel("r.y"), "accepted if atomic"),
     on_cpu(
-        "order.reduction",
-        POWERS.fuse("r.y", "r.x", "t"),
-        POWERS.fuse("r.x", "r.y", "t"),
-        "by fuse",
+        "order.reduction", POWERS.fuse("r.y", "r.x", "t"), POWERS.fuse("r.x", "r.y", "t"), "by fuse"
     ),
 )

@@ -26,11 +26,7 @@ EXAMPLES = (
         ),
         cpu(D),
     ),
-    Example(
-        "schedule.missing-func",
-        _entries(f"Schedule({_DEFAULT}.funcs[:1])", _BX),
-        cpu(D),
-    ),
+    Example("schedule.missing-func", _entries(f"Schedule({_DEFAULT}.funcs[:1])", _BX), cpu(D)),
     Example(
         "schedule.stages",
         _entries(

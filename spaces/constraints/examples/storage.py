@@ -57,11 +57,7 @@ EXAMPLES = (
         D.tile("x", "y", "xi", "yi", 512, 255).func("bx").compute_at("by", "x").store_in("stack"),
         D.tile("x", "y", "xi", "yi", 512, 254).func("bx").compute_at("by", "x").store_in("stack"),
     ),
-    on_cpu(
-        "storage.stack-total",
-        _both_on_the_stack(129),
-        _both_on_the_stack(128),
-    ),
+    on_cpu("storage.stack-total", _both_on_the_stack(129), _both_on_the_stack(128)),
     on_cpu(
         "storage.kept-values",
         SPACED.store_at("by", "y").compute_at("by", "yi"),

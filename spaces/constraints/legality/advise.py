@@ -6,7 +6,7 @@ from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.catalogue import ADVICE
 from spaces.constraints.rules.findings import Advice, Asked, advice, failing
 from spaces.constraints.rules.nest_view import NestView
-from spaces.model.nest.placement import Bounds
+from spaces.model.nest.bounds import Bounds
 
 
 def advise(bounds: Bounds, device: Device) -> tuple[Advice, ...]:

@@ -29,8 +29,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.nest.bounds import Bounds, KnownBounds
 from spaces.model.nest.nest_memo import NestMemo
-from spaces.model.nest.placement import Bounds, KnownBounds
 from spaces.model.schedules.cases import Case, holds, is_specialized
 from spaces.model.schedules.schedule import Schedule
 

@@ -19,8 +19,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.loopnest import LoopNest, assemble
-from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
 from spaces.model.suggestions import some_of

@@ -30,8 +30,8 @@ from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.nest_memo import NestMemo
-from spaces.model.nest.placement import Bounds
 from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import Case, cases, is_specialized
 from spaces.model.schedules.conditions import assume, implied

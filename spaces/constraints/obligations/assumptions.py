@@ -14,7 +14,7 @@ from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import never_wraps
-from spaces.model.formulas.regions import Box
+from spaces.model.formulas.interval import Box
 from spaces.model.nest.inward_shifts import inward_shifts
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.schedules.parameters import parameters

@@ -6,7 +6,7 @@ from spaces.constraints.obligations.sites import Subject
 from spaces.constraints.reasoning.formulas import within
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Box
+from spaces.model.formulas.interval import Box
 
 
 def point_of(func: str, names: tuple[str, ...]) -> dict[str, Expr]:

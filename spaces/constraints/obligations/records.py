@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
+from spaces.model.amounts import named_numbers
 from spaces.model.expressions.expr import Expr
 from spaces.model.showing import few_lines
 
@@ -86,14 +87,10 @@ class Counterexample:
     def __str__(self) -> str:
         """``blurx(3, 4) at out.s0.y = 1 for out.extent.0 = 8``."""
         place = f"{self.buffer}({', '.join(map(str, self.coordinate))})"
-        at = [_listed(self.iteration), _listed(self.other)]
+        at = [named_numbers(self.iteration), named_numbers(self.other)]
         where = " and ".join(text for text in at if text)
-        sizes = _listed(self.sizes)
+        sizes = named_numbers(self.sizes)
         return place + (f" at {where}" if where else "") + (f" for {sizes}" if sizes else "")
-
-
-def _listed(values: dict[str, int]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
 @frozen

@@ -13,7 +13,7 @@ from spaces.constraints.reasoning.opaque import Opaque
 from spaces.constraints.rules.phrases import stage_name
 from spaces.model.expressions.expr import Call, Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.nest.loopnest import Allocate, Compute, Loop, LoopNest, NestNode, Produce
 from spaces.model.nest.traversal import LoopVar
 

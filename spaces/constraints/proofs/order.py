@@ -17,14 +17,7 @@ from spaces.constraints.dependences.hazards import is_commutative
 from spaces.constraints.obligations.obligation import obligation
 from spaces.constraints.obligations.records import Obligation
 from spaces.constraints.obligations.sites import Site, Subject, common_depth, coordinates, loops_of
-from spaces.constraints.reasoning.formulas import (
-    Second,
-    all_of,
-    any_of,
-    equal,
-    negation,
-    precedes,
-)
+from spaces.constraints.reasoning.formulas import Second, all_of, any_of, equal, negation, precedes
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.traversal import LoopVar
 
@@ -87,11 +80,7 @@ def _two(subject: Subject, site: Site) -> tuple[Second, tuple[Expr, ...], tuple[
     outer = loops_of(subject.productions[site.compute.func])
     own = site.loops[len(outer) :]
     second = Second(loop.var.name for loop in own)
-    both = (
-        *subject.runs(site),
-        *map(second, subject.ranges(own)),
-        *map(second, site.conditions),
-    )
+    both = (*subject.runs(site), *map(second, subject.ranges(own)), *map(second, site.conditions))
     return second, both, tuple(loop.var for loop in own)
 
 

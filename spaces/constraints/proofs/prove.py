@@ -30,6 +30,7 @@ from spaces.constraints.proofs.in_time import proofs_in_time
 from spaces.constraints.proofs.order import order
 from spaces.constraints.proofs.races import races
 from spaces.constraints.proofs.trace import NotFollowedError, TraceFault, trace
+from spaces.model.amounts import named_numbers
 from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
@@ -66,10 +67,7 @@ def obligations(proposed: LoopNest | CheckedSchedule) -> tuple[Obligation, ...]:
 
 @in_one_chunk
 def prove(
-    proposed: LoopNest | CheckedSchedule,
-    *,
-    timeout_ms: int = TIMEOUT_MS,
-    seconds: float = SECONDS,
+    proposed: LoopNest | CheckedSchedule, *, timeout_ms: int = TIMEOUT_MS, seconds: float = SECONDS
 ) -> ProofReport:
     """Proves or refutes every obligation of a loop nest.
 
@@ -157,7 +155,7 @@ class _Session:
         if isinstance(faults, str):
             return Unknown(f"A sufficient condition fails. {faults}", buffer)
         if buffer not in faults:
-            text = ", ".join(f"{n} = {v}" for n, v in sizes.items())
+            text = named_numbers(sizes)
             return Unknown(
                 f"A sufficient condition fails for {text}, where the nest itself shows no fault.",
                 buffer,

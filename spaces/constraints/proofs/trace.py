@@ -15,7 +15,7 @@ from spaces.constraints.obligations.sites import Site, Subject
 from spaces.constraints.proofs.coverage import asked_for
 from spaces.model.expressions.expr import Const, Expr, Op, Variable
 from spaces.model.formulas.algebra import INTEGERS
-from spaces.model.formulas.regions import Box
+from spaces.model.formulas.interval import Box
 from spaces.model.nest.loopnest import Allocate, Compute, HoistedStorage, Loop, NestNode, Produce
 
 _modulo = INTEGERS.operators["mod"]

@@ -21,8 +21,9 @@ from spaces.model.expressions.operators import ARITHMETIC, BITWISE, COMPARISONS,
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import SHIFTS
+from spaces.model.formulas.interval import UNBOUNDED, Interval
 from spaces.model.formulas.polynomial import Polynomial
-from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.widened import narrowed, wrapped
 from spaces.model.schedules.conditions import assume

@@ -31,10 +31,7 @@ LANES = 8
 it like any other factor.
 """
 
-_SWAPPED = {
-    LoopKind.GPU_BLOCK: LoopKind.GPU_THREAD,
-    LoopKind.GPU_THREAD: LoopKind.GPU_BLOCK,
-}
+_SWAPPED = {LoopKind.GPU_BLOCK: LoopKind.GPU_THREAD, LoopKind.GPU_THREAD: LoopKind.GPU_BLOCK}
 
 
 @frozen

@@ -12,12 +12,7 @@ from functools import partial
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    advice_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, advice_rule, check, refuse
 from spaces.constraints.rules.written import (
     bound_directive,
     fold_directive,
@@ -54,12 +49,11 @@ def no_kernel(view: NestView, func: str) -> Iterator[Check]:
     entries = (view.records.entry(name) for name in view.records.computed)
     kinds = {loop.kind for entry in entries for order in entry.stages for loop in order.loops}
     if not any(kind.is_gpu for kind in kinds):
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "No loop runs on the GPU {device}: the CPU computes everything.",
             "Map loops of {func} to the GPU with gpu_tile.",
-            values={"device": view.device.name, "func": func},
+            device=view.device.name,
         )
 
 
@@ -75,13 +69,11 @@ def inlined_order(view: NestView, func: str) -> Iterator[Check]:
     dimensions = view.records.function(func).stages[0].dimensions
     plain = DomainOrder(loops=tuple(OrderedLoop(d) for d in reversed(dimensions)))
     if view.records.entry(func).stages[0] != plain:
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "The loops of {func} are scheduled, but it is inlined and has none.",
             "Compute it at root or at a loop of a Func that reads it, or leave these directives "
             "out.",
-            values={"func": func},
         )
 
 
@@ -102,12 +94,11 @@ def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
     written += [bound_directive(func, bound) for bound in entry.bounds]
     if not written or not view.records.is_inlined(func):
         return
-    yield Check(
+    yield refuse(
         func,
-        VIOLATED,
         "{directives} schedules the storage or bounds of {func}, but it is inlined and has none.",
         "Compute it at root or at a loop of a Func that reads it, or leave this out.",
-        values={"directives": listed(written), "func": func},
+        directives=listed(written),
     )
 
 
@@ -121,13 +112,12 @@ def output_memory(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
     memory = view.records.entry(func).memory
     if func in view.nest.pipeline.outputs and memory is not MemoryType.AUTO:
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} chooses memory for {func}, but it is an output: the caller provides its "
             "storage.",
             "Leave it out.",
-            values={"directive": memory_directive(func, memory), "func": func},
+            directive=memory_directive(func, memory),
         )
 
 
@@ -148,21 +138,17 @@ def split_by_one(view: NestView, func: str) -> Iterator[Check]:
                 continue
             if {order.kind(record.outer), order.kind(record.inner)} == _GPU_PAIR:
                 continue
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} splits {loop} by {factor}: {outer} runs all iterations and {inner} "
                 "one.",
                 "Split by more, or leave it out.",
                 stage=stage,
                 loop=record.old,
-                values={
-                    "directive": split_directive(view.records, func, stage, index),
-                    "loop": record.old,
-                    "factor": 1,
-                    "outer": record.outer,
-                    "inner": record.inner,
-                },
+                directive=split_directive(view.records, func, stage, index),
+                factor=1,
+                outer=record.outer,
+                inner=record.inner,
             )
 
 
@@ -184,19 +170,15 @@ def single_iteration(view: NestView, func: str) -> Iterator[Check]:
             if (loop.func, loop.stage) != (func, stage):
                 continue
             most = view.largest(loop.extent, path[:i])
-            yield Check(
+            yield check(
                 func,
                 most > _ONE,
                 "{directive} has no effect: loop {loop} of {stage_name} has {extent} iteration.",
                 "Leave it out, or choose factors that leave {loop} more.",
                 stage=stage,
                 loop=loop.loop,
-                values={
-                    "directive": partial(kind_directive, view.records, func, stage, loop.loop),
-                    "loop": loop.loop,
-                    "stage_name": stage_name(func, stage),
-                    "extent": most,
-                },
+                directive=partial(kind_directive, view.records, func, stage, loop.loop),
+                extent=most,
             )
 
 
@@ -223,7 +205,7 @@ def tail_never_reached(view: NestView, func: str) -> Iterator[Check]:
             extents[record.inner] = factor
             if extent is None or record.tail is Tail.AUTO:
                 continue
-            yield Check(
+            yield check(
                 func,
                 compare("ne", extent % factor, constant(0, Int32)),
                 "{directive} chooses the tail {tail}, but {loop} has {extent} iterations, which "
@@ -231,13 +213,10 @@ def tail_never_reached(view: NestView, func: str) -> Iterator[Check]:
                 "Leave the tail out.",
                 stage=stage,
                 loop=record.old,
-                values={
-                    "directive": partial(split_directive, view.records, func, stage, index),
-                    "tail": str(record.tail),
-                    "loop": record.old,
-                    "extent": extent,
-                    "factor": factor,
-                },
+                directive=partial(split_directive, view.records, func, stage, index),
+                tail=str(record.tail),
+                extent=extent,
+                factor=factor,
             )
 
 
@@ -259,20 +238,17 @@ def fold_too_large(view: NestView, func: str) -> Iterator[Check]:
         if whole.min is None or whole.max is None:
             continue
         extent = view.simplify(whole.max - whole.min + 1)
-        yield Check(
+        yield check(
             func,
             factor_expr(fold.factor) < extent,
             "{directive} keeps {factor} values along {dimension}, but only {extent} are stored "
             "there without it.",
             "Leave it out, or store {func} outside a loop along {dimension}.",
             loop=fold.dimension,
-            values={
-                "directive": fold_directive(func, fold),
-                "factor": factor_expr(fold.factor),
-                "dimension": fold.dimension,
-                "extent": extent,
-                "func": func,
-            },
+            directive=fold_directive(func, fold),
+            factor=factor_expr(fold.factor),
+            dimension=fold.dimension,
+            extent=extent,
         )
 
 
@@ -290,18 +266,14 @@ def no_window(view: NestView, func: str) -> Iterator[Check]:
         return
     placement, entry = view.placement(func), view.records.entry(func)
     if placement.between and not placement.storage.slides:
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{store} keeps the storage of {func} over the loops {loops}, but each iteration of "
             "these loops computes all values that it reads: no window slides.",
             "Leave it out, or compute {func} where a serial loop moves it along one dimension.",
             loop=entry.store.loop if not entry.store.is_root else "",
-            values={
-                "store": level_directive(func, "store", entry.store),
-                "func": func,
-                "loops": listed(f"{loop.func}.{loop.loop}" for loop in placement.between),
-            },
+            store=level_directive(func, "store", entry.store),
+            loops=listed(f"{loop.func}.{loop.loop}" for loop in placement.between),
         )
 
 
@@ -322,18 +294,15 @@ def level_of_one_iteration(view: NestView, func: str) -> Iterator[Check]:
     level = view.records.entry(func).compute
     most = view.largest(path[-1].extent, path[:-1])
     outside = f"{path[-2].func}.{path[-2].loop}" if len(path) > 1 else "root"
-    yield Check(
+    yield check(
         func,
         most > _ONE,
         "{directive} names a loop that has {extent} iteration.",
         "It is the same as computing {func} at {outside}.",
         loop=level.loop,
-        values={
-            "directive": level_directive(func, "compute", level),
-            "extent": most,
-            "func": func,
-            "outside": outside,
-        },
+        directive=level_directive(func, "compute", level),
+        extent=most,
+        outside=outside,
     )
 
 
@@ -362,12 +331,7 @@ def fused_partition(view: NestView, func: str) -> Iterator[Check]:
                 "Write it on {owner} instead.",
                 stage=index,
                 loop=one.loop,
-                values={
-                    "stage": str(stage),
-                    "loop": one.loop,
-                    "policy": one.policy.spelled,
-                    "owner": owner,
-                },
+                values={"stage": str(stage), "policy": one.policy.spelled, "owner": owner},
             )
 
 
@@ -383,14 +347,14 @@ def undefined(view: NestView, func: str) -> Iterator[Check]:
     for component, stage in read_undefined(function):
         name = component_name(func, function.components[component])
         reason = f"{stage_name(func, stage)} reads it" if stage else "no update stores it either"
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "The definition of {name} is undef, and {reason}: its values are whatever "
             "its memory holds.",
             "Give it a value in the definition, or an update that stores it first.",
             stage=stage,
-            values={"name": name, "reason": reason},
+            name=name,
+            reason=reason,
         )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
+from spaces.constraints.rules.rule import Check, own_rule, refuse
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.reductions.accumulation import accumulation
 from spaces.model.schedules.reductions.associative import IN_ONE_STEP
@@ -24,13 +23,12 @@ def atomic_update(records: Records, func: str) -> Iterator[Check]:
     for stage in records.entry(func).atomic:
         reason = not_in_one_step(records.function(func), stage)
         if reason:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{stage_name}.atomic() changes each element in one step, {reason}.",
                 _advice(records, func, stage),
                 stage=stage,
-                values={"stage_name": stage_name(func, stage), "reason": reason},
+                reason=reason,
             )
 
 

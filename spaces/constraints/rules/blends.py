@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, own_rule
+from spaces.constraints.rules.rule import Check, own_rule, refuse
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.nest.splits import BLENDING, loop_dimensions
 from spaces.model.schedules.domain_order import Split
@@ -32,19 +31,14 @@ def blended_by_threads(records: Records, func: str) -> Iterator[Check]:
             dimensions = set(before[record.old])
             for loop in order.loops:
                 if loop.kind.uses_threads and dimensions.intersection(walks[loop.name]):
-                    yield Check(
+                    yield refuse(
                         func,
-                        VIOLATED,
                         "{directive} gives {stage_name} the tail {tail}, which stores values of "
                         "other tiles again, but {threads} lets other threads compute them.",
                         "Make {loop} serial, or guard the tail: TailStrategy::GuardWithIf.",
                         stage=index,
                         loop=loop.name,
-                        values={
-                            "directive": split_directive(records, func, index, number),
-                            "stage_name": stage_name(func, index),
-                            "tail": record.tail.spelled,
-                            "threads": kind_directive(records, func, index, loop.name),
-                            "loop": loop.name,
-                        },
+                        directive=split_directive(records, func, index, number),
+                        tail=record.tail.spelled,
+                        threads=kind_directive(records, func, index, loop.name),
                     )

@@ -13,18 +13,13 @@ from attrs import frozen
 
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    CheckValue,
-    Quantity,
-    nest_rule,
-)
+from spaces.constraints.rules.rule import Check, CheckValue, Quantity, check, nest_rule, refuse
 from spaces.constraints.rules.written import bound_directive, split_directive
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.expr import Const, Expr, Op, constant
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Box, UnboundedError
+from spaces.model.formulas.interval import Box
+from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.inward_shifts import InwardShift, inward_shifts
 from spaces.model.nest.splits import resolved_tails, tail_of_writes
 from spaces.model.schedules.domain_order import Fuse, Split, Tail
@@ -47,7 +42,7 @@ def unbounded(view: NestView, func: str) -> Iterator[Check]:
 
 def unbounded_check(error: UnboundedError) -> Check:
     """The failed check for the ``error`` that building the loop nest raised."""
-    return Check(error.func, VIOLATED, "{error}", values={"error": str(error)})
+    return refuse(error.func, "{error}", error=str(error))
 
 
 @nest_rule(
@@ -70,18 +65,16 @@ def fused_extent(view: NestView, func: str) -> Iterator[Check]:
                 continue
             # Not simplified: a simplifier would wrap a number that does not fit.
             count = Op(Int32, "mul", (inner, outer))
-            yield Check(
+            yield check(
                 func,
                 count <= constant(Int32.max_value, Int32),
                 "{directive} makes a loop of {count} iterations; its variable counts to {most}.",
                 "Fuse shorter loops.",
                 stage=stage,
                 loop=step.record.fused,
-                values={
-                    "directive": partial(split_directive, view.records, func, stage, index),
-                    "count": count,
-                    "most": Int32.max_value,
-                },
+                directive=partial(split_directive, view.records, func, stage, index),
+                count=count,
+                most=Int32.max_value,
             )
 
 
@@ -100,7 +93,7 @@ def smaller_than_tile(view: NestView, func: str) -> Iterator[Check]:
     function = view.nest.pipeline.function(func)
     for shift in inward_shifts(function, view.nest.schedule.of(func)):
         size = size_variable(func, "extent", function.args.index(shift.dimension))
-        yield Check(
+        yield check(
             func,
             size - shift.factor >= _ZERO,
             "{directive} splits {dimension} by {factor} and shifts the last tile inwards, which "
@@ -108,13 +101,10 @@ def smaller_than_tile(view: NestView, func: str) -> Iterator[Check]:
             "Split by at most {size}, or give the split the tail TailStrategy::GuardWithIf.",
             stage=shift.stage,
             loop=shift.dimension,
-            values={
-                "directive": partial(_inward_split, view, func, shift),
-                "func": func,
-                "dimension": shift.dimension,
-                "factor": shift.factor,
-                "size": size,
-            },
+            directive=partial(_inward_split, view, func, shift),
+            dimension=shift.dimension,
+            factor=shift.factor,
+            size=size,
         )
 
 
@@ -142,18 +132,16 @@ def output_overrun(view: NestView, func: str) -> Iterator[Check]:
     placement = view.placement(func)
     for over in _overruns(view, func, placement.storage.computed):
         dimension = placement.function.args[over.dimension]
-        yield Check(
+        yield check(
             func,
             over.excess <= _ZERO,
             "{func} is computed {side} {dimension} = {reached}, which is {excess} {beyond}, {end}: "
             "{cause}.",
             loop=dimension,
-            values={
-                "func": func,
-                "dimension": dimension,
-                **over.values,
-                "cause": partial(_cause, view, func, dimension),
-            },
+            dimension=dimension,
+            stage=0,
+            **over.values,
+            cause=partial(_cause, view, func, dimension),
         )
 
 
@@ -236,7 +224,7 @@ def image_overrun(view: NestView, func: str) -> Iterator[Check]:
         return
     for image, box in view.nest.inputs.items():
         for over in _overruns(view, image, box):
-            yield Check(
+            yield check(
                 func,
                 over.excess <= _ZERO,
                 "Image {image} is read {side} coordinate {reached} in dimension {dimension}, which "
@@ -244,12 +232,11 @@ def image_overrun(view: NestView, func: str) -> Iterator[Check]:
                 "Give a larger image, ask for less, read it through a boundary condition, or "
                 "choose split factors that divide their loops.",
                 loop=image,
-                values={
-                    "image": image,
-                    "dimension": over.dimension,
-                    **over.values,
-                    "readers": listed(view.nest.pipeline.consumers(image)),
-                },
+                image=image,
+                dimension=over.dimension,
+                stage=0,
+                **over.values,
+                readers=listed(view.nest.pipeline.consumers(image)),
             )
 
 

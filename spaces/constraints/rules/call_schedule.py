@@ -6,13 +6,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    call_rule,
-    own_rule,
-)
+from spaces.constraints.rules.rule import Check, Quantity, call_rule, own_rule, refuse
 from spaces.constraints.rules.written import (
     hoist_directive,
     kind_directive,
@@ -37,18 +31,14 @@ def output_at_root(records: Records, func: str) -> Iterator[Check]:
         moved = hoist_directive(entry) if entry.compute.is_root else ""
         if not entry.store.is_root:
             moved = store_directive(entry)
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} moves {func}, which is an output of the pipeline.",
             "Outputs are computed and stored at {legal}; tile or reorder {func} instead.",
-            values={
-                "func": func,
-                "directive": level_directive(func, "compute", entry.compute)
-                if not entry.compute.is_root
-                else moved,
-                "legal": "root",
-            },
+            directive=level_directive(func, "compute", entry.compute)
+            if not entry.compute.is_root
+            else moved,
+            legal="root",
         )
 
 
@@ -64,18 +54,14 @@ def inline_update(records: Records, func: str) -> Iterator[Check]:
     function = records.function(func)
     inline = records.entry(func).compute.is_inline and func not in records.pipeline.outputs
     if inline and not function.is_pure and func in records.computed:
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} inlines {func}, but it has {updates} update stage{s}, and updates need "
             "storage.",
             "Compute it at root, or at a loop of a Func that reads it.",
-            values={
-                "directive": level_directive(func, "compute", INLINE),
-                "func": func,
-                "updates": len(function.stages) - 1,
-                "s": "s" * (len(function.stages) > 2),
-            },
+            directive=level_directive(func, "compute", INLINE),
+            updates=len(function.stages) - 1,
+            s="s" * (len(function.stages) > 2),
         )
 
 
@@ -91,17 +77,15 @@ def inline_storage(records: Records, func: str) -> Iterator[Check]:
     outputs = records.pipeline.outputs
     hoisted = entry.compute.is_inline and not entry.hoist.is_inline
     if func not in outputs and hoisted:
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{hoist} obtains memory for {func}, which is inlined: it is not stored anywhere.",
             "Add compute_root or compute_at, or leave it out.",
-            values={"func": func, "hoist": hoist_directive(entry)},
+            hoist=hoist_directive(entry),
         )
     elif func not in outputs and entry.compute.is_inline is not entry.store.is_inline:
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{store} stores {func}, which is inlined: it is not stored anywhere."
             if entry.compute.is_inline
             else "{compute} computes {func}, but it is not stored; what is computed outside its "
@@ -109,11 +93,8 @@ def inline_storage(records: Records, func: str) -> Iterator[Check]:
             "Add compute_root or compute_at, or leave the storage out."
             if entry.compute.is_inline
             else "Store it where it is computed, or outside.",
-            values={
-                "func": func,
-                "compute": level_directive(func, "compute", entry.compute),
-                "store": level_directive(func, "store", entry.store),
-            },
+            compute=level_directive(func, "compute", entry.compute),
+            store=level_directive(func, "store", entry.store),
         )
 
 
@@ -138,19 +119,15 @@ def compute_level(records: Records, func: str) -> Iterator[Check]:
     if legal is None:
         return
     readers = dict.fromkeys(stage_name(*use) for use in records.levels.uses(func))
-    yield Check(
+    yield refuse(
         func,
-        VIOLATED,
         "{directive} does not enclose every use of {func} (the readers are {readers}): {reason}.",
         "Levels that enclose them: {legal}.",
         loop=level.loop,
-        values={
-            "directive": level_directive(func, "compute", level),
-            "func": func,
-            "readers": listed(readers),
-            "reason": _why_not(records, func, level),
-            "legal": _levels(legal),
-        },
+        directive=level_directive(func, "compute", level),
+        readers=listed(readers),
+        reason=_why_not(records, func, level),
+        legal=_levels(legal),
     )
 
 
@@ -193,18 +170,14 @@ def store_level(records: Records, func: str) -> Iterator[Check]:
     stored = func in records.computed and func not in records.pipeline.outputs
     if not stored or path is None or records.store_depth(func) is not None:
         return
-    yield Check(
+    yield refuse(
         func,
-        VIOLATED,
         "{directive} stores {func} neither at nor outside its compute level {compute}.",
         "Legal store levels are {legal}.",
         loop=level.loop,
-        values={
-            "func": func,
-            "directive": level_directive(func, "store", level),
-            "compute": str(records.entry(func).compute),
-            "legal": _levels(path),
-        },
+        directive=level_directive(func, "store", level),
+        compute=str(records.entry(func).compute),
+        legal=_levels(path),
     )
 
 
@@ -219,17 +192,13 @@ def unread(records: Records, func: str) -> Iterator[Check]:
     if func not in records.computed or func in records.pipeline.outputs:
         return
     if not records.levels.uses(func):
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} computes {func}, but no Func reads it once the inlined Funcs are "
             "substituted.",
             "Inline it, or compute one of the Funcs that read it ({readers}).",
-            values={
-                "directive": level_directive(func, "compute", records.entry(func).compute),
-                "func": func,
-                "readers": listed(records.pipeline.consumers(func)),
-            },
+            directive=level_directive(func, "compute", records.entry(func).compute),
+            readers=listed(records.pipeline.consumers(func)),
         )
 
 
@@ -248,23 +217,19 @@ def shared_storage(records: Records, func: str) -> Iterator[Check]:
     for i, loop in enumerate(path[depth:], start=depth):
         kind = records.levels.kind(loop)
         if kind.is_concurrent:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{store} stores {func} outside the {kind} loop {place}, inside which {compute} "
                 "computes it: iterations of {place} that run at once ({directive}) would share "
                 "the storage.",
                 "Store it at {legal}, or compute it outside {place}.",
                 loop=loop.loop,
-                values={
-                    "func": func,
-                    "store": level_directive(func, "store", records.entry(func).store),
-                    "compute": level_directive(func, "compute", records.entry(func).compute),
-                    "directive": kind_directive(records, loop.func, loop.stage, loop.loop),
-                    "kind": str(kind),
-                    "place": str(loop.level),
-                    "legal": _store_levels(records, path[i:]),
-                },
+                store=level_directive(func, "store", records.entry(func).store),
+                compute=level_directive(func, "compute", records.entry(func).compute),
+                directive=kind_directive(records, loop.func, loop.stage, loop.loop),
+                kind=str(kind),
+                place=str(loop.level),
+                legal=_store_levels(records, path[i:]),
             )
 
 

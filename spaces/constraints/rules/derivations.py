@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from spaces.constraints.rules.rule import VIOLATED, Check, MatchRule, match_rule
+from spaces.constraints.rules.rule import Check, MatchRule, match_rule, refuse
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.reductions.accumulation import TUPLE_ACCUMULATIONS
@@ -23,8 +23,13 @@ def _refusals(id: str) -> Callable[[tuple[Pipeline, Schedule], str], Iterable[Ch
     def check(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
         for refusal in derivation(*subject).refusals:
             if refusal.rule == id:
-                words = {"message": refusal.message, "advice": refusal.advice}
-                yield Check(refusal.step.func, VIOLATED, "{message}", "{advice}", values=words)
+                yield refuse(
+                    refusal.step.func,
+                    "{message}",
+                    "{advice}",
+                    message=refusal.message,
+                    advice=refusal.advice,
+                )
 
     return check
 
@@ -96,14 +101,4 @@ new_var = _rule(
     _RFACTOR,
 )
 
-RULES = (
-    unknown_func,
-    not_read,
-    name_taken,
-    update,
-    operator,
-    order,
-    factored_loop,
-    split,
-    new_var,
-)
+RULES = (unknown_func, not_read, name_taken, update, operator, order, factored_loop, split, new_var)

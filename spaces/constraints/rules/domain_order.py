@@ -11,12 +11,7 @@ from spaces.constraints.rules.atomic_updates import not_in_one_step
 from spaces.constraints.rules.met import Met
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    own_rule,
-)
+from spaces.constraints.rules.rule import Check, Quantity, check, own_rule, refuse
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.expr import Expr, constant
@@ -59,20 +54,15 @@ def unknown_loop(records: Records, func: str) -> Iterator[Check]:
     for index, fault in _faults(records, func, "unknown"):
         near = suggestion(fault.loop, fault.choices, most=3)
         became = f" ({fault.loop} has become {fault.became})" if fault.became else near
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} names {loop}, which is no loop of {stage_name} there{became}.",
             "The loops at that point are {legal}.",
             stage=index,
             loop=fault.loop,
-            values={
-                "directive": _directive(records, func, index, fault),
-                "stage_name": stage_name(func, index),
-                "loop": fault.loop,
-                "became": became,
-                "legal": listed(fault.choices),
-            },
+            directive=_directive(records, func, index, fault),
+            became=became,
+            legal=listed(fault.choices),
         )
 
 
@@ -86,19 +76,14 @@ def duplicate_loop(records: Records, func: str) -> Iterator[Check]:
     """One check for each name that two loops have, and for each loop that is named twice."""
     yield from _repeated_loop(records, func)
     for index, fault in _faults(records, func, "duplicate"):
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} uses the name {loop} for a second loop of {stage_name}.",
             "Choose a name other than {taken}.",
             stage=index,
             loop=fault.loop,
-            values={
-                "directive": _directive(records, func, index, fault),
-                "stage_name": stage_name(func, index),
-                "loop": fault.loop,
-                "taken": listed(fault.choices),
-            },
+            directive=_directive(records, func, index, fault),
+            taken=listed(fault.choices),
         )
 
 
@@ -106,9 +91,8 @@ def _repeated_loop(records: Records, func: str) -> Iterator[Check]:
     """One check for each loop that a fuse or the list of loops names twice."""
     for index, fault in _faults(records, func, "repeated"):
         in_list = fault.record is None
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "The order of the loops of {stage_name} names {loop} twice ({given}, outermost first)."
             if in_list
             else "{directive} names {loop} twice.",
@@ -117,13 +101,9 @@ def _repeated_loop(records: Records, func: str) -> Iterator[Check]:
             else "Fuse two different loops; the loops at that point are {legal}.",
             stage=index,
             loop=fault.loop,
-            values={
-                "directive": _directive(records, func, index, fault),
-                "stage_name": stage_name(func, index),
-                "loop": fault.loop,
-                "given": listed(records.entry(func).stages[index].names),
-                "legal": listed(fault.choices),
-            },
+            directive=_directive(records, func, index, fault),
+            given=listed(records.entry(func).stages[index].names),
+            legal=listed(fault.choices),
         )
 
 
@@ -138,20 +118,15 @@ def missing_loop(records: Records, func: str) -> Iterator[Check]:
     for index, (_, order, traced) in enumerate(records.stages(func)):
         for fault in traced.faults:
             if fault.kind == "missing":
-                yield Check(
+                yield refuse(
                     func,
-                    VIOLATED,
                     "The loops of {stage_name} are {given}, outermost first; {loop} is not among "
                     "them, so part of the domain would not be visited.",
                     "Add {loop} where it should run; the loops to order are {legal}.",
                     stage=index,
                     loop=fault.loop,
-                    values={
-                        "stage_name": stage_name(func, index),
-                        "given": listed(order.names),
-                        "loop": fault.loop,
-                        "legal": listed(fault.choices),
-                    },
+                    given=listed(order.names),
+                    legal=listed(fault.choices),
                 )
 
 
@@ -170,18 +145,15 @@ def factor(records: Records, func: str) -> Iterator[Check]:
     for index, (_, order, _) in enumerate(records.stages(func)):
         for number, record in enumerate(order.splits):
             if isinstance(record, Split):
-                yield Check(
+                yield check(
                     func,
                     factor_in_range(record.factor),
                     "{directive} splits loop {loop} by {factor}.",
                     "A factor is at least 1 and at most 2147483647.",
                     stage=index,
                     loop=record.old,
-                    values={
-                        "directive": partial(split_directive, records, func, index, number),
-                        "loop": record.old,
-                        "factor": record.factor,
-                    },
+                    directive=partial(split_directive, records, func, index, number),
+                    factor=record.factor,
                 )
 
 
@@ -203,20 +175,15 @@ def partition_loop(records: Records, func: str) -> Iterator[Check]:
     for index, (_, order, _) in enumerate(records.stages(func)):
         for one in order.partitions:
             if one.loop not in order.names:
-                yield Check(
+                yield refuse(
                     func,
-                    VIOLATED,
                     "{stage_name}.partition({loop}, Partition::{policy}) names {loop}, which is no "
                     "loop of {stage_name}.",
                     "Its loops are {legal}.",
                     stage=index,
                     loop=one.loop,
-                    values={
-                        "stage_name": stage_name(func, index),
-                        "loop": one.loop,
-                        "policy": one.policy.spelled,
-                        "legal": listed(order.names),
-                    },
+                    policy=one.policy.spelled,
+                    legal=listed(order.names),
                 )
 
 
@@ -287,22 +254,17 @@ def tail(records: Records, func: str) -> Iterator[Check]:
                 continue
             legal = tuple(t for t in Tail if t not in illegal)
             reason, effect = illegal[record.tail]
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} gives {stage_name} the tail {tail}, but {loop} {reason}: {effect}.",
                 "Legal tails are {legal}.",
                 stage=index,
                 loop=record.old,
-                values={
-                    "directive": split_directive(records, func, index, number),
-                    "stage_name": stage_name(func, index),
-                    "loop": record.old,
-                    "tail": record.tail.spelled,
-                    "reason": reason,
-                    "effect": effect,
-                    "legal": listed(tail.qualified for tail in legal),
-                },
+                directive=split_directive(records, func, index, number),
+                tail=record.tail.spelled,
+                reason=reason,
+                effect=effect,
+                legal=listed(tail.qualified for tail in legal),
             )
 
 
@@ -335,9 +297,8 @@ def reduction(records: Records, func: str) -> Iterator[Check]:
         if fused is None and wrong is None:
             continue
         met = Met.out_of_order(records, func, index, wrong)
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{stage_name} computes `{value}`, whose result depends on the order of its iterations, "
             + (
                 "and {where} runs them in another order."
@@ -349,14 +310,11 @@ def reduction(records: Records, func: str) -> Iterator[Check]:
             "{legal}, outermost first.",
             stage=index,
             loop=fused.loop if fused is not None else wrong[0] if wrong is not None else "",
-            values={
-                "stage_name": stage_name(func, index),
-                "value": ", ".join(map(str, stage.values)),
-                "where": "" if fused is None else _directive(records, func, index, fused),
-                "given": listed(given),
-                "legal": listed(fused.choices if fused is not None else traced.sequence),
-                **met.values,
-            },
+            value=", ".join(map(str, stage.values)),
+            where="" if fused is None else _directive(records, func, index, fused),
+            given=listed(given),
+            legal=listed(fused.choices if fused is not None else traced.sequence),
+            **met.values,
         )
 
 
@@ -388,9 +346,8 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
             free = sorted(n for n, o in traced.origins.items() if not o & racing)
             steps = not not_in_one_step(records.function(func), index)
             met = Met.along(records, func, index, culprits[0])
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} runs the iterations of loop {loop} of {stage_name} {at_once}, but for "
                 "different values of {culprits} they may update the same element {func}({args})."
                 + met.sentence,
@@ -399,17 +356,12 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
                 + "; loops whose iterations are independent: {legal}.",
                 stage=index,
                 loop=loop.name,
-                values={
-                    "directive": kind_directive(records, func, index, loop.name),
-                    "stage_name": stage_name(func, index),
-                    "loop": loop.name,
-                    "at_once": _AT_ONCE[loop.kind],
-                    "culprits": listed(culprits),
-                    "func": func,
-                    "args": ", ".join(map(str, stage.args)),
-                    "legal": listed(free),
-                    **met.values,
-                },
+                directive=kind_directive(records, func, index, loop.name),
+                at_once=_AT_ONCE[loop.kind],
+                culprits=listed(culprits),
+                args=", ".join(map(str, stage.args)),
+                legal=listed(free),
+                **met.values,
             )
 
 

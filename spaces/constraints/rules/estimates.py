@@ -13,7 +13,7 @@ from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.bounds import image_overrun, output_overrun
 from spaces.constraints.rules.findings import Violation
 from spaces.constraints.rules.phrases import listed
-from spaces.constraints.rules.rule import VIOLATED, Check, pipeline_rule
+from spaces.constraints.rules.rule import Check, pipeline_rule, refuse
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.nest.needed import needed_ranges
 
@@ -70,18 +70,15 @@ def impossible_estimates(subject: tuple[Pipeline, Device], name: str) -> Iterato
     if not short:
         return
     buffers = tuple(dict.fromkeys(s.buffer for s in short))
-    yield Check(
+    yield refuse(
         pipeline.outputs[0],
-        VIOLATED,
         "No schedule can meet the known sizes of {pipeline}: {shortages}.",
         "{enough}{choices}.",
         loop=buffers[0],
-        values={
-            "pipeline": name,
-            "shortages": "; ".join(_described(pipeline, b, short) for b in buffers),
-            "enough": "; ".join(_enough(pipeline, b, short) for b in buffers),
-            "choices": _choices(pipeline, buffers),
-        },
+        pipeline=name,
+        shortages="; ".join(_described(pipeline, b, short) for b in buffers),
+        enough="; ".join(_enough(pipeline, b, short) for b in buffers),
+        choices=_choices(pipeline, buffers),
     )
 
 

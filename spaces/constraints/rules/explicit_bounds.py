@@ -9,13 +9,7 @@ from attrs import frozen
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    nest_rule,
-    own_rule,
-)
+from spaces.constraints.rules.rule import Check, Quantity, check, nest_rule, own_rule, refuse
 from spaces.constraints.rules.written import bound_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
@@ -36,18 +30,14 @@ def explicit_dimension(records: Records, func: str) -> Iterator[Check]:
     args = records.function(func).args
     for bound in records.entry(func).bounds:
         if bound.dimension not in args:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} names {dimension}, which is no dimension of {func}.",
                 "Its dimensions are {legal}.",
                 loop=bound.dimension,
-                values={
-                    "directive": bound_directive(func, bound),
-                    "dimension": bound.dimension,
-                    "func": func,
-                    "legal": listed(args),
-                },
+                directive=bound_directive(func, bound),
+                dimension=bound.dimension,
+                legal=listed(args),
             )
 
 
@@ -60,18 +50,15 @@ def explicit_dimension(records: Records, func: str) -> Iterator[Check]:
 def explicit_range(records: Records, func: str) -> Iterator[Check]:
     """One check for each bound."""
     for bound in records.entry(func).bounds:
-        yield Check(
+        yield check(
             func,
             constant(_is_in_range(bound), Bool),
             "{directive} gives {dimension} of {func} impossible bounds.",
             "Extents and moduli are at least 1, and all coordinates from -2147483648 to "
             "2147483647.",
             loop=bound.dimension,
-            values={
-                "directive": bound_directive(func, bound),
-                "dimension": bound.dimension,
-                "func": func,
-            },
+            directive=bound_directive(func, bound),
+            dimension=bound.dimension,
         )
 
 
@@ -104,20 +91,17 @@ def explicit_too_small(view: NestView, func: str) -> Iterator[Check]:
     _, limits = declared(args, entry, placement.demanded, view.nest.simplify)
     for claim in limits:
         for side in _sides(view, claim, placement.path):
-            yield Check(
+            yield check(
                 func,
                 side.holds,
                 side.message,
                 "Give bounds that hold all that is required.",
                 loop=args[claim.d],
-                values={
-                    "directive": bound_directive(func, claim.bound),
-                    "func": func,
-                    "dimension": args[claim.d],
-                    "end": side.end,
-                    "extent": claim.bound.extent,
-                    "required": side.required,
-                },
+                directive=bound_directive(func, claim.bound),
+                dimension=args[claim.d],
+                end=side.end,
+                extent=claim.bound.extent,
+                required=side.required,
             )
 
 

@@ -111,7 +111,7 @@ def _found(
     item: Asked, sizes: Mapping[str, int]
 ) -> tuple[str, str, int, str, str, dict[str, FoundValue]]:
     check = item.check
-    values = {n: _value(v, sizes) for n, v in check.values.items()}
+    values = {n: _value(v, sizes) for n, v in check.named_values.items()}
     at = ", ".join(f"{n} = {sizes[n]}" for n in sorted(variables(check.holds)))
     message = sentence(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
     return item.rule.id, check.func, check.stage, check.loop, message, values
@@ -126,7 +126,7 @@ def sentence_at(check: Check, sizes: Mapping[str, int]) -> str:
     """The message and advice of a check with its values at these sizes; formulas if they depend on
     others.
     """
-    return sentence(check, {n: _value(v, sizes) for n, v in check.values.items()})
+    return sentence(check, {n: _value(v, sizes) for n, v in check.named_values.items()})
 
 
 def _value(value: CheckValue, sizes: Mapping[str, int]) -> FoundValue:

@@ -9,16 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, names
+from spaces.constraints.rules.gpu_kernels import TABLE, kernel_check, kernels_of, launchable, names
 from spaces.constraints.rules.gpu_reasons import derivation, product, smaller_tiles, widening
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.phrases import stage_name
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    nest_rule,
-)
+from spaces.constraints.rules.rule import Check, Quantity, check, nest_rule, refuse
 from spaces.constraints.rules.written import kind_directive
 
 _AXES = ("x", "y", "z")
@@ -36,23 +30,17 @@ def thread_extent(view: NestView, func: str) -> Iterator[Check]:
         for threads in kernel.threads:
             for loop, extent in zip(threads.loops, threads.extents, strict=True):
                 if not view.is_constant(extent):
-                    yield Check(
+                    yield refuse(
                         threads.func,
-                        VIOLATED,
                         "{directive} makes threads of loop {loop} of {stage_name}, which has "
                         "{extent} iterations: not bounded by a constant.",
                         "Split {loop} by a constant and map the inner loop to threads.",
                         stage=threads.stage,
                         loop=loop.loop,
-                        values={
-                            "directive": partial(
-                                kind_directive,
-                                *(view.records, threads.func, threads.stage, loop.loop),
-                            ),
-                            "loop": loop.loop,
-                            "stage_name": stage_name(threads.func, threads.stage),
-                            "extent": str(extent),
-                        },
+                        directive=partial(
+                            kind_directive, *(view.records, threads.func, threads.stage, loop.loop)
+                        ),
+                        extent=str(extent),
                     )
 
 
@@ -67,25 +55,19 @@ def thread_extent(view: NestView, func: str) -> Iterator[Check]:
 def threads_per_block(view: NestView, func: str) -> Iterator[Check]:
     """One check for each kernel."""
     for gpu, kernel in launchable(view, func):
-        yield Check(
-            func,
+        yield kernel_check(
+            gpu,
+            kernel,
             kernel.threads_per_block <= gpu.max_threads_per_block,
             "The kernel of {kernel} has {product} threads a block{reason}; {device} allows "
             "{limit} (compute capability {capability}).",
             "Choose a smaller tile{legal}, or let each thread compute several values in a serial "
             "loop.",
-            stage=kernel.stage,
-            loop=kernel.blocks[0].loop,
-            values={
-                **names(gpu, kernel),
-                "threads": kernel.threads_per_block,
-                "product": partial(product, kernel.block),
-                "reason": partial(widening, kernel, view.nest.simplify),
-                "limit": gpu.max_threads_per_block,
-                "legal": partial(
-                    smaller_tiles, kernel, gpu.max_threads_per_block, view.nest.simplify
-                ),
-            },
+            threads=kernel.threads_per_block,
+            product=partial(product, kernel.block),
+            reason=partial(widening, kernel, view.nest.simplify),
+            limit=gpu.max_threads_per_block,
+            legal=partial(smaller_tiles, kernel, gpu.max_threads_per_block, view.nest.simplify),
         )
 
 
@@ -103,23 +85,19 @@ def block_dimension(view: NestView, func: str) -> Iterator[Check]:
         limits = (gpu.max_block_threads_x, gpu.max_block_threads_y, gpu.max_block_threads_z)
         used = max((len(t.loops) for t in kernel.threads), default=0)
         for axis, extent, limit in list(zip(_AXES, kernel.block, limits, strict=True))[:used]:
-            yield Check(
-                func,
+            yield kernel_check(
+                gpu,
+                kernel,
                 extent <= limit,
                 "The blocks of the kernel of {kernel} are {threads} threads long along "
                 "{axis}{reason}; {device} allows {limit} (compute capability {capability}).",
                 "Choose a smaller tile there, or reorder the thread loops: the innermost is x, "
                 "and blocks may be {limits} threads long along x, y and z.",
-                stage=kernel.stage,
-                loop=kernel.blocks[0].loop,
-                values={
-                    **names(gpu, kernel),
-                    "axis": axis,
-                    "threads": extent,
-                    "reason": partial(widening, kernel, view.nest.simplify),
-                    "limit": limit,
-                    "limits": ", ".join(map(str, limits)),
-                },
+                axis=axis,
+                threads=extent,
+                reason=partial(widening, kernel, view.nest.simplify),
+                limit=limit,
+                limits=", ".join(map(str, limits)),
             )
 
 
@@ -138,7 +116,7 @@ def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
         limits = (gpu.max_grid_blocks_x, gpu.max_grid_blocks_y, gpu.max_grid_blocks_z)
         for axis, loop, limit in zip(_AXES, kernel.blocks, limits, strict=False):
             blocks = view.largest(loop.extent, view.outside(kernel.func, kernel.stage, loop))
-            yield Check(
+            yield check(
                 func,
                 blocks <= limit,
                 "The block loop {loop} of the kernel of {kernel} makes {reason}{blocks} blocks "
@@ -148,15 +126,12 @@ def grid_dimension(view: NestView, func: str) -> Iterator[Check]:
                 "loops: the innermost is x, along which a grid may be longest.",
                 stage=kernel.stage,
                 loop=loop.loop,
-                values={
-                    **names(gpu, kernel),
-                    "loop": loop.loop,
-                    "axis": axis,
-                    "reason": partial(derivation, blocks),
-                    "blocks": blocks,
-                    "limit": limit,
-                    "times": (blocks + (limit - 1)) / limit,
-                },
+                **names(gpu, kernel),
+                axis=axis,
+                reason=partial(derivation, blocks),
+                blocks=blocks,
+                limit=limit,
+                times=(blocks + (limit - 1)) / limit,
             )
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
+from spaces.constraints.rules.rule import Check, CheckValue, check
 from spaces.constraints.sizes.kernels import Kernel
+from spaces.model.expressions.expr import Expr
 
 GUIDE = "CUDA C++ Programming Guide"
 TABLE = f"{GUIDE}, technical specifications per compute capability"
@@ -38,8 +40,20 @@ def title(kernel: Kernel) -> str:
 def names(gpu: GpuDevice, kernel: Kernel) -> dict[str, str]:
     """The names of a kernel, the device and its compute capability in messages."""
     major, minor = gpu.compute_capability
-    return {
-        "kernel": title(kernel),
-        "device": gpu.name,
-        "capability": f"{major}.{minor}, {GUIDE}",
-    }
+    return {"kernel": title(kernel), "device": gpu.name, "capability": f"{major}.{minor}, {GUIDE}"}
+
+
+def kernel_check(
+    gpu: GpuDevice, kernel: Kernel, holds: Expr, message: str, advice: str, /, **values: CheckValue
+) -> Check:
+    """A check of a whole kernel; its message may name the values of :func:`names`, too."""
+    return check(
+        kernel.func,
+        holds,
+        message,
+        advice,
+        stage=kernel.stage,
+        loop=kernel.blocks[0].loop,
+        **names(gpu, kernel),
+        **values,
+    )

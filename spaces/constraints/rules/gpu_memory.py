@@ -12,16 +12,11 @@ from functools import partial
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.devices.occupancy import blocks_per_sm
 from spaces.constraints.rules.explicit_bounds import example_bounds
-from spaces.constraints.rules.gpu_kernels import TABLE, kernels_of, launchable, names, title
+from spaces.constraints.rules.gpu_kernels import TABLE, kernel_check, kernels_of, launchable, title
 from spaces.constraints.rules.gpu_reasons import in_bytes, product, widening
 from spaces.constraints.rules.gpu_room import room_in_shared_memory
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    nest_rule,
-)
+from spaces.constraints.rules.rule import Check, Quantity, nest_rule, refuse
 from spaces.constraints.rules.written import store_directive
 from spaces.constraints.sizes.kernels import Kernel, allocation_bytes
 from spaces.model.expressions.expr import Expr, constant
@@ -43,21 +38,17 @@ def allocation_size(view: NestView, func: str) -> Iterator[Check]:
     for _, kernel in kernels_of(view, func):
         for allocation in (*kernel.shared, *kernel.private):
             if not view.is_constant(allocation.elements):
-                yield Check(
+                yield refuse(
                     allocation.func,
-                    VIOLATED,
                     "{directive} stores {func} inside the kernel of {kernel}, but its size {size} "
                     "is not bounded by a constant.",
                     "Compute it inside a tile of constant size, or store it outside the kernel; or "
                     "bound it, as in {bound}.",
                     loop=allocation.level.loop,
-                    values={
-                        "bound": example_bounds(view, allocation),
-                        "directive": store_directive(view.records.entry(allocation.func)),
-                        "func": allocation.func,
-                        "kernel": title(kernel),
-                        "size": " x ".join(f"({e})" for e in allocation.extents),
-                    },
+                    bound=example_bounds(view, allocation),
+                    directive=store_directive(view.records.entry(allocation.func)),
+                    kernel=title(kernel),
+                    size=" x ".join(f"({e})" for e in allocation.extents),
                 )
 
 
@@ -78,27 +69,21 @@ def shared_bytes(view: NestView, func: str) -> Iterator[Check]:
         if not kernel.shared or not all(view.is_constant(a.elements) for a in kernel.shared):
             continue
         reserve = gpu.reserved_shared_bytes_per_block
-        yield Check(
-            func,
+        yield kernel_check(
+            gpu,
+            kernel,
             _fits_shared(gpu, kernel),
             "The kernel of {kernel} asks for {bytes} bytes of shared memory a block "
             "({arrays}), {allocated} with the reserve of {reserve} and in units of {unit}; "
             "{device} has {limit} (compute capability {capability}).",
             "{advice}",
-            stage=kernel.stage,
-            loop=kernel.blocks[0].loop,
-            values={
-                **names(gpu, kernel),
-                "advice": partial(
-                    room_in_shared_memory, view.nest, kernel, partial(_fits_shared, gpu)
-                ),
-                "bytes": kernel.shared_bytes,
-                "arrays": partial(in_bytes, kernel.shared),
-                "allocated": _allocated(gpu, kernel),
-                "reserve": reserve,
-                "unit": gpu.shared_allocation_unit_bytes,
-                "limit": gpu.max_shared_bytes_per_block + reserve,
-            },
+            advice=partial(room_in_shared_memory, view.nest, kernel, partial(_fits_shared, gpu)),
+            bytes=kernel.shared_bytes,
+            arrays=partial(in_bytes, kernel.shared),
+            allocated=_allocated(gpu, kernel),
+            reserve=reserve,
+            unit=gpu.shared_allocation_unit_bytes,
+            limit=gpu.max_shared_bytes_per_block + reserve,
         )
 
 
@@ -143,20 +128,16 @@ def registers(view: NestView, func: str) -> Iterator[Check]:
         kept = [a for a in kernel.private if a.memory is MemoryType.REGISTER]
         if not kept or not _are_constant(view, kernel):
             continue
-        yield Check(
-            func,
+        yield kernel_check(
+            gpu,
+            kernel,
             _registers(kernel) <= gpu.max_registers_per_thread,
             "Each thread of the kernel of {kernel} keeps {arrays} in {registers} registers of 4 "
             "bytes; {device} has {limit} a thread (compute capability {capability}).",
             "Leave the kind of memory to be chosen (auto), or compute less at a time.",
-            stage=kernel.stage,
-            loop=kernel.blocks[0].loop,
-            values={
-                **names(gpu, kernel),
-                "arrays": partial(in_bytes, kept),
-                "registers": _registers(kernel),
-                "limit": gpu.max_registers_per_thread,
-            },
+            arrays=partial(in_bytes, kept),
+            registers=_registers(kernel),
+            limit=gpu.max_registers_per_thread,
         )
 
 
@@ -181,27 +162,23 @@ def occupancy(view: NestView, func: str) -> Iterator[Check]:
         broken = ~(kernel.threads_per_block <= gpu.max_threads_per_block)
         broken |= ~(_registers(kernel) <= gpu.max_registers_per_thread)
         broken |= ~_fits_shared(gpu, kernel)
-        yield Check(
-            func,
+        yield kernel_check(
+            gpu,
+            kernel,
             broken | (resident >= constant(1, Int32)),
             "No multiprocessor of {device} holds a block of the kernel of {kernel}: "
             "{product} threads{reason}, at least {registers} registers each, {bytes} bytes of "
             "shared memory; it has {has_registers} registers and {has_bytes} bytes (compute "
             "capability {capability}).",
             "Choose a smaller tile, or keep less of it in registers or shared memory.",
-            stage=kernel.stage,
-            loop=kernel.blocks[0].loop,
-            values={
-                **names(gpu, kernel),
-                "blocks": resident,
-                "threads": kernel.threads_per_block,
-                "product": partial(product, kernel.block),
-                "reason": partial(widening, kernel, view.nest.simplify),
-                "registers": _registers(kernel),
-                "bytes": kernel.shared_bytes,
-                "has_registers": gpu.registers_per_sm,
-                "has_bytes": gpu.shared_bytes_per_sm,
-            },
+            blocks=resident,
+            threads=kernel.threads_per_block,
+            product=partial(product, kernel.block),
+            reason=partial(widening, kernel, view.nest.simplify),
+            registers=_registers(kernel),
+            bytes=kernel.shared_bytes,
+            has_registers=gpu.registers_per_sm,
+            has_bytes=gpu.shared_bytes_per_sm,
         )
 
 
@@ -227,20 +204,16 @@ def local_bytes(view: NestView, func: str) -> Iterator[Check]:
         if not kernel.private or not all(view.is_constant(a.elements) for a in kernel.private):
             continue
         taken = kernel.private_bytes(*MemoryType)
-        yield Check(
-            func,
+        yield kernel_check(
+            gpu,
+            kernel,
             taken <= gpu.max_local_bytes_per_thread,
             "Each thread of the kernel of {kernel} keeps {bytes} bytes for itself ({arrays}); "
             "{device} has {limit} (compute capability {capability}).",
             "Compute less at a time, or keep it in shared memory.",
-            stage=kernel.stage,
-            loop=kernel.blocks[0].loop,
-            values={
-                **names(gpu, kernel),
-                "bytes": taken,
-                "arrays": partial(in_bytes, kernel.private),
-                "limit": gpu.max_local_bytes_per_thread,
-            },
+            bytes=taken,
+            arrays=partial(in_bytes, kernel.private),
+            limit=gpu.max_local_bytes_per_thread,
         )
 
 

@@ -10,7 +10,7 @@ from spaces.constraints.rules.phrases import listed
 from spaces.constraints.sizes.kernels import Kernel, allocation_bytes, kernels
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import INTEGERS, read_all
-from spaces.model.nest.placement import Bounds
+from spaces.model.nest.bounds import Bounds
 from spaces.model.schedules.domain_order import Split
 
 _SMALLER = (

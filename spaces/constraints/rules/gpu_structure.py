@@ -12,12 +12,12 @@ from spaces.constraints.devices.device import Device, GpuDevice, device_names
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import (
-    VIOLATED,
     Check,
     Quantity,
     call_rule,
     own_rule,
     pipeline_rule,
+    refuse,
 )
 from spaces.constraints.rules.written import (
     kind_directive,
@@ -47,22 +47,17 @@ def device(records: Records, func: str) -> Iterator[Check]:
     for index, order in _kernel_orders(records, func):
         for loop in order.loops:
             if loop.kind.is_gpu:
-                yield Check(
+                yield refuse(
                     func,
-                    VIOLATED,
                     "{directive} maps loop {loop} of {stage_name} to a {kind}, but the device "
                     "{device} is no GPU.",
                     "Make it parallel, vectorized or serial, or choose a GPU: {legal}.",
                     stage=index,
                     loop=loop.name,
-                    values={
-                        "stage_name": stage_name(func, index),
-                        "loop": loop.name,
-                        "directive": kind_directive(records, func, index, loop.name),
-                        "kind": "block" if loop.kind is _BLOCK else "thread",
-                        "device": records.device.name,
-                        "legal": listed(n for n in device_names() if n != "cpu"),
-                    },
+                    directive=kind_directive(records, func, index, loop.name),
+                    kind="block" if loop.kind is _BLOCK else "thread",
+                    device=records.device.name,
+                    legal=listed(n for n in device_names() if n != "cpu"),
                 )
 
 
@@ -98,9 +93,8 @@ def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
             i for i in _own(func, index, path) if kinds[i] is _THREAD and _BLOCK not in kinds[:i]
         ]
         if alone:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "The thread {loops} of {stage_name} ({directives}) {lie} in no block loop.",
                 "Swap its block and thread loops: write {stage_name}.reorder({swapped}) last."
                 if _BLOCK in kinds[alone[0] :]
@@ -108,12 +102,9 @@ def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
                 "inside the block loops of a Func that reads it.",
                 stage=index,
                 loop=path[alone[0]].loop,
-                values={
-                    **_loops(records, func, index, [path[i].loop for i in alone]),
-                    "outermost": path[alone[0]].loop,
-                    "func": func,
-                    "swapped": listed(_blocks_outside(records.entry(func).stages[index])),
-                },
+                **_loops(records, func, index, [path[i].loop for i in alone]),
+                outermost=path[alone[0]].loop,
+                swapped=listed(_blocks_outside(records.entry(func).stages[index])),
             )
 
 
@@ -135,16 +126,8 @@ def _loops(records: Records, func: str, index: int, names: Sequence[str]) -> dic
     f"A kernel is one grid of blocks ({_MODEL}); Halide refuses others.",
 )
 def nested_blocks(records: Records, func: str) -> Iterator[Check]:
-    """One check for each block loop of the Func inside another stage's block loop, and for each
-    that is inside one of those in which another stage runs.
-    """
-    for index, path, kinds in _kernel_stages(records, func):
-        own = _own(func, index, path)
-        outer = next((p for p, k in zip(path, kinds, strict=True) if k is _BLOCK), None)
-        for i in own:
-            if kinds[i] is _BLOCK and outer is not None and _stage(outer) != (func, index):
-                yield _inside(records, path[i], outer, "block", StageOf(func, index))
-        yield from _left_alone(records, path, kinds, own, _BLOCK)
+    """The checks of block loops."""
+    return _nested(records, func, _BLOCK)
 
 
 @call_rule(
@@ -155,16 +138,21 @@ def nested_blocks(records: Records, func: str) -> Iterator[Check]:
     "hierarchy).",
 )
 def nested_threads(records: Records, func: str) -> Iterator[Check]:
-    """One check for each thread loop of the Func inside another stage's thread loop, and for each
-    that is inside one of those in which another stage runs.
+    """The checks of thread loops."""
+    return _nested(records, func, _THREAD)
+
+
+def _nested(records: Records, func: str, kind: LoopKind) -> Iterator[Check]:
+    """One check for each loop of a kind of the Func inside another stage's loop of that kind, and
+    for each that is inside one of those in which another stage runs.
     """
     for index, path, kinds in _kernel_stages(records, func):
         own = _own(func, index, path)
-        outer = next((p for p, k in zip(path, kinds, strict=True) if k is _THREAD), None)
+        outer = next((p for p, k in zip(path, kinds, strict=True) if k is kind), None)
         for i in own:
-            if kinds[i] is _THREAD and outer is not None and _stage(outer) != (func, index):
-                yield _inside(records, path[i], outer, "thread", StageOf(func, index))
-        yield from _left_alone(records, path, kinds, own, _THREAD)
+            if kinds[i] is kind and outer is not None and _stage(outer) != (func, index):
+                yield _inside(records, path[i], outer, kind, StageOf(func, index))
+        yield from _left_alone(records, path, kinds, own, kind)
 
 
 def _stage(loop: LoopOf) -> tuple[str, int]:
@@ -181,34 +169,31 @@ def _left_alone(
     for depth, loop in enumerate(loops[1:], start=1):
         for stage, shared in records.levels.fused.items():
             if loops[depth - 1] in shared and loop not in shared:
-                name = "block" if kind is _BLOCK else "thread"
-                yield _inside(records, loop, loops[depth - 1], name, stage)
+                yield _inside(records, loop, loops[depth - 1], kind, stage)
                 break
 
 
-def _inside(records: Records, loop: LoopOf, outer: LoopOf, kind: str, because: StageOf) -> Check:
-    """A loop that lies inside of ``outer`` for what is said of where a stage is computed."""
+def _inside(
+    records: Records, loop: LoopOf, outer: LoopOf, kind: LoopKind, because: StageOf
+) -> Check:
+    """A loop that lies inside ``outer`` because of the compute level of a stage."""
     func, index = _stage(loop)
+    name = "block" if kind is _BLOCK else "thread"
     is_fused = because in records.levels.fused
-    return Check(
+    return refuse(
         func,
-        VIOLATED,
         "The {kind} loop {loop} of {stage_name} ({directive}) lies inside the {kind} loop {outer}, "
         "because of {compute}.",
         "Make {loop} serial{instead}, or compute {func} outside {outer}{fused}.",
         stage=index,
         loop=loop.loop,
-        values={
-            "kind": kind,
-            "loop": loop.loop,
-            "stage_name": stage_name(func, index),
-            "outer": str(outer.level),
-            "directive": kind_directive(records, func, index, loop.loop),
-            "func": because.func,
-            "compute": placing_directive(records, because),
-            "instead": " or map it to threads" if kind == "block" else "",
-            "fused": f", or with all {kind} loops in common" if is_fused else "",
-        },
+        kind=name,
+        outer=str(outer.level),
+        directive=kind_directive(records, func, index, loop.loop),
+        func=because.func,
+        compute=placing_directive(records, because),
+        instead=" or map it to threads" if kind is _BLOCK else "",
+        fused=f", or with all {name} loops in common" if is_fused else "",
     )
 
 
@@ -228,20 +213,17 @@ def blocks_inside_threads(records: Records, func: str) -> Iterator[Check]:
             if loop.kind is _BLOCK and _THREAD in kinds[:i]
         ]
         if inside:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "The block {loops} of {stage_name} ({directives}) {lie} inside the thread loop "
                 "{thread}.",
                 "Swap them: write {stage_name}.reorder({swapped}) last, or map the outer loops "
                 "to blocks and the inner ones to threads.",
                 stage=index,
                 loop=inside[0],
-                values={
-                    **_loops(records, func, index, inside),
-                    "thread": order.loops[kinds.index(_THREAD)].name,
-                    "swapped": listed(_blocks_outside(order)),
-                },
+                **_loops(records, func, index, inside),
+                thread=order.loops[kinds.index(_THREAD)].name,
+                swapped=listed(_blocks_outside(order)),
             )
 
 
@@ -267,22 +249,17 @@ def loop_between(records: Records, func: str) -> Iterator[Check]:
             places = [i for i, k in enumerate(kinds) if k is wanted]
             for i in range(places[0], places[-1]) if places else ():
                 if not kinds[i].is_gpu:
-                    yield Check(
+                    yield refuse(
                         func,
-                        VIOLATED,
                         "{stage_name} has the {kind} loop {loop} between its {name} loops "
                         "{outer} and {inner}.",
                         "Reorder {loop} to the inside of {inner} or the outside of {outer}.",
                         stage=index,
                         loop=order.loops[i].name,
-                        values={
-                            "stage_name": stage_name(func, index),
-                            "kind": str(kinds[i]),
-                            "loop": order.loops[i].name,
-                            "name": name,
-                            "outer": order.loops[places[0]].name,
-                            "inner": order.loops[places[-1]].name,
-                        },
+                        kind=str(kinds[i]),
+                        name=name,
+                        outer=order.loops[places[0]].name,
+                        inner=order.loops[places[-1]].name,
                     )
 
 
@@ -299,19 +276,15 @@ def dimensions(records: Records, func: str) -> Iterator[Check]:
         for kind, name in ((_BLOCK, "block"), (_THREAD, "thread")):
             loops = [loop.name for loop in order.loops if loop.kind is kind]
             if len(loops) > 3:
-                yield Check(
+                yield refuse(
                     func,
-                    VIOLATED,
                     "{stage_name} has {count} {name} loops ({loops}); a GPU has 3 dimensions.",
                     "Fuse some of them, or make some serial.",
                     stage=index,
                     loop=loops[0],
-                    values={
-                        "stage_name": stage_name(func, index),
-                        "count": len(loops),
-                        "name": name,
-                        "loops": listed(loops),
-                    },
+                    count=len(loops),
+                    name=name,
+                    loops=listed(loops),
                 )
 
 
@@ -337,21 +310,17 @@ def level_between(records: Records, func: str) -> Iterator[Check]:
         order = records.entry(loop.func).stages[loop.stage]
         names = [loop.name for loop in order.loops if loop.kind is kind]
         if kind.is_gpu and loop.loop != names[-1]:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "By {directive} {func} is {verb} between the {kind} loops {names} of {outer}.",
                 "Use the innermost of them, {legal}.",
                 loop=loop.loop,
-                values={
-                    "func": func,
-                    "directive": _level(records, func, verb),
-                    "verb": verb,
-                    "kind": "block" if kind is _BLOCK else "thread",
-                    "names": listed(names),
-                    "outer": stage_name(loop.func, loop.stage),
-                    "legal": f"{loop.func}.{names[-1]}",
-                },
+                directive=_level(records, func, verb),
+                verb=verb,
+                kind="block" if kind is _BLOCK else "thread",
+                names=listed(names),
+                outer=stage_name(loop.func, loop.stage),
+                legal=f"{loop.func}.{names[-1]}",
             )
 
 
@@ -374,20 +343,15 @@ def parallel_in_kernel(records: Records, func: str) -> Iterator[Check]:
         for i in _own(func, index, path):
             around = [p for p, k in zip(path[:i], kinds[:i], strict=True) if k.is_gpu]
             if kinds[i] is LoopKind.PARALLEL and around:
-                yield Check(
+                yield refuse(
                     func,
-                    VIOLATED,
                     "{directive} runs loop {loop} of {stage_name} in parallel, but it lies in the "
                     "kernel of {outer}.",
                     "Map it to threads (gpu_threads), or make it serial.",
                     stage=index,
                     loop=path[i].loop,
-                    values={
-                        "directive": kind_directive(records, func, index, path[i].loop),
-                        "loop": path[i].loop,
-                        "stage_name": stage_name(func, index),
-                        "outer": str(around[0].level),
-                    },
+                    directive=kind_directive(records, func, index, path[i].loop),
+                    outer=str(around[0].level),
                 )
 
 
@@ -405,20 +369,15 @@ def kernel_in_parallel(records: Records, func: str) -> Iterator[Check]:
         first = kinds.index(_BLOCK)
         if path[first].stage == index and LoopKind.PARALLEL in kinds[:first]:
             around = path[kinds.index(LoopKind.PARALLEL)]
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "The kernel of {stage_name}, which begins with the block loop {loop}, lies in the "
                 "parallel loop {outer} ({directive}).",
                 "Make {outer} serial, or a block loop too.",
                 stage=index,
                 loop=path[first].loop,
-                values={
-                    "stage_name": stage_name(func, index),
-                    "loop": path[first].loop,
-                    "outer": str(around.level),
-                    "directive": kind_directive(records, around.func, around.stage, around.loop),
-                },
+                outer=str(around.level),
+                directive=kind_directive(records, around.func, around.stage, around.loop),
             )
 
 
@@ -436,18 +395,14 @@ def required_values(subject: tuple[Pipeline, Device], name: str) -> Iterator[Che
     for function in pipeline.functions:
         for index, stage in enumerate(function.stages):
             for one in required(*stage.values):
-                yield Check(
+                yield refuse(
                     function.name,
-                    VIOLATED,
                     "{stage_name} requires that {condition}, but kernels on {device} cannot stop.",
                     "Leave require() out, clamp the value, or require it of sizes and Params "
                     "alone.",
                     stage=index,
-                    values={
-                        "stage_name": stage_name(function.name, index),
-                        "condition": str(one.condition),
-                        "device": device.name,
-                    },
+                    condition=str(one.condition),
+                    device=device.name,
                 )
 
 

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    match_rule,
-)
+from spaces.constraints.rules.rule import Check, Quantity, match_rule, refuse
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.expr import walk
 from spaces.model.schedules.derive import derived
@@ -38,13 +33,13 @@ def inline_size(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check
     """One check for each Func that has too many copies and no consumer that does."""
     copies, oversized, within = _copies(subject, MAX_INLINED_TERMS)
     for func in sorted(oversized - within):
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{func} and Funcs that read it are inlined, which makes {copies} copies of its "
             "definition: more than {limit} terms in all.",
             "Compute it, or Funcs between it and the outputs, at root or at a loop.",
-            values={"func": func, "copies": copies[func], "limit": MAX_INLINED_TERMS},
+            copies=copies[func],
+            limit=MAX_INLINED_TERMS,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.rule import VIOLATED, Check, Undecided, proof_rule
+from spaces.constraints.rules.rule import Check, Undecided, proof_rule, refuse
 from spaces.constraints.rules.written import (
     fold_directive,
     hoist_directive,
@@ -32,19 +32,15 @@ def kept_values(undecided: Undecided, func: str) -> Iterator[Check]:
         if entry.is_hoisted:
             limits[hoist_directive(entry)] = "hoist_storage"
         left_out = " and ".join(dict.fromkeys(limits.values()))
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} keeps values of {func}, but this is not shown: {statement} {known}",
             "Store {func} where it is computed{unlimited}.",
             loop=entry.store.loop,
-            values={
-                "directive": next(iter(limits), store_directive(entry)),
-                "func": func,
-                "statement": statement,
-                "known": known,
-                "unlimited": f", and leave out {left_out}" if limits else "",
-            },
+            directive=next(iter(limits), store_directive(entry)),
+            statement=statement,
+            known=known,
+            unlimited=f", and leave out {left_out}" if limits else "",
         )
 
 

@@ -8,12 +8,13 @@ from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import (
-    VIOLATED,
     Check,
     Quantity,
     call_rule,
+    check,
     nest_rule,
     own_rule,
+    refuse,
 )
 from spaces.constraints.rules.storage import kernel_use
 from spaces.constraints.rules.written import (
@@ -52,19 +53,15 @@ def layout_dimension(records: Records, func: str) -> Iterator[Check]:
             if name in args and names.count(name) == 1:
                 continue
             problem = "is no dimension of it" if name not in args else "is named twice"
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} lays out {func} along {dimension}, which {problem}.",
                 "Its dimensions are {legal}.",
                 loop=name,
-                values={
-                    "directive": directive,
-                    "func": func,
-                    "dimension": name,
-                    "problem": problem,
-                    "legal": listed(args),
-                },
+                directive=directive,
+                dimension=name,
+                problem=problem,
+                legal=listed(args),
             )
 
 
@@ -78,13 +75,12 @@ def layout_output(records: Records, func: str) -> Iterator[Check]:
     """One check for each directive about the layout of an output."""
     if func in records.pipeline.outputs:
         for directive, names in _written(records, func):
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} lays out {func}, but it is an output: its array is the caller's.",
                 "Leave it out, and pass an array with the strides that are wanted.",
                 loop=names[0] if names else "",
-                values={"directive": directive, "func": func},
+                directive=directive,
             )
 
 
@@ -103,18 +99,15 @@ def layout_range(records: Records, func: str) -> Iterator[Check]:
         (storage_bound_directive(func, b), b.dimension, b.extent) for b in entry.storage_bounds
     ]
     for directive, dimension, number in numbers:
-        yield Check(
+        yield check(
             func,
             constant(1 <= number <= Int32.max_value, Bool),
             "{directive} lays out {func} along {dimension} by {number}.",
             "It is at least 1 and at most 2147483647.",
             loop=dimension,
-            values={
-                "directive": directive,
-                "func": func,
-                "dimension": dimension,
-                "number": number,
-            },
+            directive=directive,
+            dimension=dimension,
+            number=number,
         )
 
 
@@ -135,20 +128,17 @@ def bound_too_small(view: NestView, func: str) -> Iterator[Check]:
         stored = placement.storage.needed(d)
         path = placement.path[: placement.store_depth]
         needed = view.largest(view.simplify(stored), path)
-        yield Check(
+        yield check(
             func,
             needed <= constant(bound.extent, Int32),
             "{directive} stores {extent} values of {func} along {dimension}, but {needed} are "
             "needed.",
             "Bound it by at least {needed}.",
             loop=bound.dimension,
-            values={
-                "directive": storage_bound_directive(func, bound),
-                "extent": bound.extent,
-                "func": func,
-                "dimension": bound.dimension,
-                "needed": needed,
-            },
+            directive=storage_bound_directive(func, bound),
+            extent=bound.extent,
+            dimension=bound.dimension,
+            needed=needed,
         )
 
 
@@ -175,19 +165,15 @@ def hoist_level(records: Records, func: str) -> Iterator[Check]:
         at_once = around[shared[-1]]
         kind = records.levels.kind(at_once)
         reason = f"outside the {kind} loop {at_once.level}, whose iterations would share it"
-    yield Check(
+    yield refuse(
         func,
-        VIOLATED,
         "{directive} obtains the memory of {func} at {level}, {reason}.",
         "Legal levels are {legal}.",
         loop=entry.hoist.loop if not entry.hoist.is_root else "",
-        values={
-            "directive": hoist_directive(entry),
-            "func": func,
-            "level": str(entry.hoist),
-            "reason": reason,
-            "legal": listed(map(str, legal)),
-        },
+        directive=hoist_directive(entry),
+        level=str(entry.hoist),
+        reason=reason,
+        legal=listed(map(str, legal)),
     )
 
 
@@ -204,16 +190,12 @@ def hoisted_for_kernel(records: Records, func: str) -> Iterator[Check]:
         return
     user = kernel_use(records, func)
     if user is not None:
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} hoists the storage of {func}, but the kernel of {user} uses it.",
             "Leave it out.",
-            values={
-                "directive": hoist_directive(entry),
-                "func": func,
-                "user": stage_name(*user),
-            },
+            directive=hoist_directive(entry),
+            user=stage_name(*user),
         )
 
 
@@ -233,19 +215,15 @@ def hoist_size(view: NestView, func: str) -> Iterator[Check]:
         named = [f"{p.func}.{p.loop}" for p in inside if p.var.name in extent.names]
         if not named:
             continue
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} obtains the memory of {func} outside of {loops}, on which its extent "
             "along {dimension} depends, and no limit of it is known.",
             "Hoist it out of fewer loops, or leave it out.",
             loop=dimension,
-            values={
-                "directive": hoist_directive(entry),
-                "func": func,
-                "dimension": dimension,
-                "loops": listed(named),
-            },
+            directive=hoist_directive(entry),
+            dimension=dimension,
+            loops=listed(named),
         )
 
 

@@ -8,15 +8,9 @@ from collections.abc import Iterator
 from functools import partial, reduce
 
 from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.phrases import listed, stage_name
+from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    call_rule,
-    nest_rule,
-)
+from spaces.constraints.rules.rule import Check, Quantity, call_rule, nest_rule, refuse
 from spaces.constraints.rules.written import kind_directive, placing_directive
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.nest.traversal import LoopVar
@@ -52,9 +46,8 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
                 outer = path[around]
                 placed = next(p for p in path[around:] if _stage(p) != _stage(outer) or p is loop)
                 is_own = _stage(outer) == (func, index)
-                yield Check(
+                yield refuse(
                     func,
-                    VIOLATED,
                     "The {kind} loop {loop} of {stage_name} ({directive}) lies inside the "
                     "vectorized loop {outer}."
                     if is_own
@@ -65,15 +58,11 @@ def inside_vectorized(records: Records, func: str) -> Iterator[Check]:
                     else "Compute {placed} outside {outer}, or make {loop} serial.",
                     stage=index,
                     loop=loop.loop,
-                    values={
-                        "kind": str(kind),
-                        "directive": kind_directive(records, func, index, loop.loop),
-                        "loop": loop.loop,
-                        "stage_name": stage_name(func, index),
-                        "outer": str(outer.level),
-                        "placed": placed.func,
-                        "compute": placing_directive(records, StageOf(*_stage(placed))),
-                    },
+                    kind=str(kind),
+                    directive=kind_directive(records, func, index, loop.loop),
+                    outer=str(outer.level),
+                    placed=placed.func,
+                    compute=placing_directive(records, StageOf(*_stage(placed))),
                 )
 
 
@@ -85,22 +74,17 @@ def _varying(view: NestView, func: str, kind: LoopKind, does: str) -> Iterator[C
     for index, stage in enumerate(view.placement(func).stages):
         for loop in stage.loops:
             if loop.kind is kind and not view.is_constant(loop.extent):
-                yield Check(
+                yield refuse(
                     func,
-                    VIOLATED,
                     "{directive} {does} loop {loop} of {stage_name}, which has {extent} "
                     "iterations: not a constant.",
                     "Split {loop} by a constant and {do} the inner loop.",
                     stage=index,
                     loop=loop.loop,
-                    values={
-                        "stage_name": stage_name(func, index),
-                        "does": does,
-                        "loop": loop.loop,
-                        "extent": str(loop.extent),
-                        "directive": kind_directive(view.records, func, index, loop.loop),
-                        "do": does.removesuffix("s"),
-                    },
+                    does=does,
+                    extent=str(loop.extent),
+                    directive=kind_directive(view.records, func, index, loop.loop),
+                    do=does.removesuffix("s"),
                 )
 
 
@@ -185,12 +169,10 @@ def _limited(
             stage=index,
             loop=_longest(loops).loop,
             values={
-                "stage_name": stage_name(func, index),
                 "directives": partial(_directives, view, loops),
                 "reason": partial(_factors, loops),
                 unit: count,
                 "limit": limit,
-                "loop": _longest(loops).loop,
                 "remedy": partial(_remedy, loops, limit, verb),
             },
         )

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    match_rule,
-)
+from spaces.constraints.rules.rule import Check, Quantity, match_rule, refuse
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derivation, derived
 from spaces.model.schedules.parameters import parameters
@@ -30,12 +25,12 @@ def unknown_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Chec
     refused = {refusal.step.name for refusal in derivation(pipeline, schedule).refusals}
     for entry in schedule.funcs:
         if entry.name not in known and entry.name not in refused:
-            yield Check(
+            yield refuse(
                 entry.name,
-                VIOLATED,
                 "The schedule has an entry for {func}, but pipeline {pipeline} has no such Func.",
                 "Its Funcs are {legal}.",
-                values={"func": entry.name, "pipeline": name, "legal": ", ".join(known)},
+                pipeline=name,
+                legal=", ".join(known),
             )
 
 
@@ -53,13 +48,13 @@ def missing_func(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Chec
     for function in derived(pipeline, schedule).functions:
         entries = names.count(function.name)
         if entries != 1:
-            yield Check(
+            yield refuse(
                 function.name,
-                VIOLATED,
                 "The schedule has {entries} entries for Func {func} of pipeline {pipeline}; "
                 "it needs one.",
                 "Start from the default schedule of this pipeline, which has them all.",
-                values={"entries": entries, "func": function.name, "pipeline": name},
+                entries=entries,
+                pipeline=name,
             )
 
 
@@ -79,18 +74,14 @@ def stages(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Check]:
     for entry in schedule.funcs:
         expected = counts.get(entry.name, len(entry.stages))
         if len(entry.stages) != expected:
-            yield Check(
+            yield refuse(
                 entry.name,
-                VIOLATED,
                 "The schedule of {func} has {given} domain orders, but {func} has {expected} "
                 "stages: the pure definition and {updates} updates.",
                 "Give each stage its own.",
-                values={
-                    "func": entry.name,
-                    "given": len(entry.stages),
-                    "expected": expected,
-                    "updates": expected - 1,
-                },
+                given=len(entry.stages),
+                expected=expected,
+                updates=expected - 1,
             )
 
 
@@ -105,14 +96,13 @@ def open_parameter(subject: tuple[Pipeline, Schedule], name: str) -> Iterator[Ch
     schedule = subject[1]
     for parameter in parameters(schedule):
         owner = next(f.name for f in schedule.funcs if parameter in parameters(Schedule((f,))))
-        yield Check(
+        yield refuse(
             owner,
-            VIOLATED,
             "A factor in the schedule of {func} is the parameter {parameter}, which has no value.",
             "Write a number, declare it (const int {parameter} = 8;), or ask about the whole "
             "family with legal_mask.",
             loop=parameter,
-            values={"func": owner, "parameter": parameter},
+            parameter=parameter,
         )
 
 

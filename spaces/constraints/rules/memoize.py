@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
+from spaces.constraints.rules.rule import Check, call_rule, own_rule, refuse
 from spaces.model.schedules.domain_order import LoopKind
 
 
@@ -21,12 +21,12 @@ def place(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
     reason, advice = _misplaced(records, func) if records.entry(func).memoized else ("", "")
     if reason:
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} keeps the values of {func}, but {reason}.",
             advice,
-            values={"directive": f"{func}.memoize()", "func": func, "reason": reason},
+            directive=f"{func}.memoize()",
+            reason=reason,
         )
 
 
@@ -62,16 +62,12 @@ def image(records: Records, func: str) -> Iterator[Check]:
         sources = records.pipeline.producers[func]
         images = [one.name for one in records.pipeline.images if one.name in sources]
         if images:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} keeps the values of {func}, but they depend on {images}.",
                 "Memoize a Func that depends on Params and sizes alone.",
-                values={
-                    "directive": f"{func}.memoize()",
-                    "func": func,
-                    "images": listed(images),
-                },
+                directive=f"{func}.memoize()",
+                images=listed(images),
             )
 
 
@@ -84,16 +80,12 @@ def image(records: Records, func: str) -> Iterator[Check]:
 def device(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
     if records.entry(func).memoized and records.gpu is not None:
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} keeps the values of {func}, but {device} is a GPU.",
             "Leave it out.",
-            values={
-                "directive": f"{func}.memoize()",
-                "func": func,
-                "device": records.gpu.name,
-            },
+            directive=f"{func}.memoize()",
+            device=records.gpu.name,
         )
 
 

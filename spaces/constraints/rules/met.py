@@ -11,6 +11,7 @@ from attrs import frozen
 from spaces.constraints.dependences.hazards import ordering
 from spaces.constraints.dependences.iterations import Conflict, conflict
 from spaces.constraints.rules.records import Records
+from spaces.model.amounts import named_numbers
 
 _Found: TypeAlias = Callable[[], Conflict | None]
 
@@ -56,8 +57,8 @@ class Met:
         """The texts for the fields of the sentence, and for its parts alone."""
         return {
             "meeting": self._iterations_text,
-            "first": lambda: self._part(lambda met: _listed(met.first)),
-            "second": lambda: self._part(lambda met: _listed(met.second)),
+            "first": lambda: self._part(lambda met: named_numbers(met.first)),
+            "second": lambda: self._part(lambda met: named_numbers(met.second)),
             "place": lambda: self._part(self._place),
         }
 
@@ -72,13 +73,9 @@ class Met:
         met = self.found()
         if met is None:
             return "Which iterations do so is unknown."
-        where = f", for {_listed(met.sizes)}" if met.sizes else ""
+        where = f", for {named_numbers(met.sizes)}" if met.sizes else ""
         depends = ", if what they read says so" if met.depends else ""
         return (
-            f"The iterations at {_listed(met.first)} and at {_listed(met.second)} both touch "
-            f"{self._place(met)}{depends}{where}."
+            f"The iterations at {named_numbers(met.first)} and at {named_numbers(met.second)} both "
+            f"touch {self._place(met)}{depends}{where}."
         )
-
-
-def _listed(values: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())

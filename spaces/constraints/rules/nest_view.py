@@ -12,8 +12,9 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.sizes.kernels import Kernel, kernels
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.allocation import Allocation
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.largest import largest
-from spaces.model.nest.placement import Bounds, Placement
+from spaces.model.nest.placement import Placement
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.parameters import parameters
 

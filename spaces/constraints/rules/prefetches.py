@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, call_rule, own_rule
+from spaces.constraints.rules.rule import Check, call_rule, own_rule, refuse
 from spaces.model.schedules.domain_order import LoopKind, Prefetch
 from spaces.model.schedules.levels import LoopOf, Path
 from spaces.model.writing.calls import call_of
@@ -39,18 +39,15 @@ def loop(records: Records, func: str) -> Iterator[Check]:
                 reason = f"{missing} is no loop of {stage_name(func, index)}"
             else:
                 continue
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} stands at no suitable loop: {reason}.",
                 "The loops, outermost first, are {legal}.",
                 stage=index,
                 loop=one.at,
-                values={
-                    "directive": _directive(func, index, one),
-                    "reason": reason,
-                    "legal": listed(names),
-                },
+                directive=_directive(func, index, one),
+                reason=reason,
+                legal=listed(names),
             )
 
 
@@ -69,14 +66,14 @@ def on_gpu(records: Records, func: str) -> Iterator[Check]:
         for one in order.prefetches:
             where = _kernel_at(records, func, index, one)
             if where:
-                yield Check(
+                yield refuse(
                     func,
-                    VIOLATED,
                     "{directive} stands {where}, and kernels cannot prefetch.",
                     "Leave it out; only loops on the CPU can prefetch.",
                     stage=index,
                     loop=one.at,
-                    values={"directive": _directive(func, index, one), "where": where},
+                    directive=_directive(func, index, one),
+                    where=where,
                 )
 
 
@@ -121,14 +118,14 @@ def unread(records: Records, func: str) -> Iterator[Check]:
                 reason = f"{one.target} is inlined, and has no storage"
             else:
                 reason = f"there is no image or Func {one.target}"
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} prefetches nothing: {reason}.",
                 "Leave it out, or prefetch what is read there.",
                 stage=index,
                 loop=one.at,
-                values={"directive": _directive(func, index, one), "reason": reason},
+                directive=_directive(func, index, one),
+                reason=reason,
             )
 
 

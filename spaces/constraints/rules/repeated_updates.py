@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.dependences.hazards import reads_itself
-from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    Check,
-    Quantity,
-    own_rule,
-)
+from spaces.constraints.rules.rule import Check, Quantity, check, own_rule
 from spaces.constraints.rules.written import split_directive
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.expr import Expr, constant
@@ -38,7 +33,7 @@ def repeated_update(records: Records, func: str) -> Iterator[Check]:
             continue
         for number, record, extent in _inside_tiles(stage, order):
             factor = factor_expr(record.factor)
-            yield Check(
+            yield check(
                 func,
                 extent % factor == _ZERO,
                 "{directive} makes rounds of {factor} of the loop {loop}, which has {extent} "
@@ -47,13 +42,9 @@ def repeated_update(records: Records, func: str) -> Iterator[Check]:
                 "Choose a factor that divides {extent}, or the tail TailStrategy::GuardWithIf.",
                 stage=index,
                 loop=record.old,
-                values={
-                    "directive": split_directive(records, func, index, number),
-                    "factor": factor,
-                    "loop": record.old,
-                    "extent": extent,
-                    "stage_name": stage_name(func, index),
-                },
+                directive=split_directive(records, func, index, number),
+                factor=factor,
+                extent=extent,
             )
 
 

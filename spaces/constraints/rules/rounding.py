@@ -15,7 +15,7 @@ from spaces.constraints.dependences.orders import trace
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import VIOLATED, Check, advice_rule, exact_rule
+from spaces.constraints.rules.rule import Check, advice_rule, exact_rule, refuse
 from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.derivations import RFactor
@@ -144,19 +144,15 @@ def _at_once(records: Records, func: str, index: int, loop: str, why: str) -> It
 
 def _checks(records: Records, func: str, advice: str) -> Iterator[Check]:
     for one in roundings_of(records, func):
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} combines values of {stage_name} in another order than the algorithm; "
             "{why}.",
             advice,
             stage=one.stage,
             loop=one.loop,
-            values={
-                "directive": one.directive,
-                "stage_name": stage_name(func, one.stage),
-                "why": one.why,
-            },
+            directive=one.directive,
+            why=one.why,
         )
 
 

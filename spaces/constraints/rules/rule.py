@@ -7,12 +7,13 @@ ints, a lattice of tile sizes as arrays, and the solver as terms.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Self, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Expr, constant
@@ -47,11 +48,12 @@ class Check:
         func: the Func whose schedule is judged.
         holds: the condition under which the place is legal; :data:`VIOLATED` if no number makes it
             legal.
-        message: what is wrong if ``holds`` is false, with ``{name}`` for each of ``values``.
+        message: what is wrong if ``holds`` is false, with ``{name}`` for each of ``values``, and
+            ``{func}``, ``{stage_name}`` and ``{loop}`` for the place itself.
         advice: what to change, with the same names.
         stage: 0 for the pure stage, n for update n - 1.
         loop: the loop, Var or dimension at fault, as written; empty if the fault has none.
-        values: the values that the message names.
+        values: the other values that the message names; one of the same name stands for the place.
     """
 
     func: str
@@ -61,6 +63,43 @@ class Check:
     stage: int = 0
     loop: str = ""
     values: Mapping[str, CheckValue] = field(factory=dict, repr=False)
+
+    @property
+    def named_values(self) -> dict[str, CheckValue]:
+        """All values that the message names, those of the place included."""
+        name = stage_name(self.func, self.stage)
+        place = {"func": self.func, "stage_name": name, "loop": self.loop}
+        template = self.message + self.advice
+        return {n: v for n, v in place.items() if f"{{{n}}}" in template} | dict(self.values)
+
+
+def check(
+    func: str,
+    holds: Expr,
+    message: str,
+    advice: str = "",
+    /,
+    *,
+    stage: int = 0,
+    loop: str = "",
+    **values: CheckValue,
+) -> Check:
+    """A check with the values of its message as keywords."""
+    return Check(func, holds, message, advice, stage, loop, values)
+
+
+def refuse(
+    func: str,
+    message: str,
+    advice: str = "",
+    /,
+    *,
+    stage: int = 0,
+    loop: str = "",
+    **values: CheckValue,
+) -> Check:
+    """A check that fails for all parameters, with the values of its message as keywords."""
+    return Check(func, VIOLATED, message, advice, stage, loop, values)
 
 
 RESTRICTION = "where "
@@ -86,6 +125,13 @@ class _Rule(Generic[S]):
     source: str
     check: Callable[[S, str], Iterable[Check]]
     quantities: Mapping[str, Quantity] = field(factory=dict, eq=False)
+
+    @classmethod
+    def of(
+        cls, id: str, statement: str, source: str, **quantities: Quantity
+    ) -> Callable[[Callable[[S, str], Iterable[Check]]], Self]:
+        """Make a function ``(subject, func) -> checks`` a rule of this kind, as a decorator."""
+        return lambda check: cls(id, statement, source, check, quantities)
 
 
 @frozen
@@ -169,57 +215,11 @@ class AdviceRule(_Rule[NestView]):
     """
 
 
-def pipeline_rule(
-    id: str, statement: str, source: str, **quantities: Quantity
-) -> Callable[[Callable[[tuple[Pipeline, Device], str], Iterable[Check]]], PipelineRule]:
-    """Make a function ``((pipeline, device), name) -> checks`` a :class:`PipelineRule`."""
-    return lambda check: PipelineRule(id, statement, source, check, quantities)
-
-
-def match_rule(
-    id: str, statement: str, source: str, **quantities: Quantity
-) -> Callable[[Callable[[tuple[Pipeline, Schedule], str], Iterable[Check]]], MatchRule]:
-    """Make a function ``((pipeline, schedule), name) -> checks`` a :class:`MatchRule`."""
-    return lambda check: MatchRule(id, statement, source, check, quantities)
-
-
-def own_rule(
-    id: str, statement: str, source: str, **quantities: Quantity
-) -> Callable[[Callable[[Records, str], Iterable[Check]]], OwnRule]:
-    """Make a function ``(records, func) -> checks`` an :class:`OwnRule`."""
-    return lambda check: OwnRule(id, statement, source, check, quantities)
-
-
-def call_rule(
-    id: str, statement: str, source: str, **quantities: Quantity
-) -> Callable[[Callable[[Records, str], Iterable[Check]]], CallRule]:
-    """Make a function ``(records, func) -> checks`` a :class:`CallRule`."""
-    return lambda check: CallRule(id, statement, source, check, quantities)
-
-
-def nest_rule(
-    id: str, statement: str, source: str, **quantities: Quantity
-) -> Callable[[Callable[[NestView, str], Iterable[Check]]], NestRule]:
-    """Make a function ``(nest view, func) -> checks`` a :class:`NestRule`."""
-    return lambda check: NestRule(id, statement, source, check, quantities)
-
-
-def proof_rule(
-    id: str, statement: str, source: str, **quantities: Quantity
-) -> Callable[[Callable[[Undecided, str], Iterable[Check]]], ProofRule]:
-    """Make a function ``(undecided, func) -> checks`` a :class:`ProofRule`."""
-    return lambda check: ProofRule(id, statement, source, check, quantities)
-
-
-def exact_rule(
-    id: str, statement: str, source: str, **quantities: Quantity
-) -> Callable[[Callable[[Records, str], Iterable[Check]]], ExactRule]:
-    """Make a function ``(records, func) -> checks`` an :class:`ExactRule`."""
-    return lambda check: ExactRule(id, statement, source, check, quantities)
-
-
-def advice_rule(
-    id: str, statement: str, source: str, **quantities: Quantity
-) -> Callable[[Callable[[NestView, str], Iterable[Check]]], AdviceRule]:
-    """Make a function ``(nest view, func) -> checks`` an :class:`AdviceRule`."""
-    return lambda check: AdviceRule(id, statement, source, check, quantities)
+pipeline_rule = PipelineRule.of
+match_rule = MatchRule.of
+own_rule = OwnRule.of
+call_rule = CallRule.of
+nest_rule = NestRule.of
+proof_rule = ProofRule.of
+exact_rule = ExactRule.of
+advice_rule = AdviceRule.of

@@ -7,12 +7,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import (
-    VIOLATED,
-    Check,
-    Quantity,
-    own_rule,
-)
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, check, own_rule, refuse
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, REQUIRE, UNDEFINED
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
@@ -68,17 +63,14 @@ def condition(records: Records, func: str) -> Iterator[Check]:
         if not one.condition.type.is_bool:
             other = [f"a value of type {one.condition.type}"]
         if other:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} tests {other}, which is not a size or a parameter of a call.",
                 "Test parameters ({scalars}), or sizes and strides of images and outputs.",
                 stage=one.stage,
-                values={
-                    "directive": _directive(func, one),
-                    "other": listed(dict.fromkeys(other)),
-                    "scalars": listed(s.name for s in records.pipeline.scalars),
-                },
+                directive=_directive(func, one),
+                other=listed(dict.fromkeys(other)),
+                scalars=listed(s.name for s in records.pipeline.scalars),
             )
 
 
@@ -92,13 +84,12 @@ def inlined(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
     entry = records.entry(func)
     if entry.specializations and records.is_inlined(func):
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} specializes {func}, which is inlined and has no loops of its own.",
             "Specialize the Funcs that read it, or compute it somewhere.",
             stage=entry.specializations[0].stage,
-            values={"directive": _directive(func, entry.specializations[0]), "func": func},
+            directive=_directive(func, entry.specializations[0]),
         )
 
 
@@ -113,13 +104,12 @@ def after_failure(records: Records, func: str) -> Iterator[Check]:
     failed: set[int] = set()
     for one in records.entry(func).specializations:
         if one.stage in failed:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} stands after a specialize_fail, which leaves no case for it.",
                 "Put specialize_fail last.",
                 stage=one.stage,
-                values={"directive": _directive(func, one)},
+                directive=_directive(func, one),
             )
         if isinstance(one.condition, Const) and one.condition.value:
             failed.add(one.stage)
@@ -141,12 +131,11 @@ def few_cases(records: Records, func: str) -> Iterator[Check]:
     if last == func:
         count = len(list(itertools.islice(cases(records.schedule), MOST_CASES + 1)))
         if count > MOST_CASES:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "The specializations of the pipeline make more than {most} cases.",
                 "Specialize fewer stages, or several for the same conditions.",
-                values={"most": MOST_CASES},
+                most=MOST_CASES,
             )
 
 
@@ -170,13 +159,14 @@ def failure(records: Records, func: str) -> Iterator[Check]:
         reached = one.condition if not always else constant(True, Bool)
         if one.failure:
             spared = before if always else Op(Bool, "or", (before, negation(reached)))
-            yield Check(
+            yield check(
                 func,
                 VIOLATED if never else spared,
                 f"{{directive}} refuses {'every' if never else 'the'} call: {{failure}}.",
                 "Choose sizes and parameters for which an earlier specialization holds.",
                 stage=one.stage,
-                values={"failure": one.failure.rstrip("."), "directive": _directive(func, one)},
+                failure=one.failure.rstrip("."),
+                directive=_directive(func, one),
             )
         asked[one.stage] = reached if one.stage not in asked else Op(Bool, "or", (before, reached))
 

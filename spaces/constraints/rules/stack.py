@@ -12,7 +12,7 @@ from spaces.constraints.rules.explicit_bounds import example_bounds
 from spaces.constraints.rules.gpu_reasons import in_bytes
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
-from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, nest_rule
+from spaces.constraints.rules.rule import Check, Quantity, check, nest_rule, refuse
 from spaces.constraints.rules.written import memory_directive
 from spaces.constraints.sizes.kernels import allocation_bytes
 from spaces.model.expressions import functions as fn
@@ -55,19 +55,15 @@ def private_size(view: NestView, func: str) -> Iterator[Check]:
     allocation = evolve(allocation, extents=_limits(view, func))
     if not view.is_constant(allocation.elements):
         shape = " x ".join(f"({e})" for e in allocation.extents)
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} stores {func} in {memory}, but its size {size} is not a constant.",
             "Store it in MemoryType::Heap, or inside a tile of constant size; or bound it, as in "
             "{bound}.",
-            values={
-                "bound": example_bounds(view, allocation),
-                "directive": memory_directive(func, allocation.memory),
-                "func": func,
-                "memory": str(allocation.memory),
-                "size": shape,
-            },
+            bound=example_bounds(view, allocation),
+            directive=memory_directive(func, allocation.memory),
+            memory=str(allocation.memory),
+            size=shape,
         )
 
 
@@ -85,18 +81,15 @@ def stack_bytes(view: NestView, func: str) -> Iterator[Check]:
     allocation = _on_stack(view, func)
     if allocation is None:
         return
-    yield Check(
+    yield check(
         func,
         allocation_bytes(allocation) <= MAX_STACK_BYTES,
         "{directive} puts {bytes} bytes on the stack ({array}); a thread has room for {limit}.",
         "Store {func} in MemoryType::Heap, or compute less of it at a time.",
-        values={
-            "directive": memory_directive(func, allocation.memory),
-            "func": func,
-            "bytes": allocation_bytes(allocation),
-            "array": partial(in_bytes, [allocation]),
-            "limit": MAX_STACK_BYTES,
-        },
+        directive=memory_directive(func, allocation.memory),
+        bytes=allocation_bytes(allocation),
+        array=partial(in_bytes, [allocation]),
+        limit=MAX_STACK_BYTES,
     )
 
 
@@ -120,18 +113,16 @@ def stack_total(view: NestView, func: str) -> Iterator[Check]:
         return
     sizes = [allocation_bytes(allocation) for allocation in together]
     total, largest = reduce(operator.add, sizes), reduce(fn.max, sizes)
-    yield Check(
+    yield check(
         func,
         (largest > MAX_STACK_BYTES) | (total <= MAX_STACK_BYTES),
         "{funcs} take {bytes} bytes of the stack together ({arrays}); a thread has room for "
         "{limit}.",
         "Store one of them in MemoryType::Heap, or compute less at a time.",
-        values={
-            "funcs": listed(allocation.func for allocation in together),
-            "bytes": total,
-            "arrays": partial(in_bytes, together),
-            "limit": MAX_STACK_BYTES,
-        },
+        funcs=listed(allocation.func for allocation in together),
+        bytes=total,
+        arrays=partial(in_bytes, together),
+        limit=MAX_STACK_BYTES,
     )
 
 

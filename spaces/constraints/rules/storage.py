@@ -14,14 +14,16 @@ from spaces.constraints.rules.rule import (
     Check,
     Quantity,
     call_rule,
+    check,
     nest_rule,
     own_rule,
+    refuse,
 )
 from spaces.constraints.rules.stack import PRIVATE
 from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.nest.splits import factor_expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
@@ -39,18 +41,14 @@ def fold_dimension(records: Records, func: str) -> Iterator[Check]:
     args = records.function(func).args
     for fold in records.entry(func).folds:
         if fold.dimension not in args:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} names {dimension}, which is no dimension of {func}.",
                 "Its dimensions are {legal}.",
                 loop=fold.dimension,
-                values={
-                    "directive": fold_directive(func, fold),
-                    "func": func,
-                    "dimension": fold.dimension,
-                    "legal": listed(args),
-                },
+                directive=fold_directive(func, fold),
+                dimension=fold.dimension,
+                legal=listed(args),
             )
 
 
@@ -64,18 +62,14 @@ def fold_output(records: Records, func: str) -> Iterator[Check]:
     """One check for each fold of an output."""
     if func in records.pipeline.outputs:
         for fold in records.entry(func).folds:
-            yield Check(
+            yield refuse(
                 func,
-                VIOLATED,
                 "{directive} folds {func} along {dimension}, but it is an output: its storage "
                 "belongs to the caller.",
                 "Leave it out.",
                 loop=fold.dimension,
-                values={
-                    "directive": fold_directive(func, fold),
-                    "func": func,
-                    "dimension": fold.dimension,
-                },
+                directive=fold_directive(func, fold),
+                dimension=fold.dimension,
             )
 
 
@@ -89,18 +83,15 @@ def fold_output(records: Records, func: str) -> Iterator[Check]:
 def fold_factor(records: Records, func: str) -> Iterator[Check]:
     """One check for each fold."""
     for fold in records.entry(func).folds:
-        yield Check(
+        yield check(
             func,
             factor_in_range(fold.factor),
             "{directive} folds {func} along {dimension} by {factor}.",
             "A factor is at least 1 and at most 2147483647.",
             loop=fold.dimension,
-            values={
-                "directive": fold_directive(func, fold),
-                "func": func,
-                "dimension": fold.dimension,
-                "factor": fold.factor,
-            },
+            directive=fold_directive(func, fold),
+            dimension=fold.dimension,
+            factor=fold.factor,
         )
 
 
@@ -127,7 +118,6 @@ def fold_direction(view: NestView, func: str) -> Iterator[Check]:
                 loop=fold.dimension,
                 values={
                     "directive": fold_directive(func, fold),
-                    "func": func,
                     "dimension": fold.dimension,
                     "up": "up" if fold.forward else "down",
                     "down": "down" if fold.forward else "up",
@@ -153,21 +143,18 @@ def fold_too_small(view: NestView, func: str) -> Iterator[Check]:
     for fold in view.nest.schedule.of(func).folds:
         fewest = placement.storage.least_folds[placement.function.args.index(fold.dimension)]
         least = view.largest(fewest, placement.path[: placement.store_depth])
-        yield Check(
+        yield check(
             func,
             factor_expr(fold.factor) >= least,
             "{directive} keeps {factor} of the values of {func} along {dimension}, but {least} are "
             "still to be read while more are computed: {reason}.",
             "Fold by at least {least}.",
             loop=fold.dimension,
-            values={
-                "directive": fold_directive(func, fold),
-                "reason": partial(_live, view, func, fold.dimension),
-                "func": func,
-                "dimension": fold.dimension,
-                "factor": factor_expr(fold.factor),
-                "least": least,
-            },
+            directive=fold_directive(func, fold),
+            reason=partial(_live, view, func, fold.dimension),
+            dimension=fold.dimension,
+            factor=factor_expr(fold.factor),
+            least=least,
         )
 
 
@@ -236,21 +223,17 @@ def memory_kind(records: Records, func: str) -> Iterator[Check]:
     reason = ""
     if LoopKind.GPU_BLOCK in kinds and memory in PRIVATE:
         reason = "; each thread would have its own and could not read the others'"
-    yield Check(
+    yield refuse(
         func,
-        VIOLATED,
         "{directive} stores {func} in {memory}, but by {store} it is stored {place}{reason}.",
         "Legal kinds of memory there are {legal}.",
         loop=records.entry(func).store.loop if path[:depth] else "",
-        values={
-            "func": func,
-            "directive": memory_directive(func, memory),
-            "memory": str(memory),
-            "store": store_directive(records.entry(func)),
-            "place": place,
-            "reason": reason,
-            "legal": listed(kind.qualified for kind in (MemoryType.AUTO, *legal)),
-        },
+        directive=memory_directive(func, memory),
+        memory=str(memory),
+        store=store_directive(records.entry(func)),
+        place=place,
+        reason=reason,
+        legal=listed(kind.qualified for kind in (MemoryType.AUTO, *legal)),
     )
 
 
@@ -271,18 +254,14 @@ def host_memory_in_kernel(records: Records, func: str) -> Iterator[Check]:
         return
     use = kernel_use(records, func)
     if use is not None:
-        yield Check(
+        yield refuse(
             func,
-            VIOLATED,
             "{directive} stores {func} in {memory} of the CPU, but it is used in the kernel of "
             "{user}, which cannot reach it.",
             "Store it in MemoryType::Heap, or inside the kernel.",
-            values={
-                "directive": memory_directive(func, memory),
-                "func": func,
-                "memory": str(memory),
-                "user": stage_name(*use),
-            },
+            directive=memory_directive(func, memory),
+            memory=str(memory),
+            user=stage_name(*use),
         )
 
 

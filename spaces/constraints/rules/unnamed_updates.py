@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
-from spaces.constraints.rules.rule import VIOLATED, Check, advice_rule
+from spaces.constraints.rules.rule import Check, advice_rule, refuse
 from spaces.model.schedules.schedule import FuncSchedule
 
 
@@ -38,17 +38,13 @@ def unnamed_updates(view: NestView, func: str) -> Iterator[Check]:
         )
     else:
         return  # its consumer has no loops
-    yield Check(
+    yield refuse(
         func,
-        VIOLATED,
         "{func} is computed at root, the default of a Func with updates; without a level, Halide "
         "computes it in the innermost loop of {readers}.",
         advice,
-        values={
-            "func": func,
-            "readers": listed(stage_name(*stage) for stage in stages),
-            "place": places[0],
-        },
+        readers=listed(stage_name(*stage) for stage in stages),
+        place=places[0],
     )
 
 

@@ -13,7 +13,7 @@ from functools import partial, reduce
 from spaces.constraints.rules.gpu_kernels import kernels_of
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
-from spaces.constraints.rules.rule import Check, Quantity, advice_rule
+from spaces.constraints.rules.rule import Check, Quantity, advice_rule, check
 from spaces.constraints.rules.written import bound_directive, level_directive, split_directive
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
@@ -65,7 +65,6 @@ def computed_again(view: NestView, func: str) -> Iterator[Check]:
         values={
             "directive": level_directive(func, "compute", entry.compute),
             "values": values,
-            "func": func,
             "visits": visits,
             "loop": f"{again[0].func}.{again[0].loop}",
             "used": used,
@@ -106,7 +105,6 @@ def whole_dimension(view: NestView, func: str) -> Iterator[Check]:
             values={
                 "directive": level_directive(func, "compute", entry.compute),
                 "extent": extents[dimension],
-                "func": func,
                 "dimension": dimension,
                 "loop": f"{loop.func}.{loop.loop}",
                 "used": used,
@@ -204,7 +202,7 @@ def idle_lanes(view: NestView, func: str) -> Iterator[Check]:
             extent = view.largest(step.first[1], (*placement.path, *traversal.loops))
             factor = step.second[1]
             is_vector = order.kind(record.inner) is LoopKind.VECTORIZED
-            yield Check(
+            yield check(
                 func,
                 factor <= extent * 2,
                 "{directive} makes {factor} {lanes} of {loop}, which has {extent} iterations: the "
@@ -212,13 +210,10 @@ def idle_lanes(view: NestView, func: str) -> Iterator[Check]:
                 "Split by {extent} or less, or take a longer loop for them.",
                 stage=stage,
                 loop=record.old,
-                values={
-                    "directive": partial(split_directive, view.records, func, stage, index),
-                    "factor": factor,
-                    "lanes": "lanes" if is_vector else "threads",
-                    "loop": record.old,
-                    "extent": extent,
-                },
+                directive=partial(split_directive, view.records, func, stage, index),
+                factor=factor,
+                lanes="lanes" if is_vector else "threads",
+                extent=extent,
             )
 
 
@@ -237,20 +232,18 @@ def partial_warp(view: NestView, func: str) -> Iterator[Check]:
         path = view.paths(kernel.func)[kernel.stage]
         blocks = _product(view, kernel.grid, path)
         threads, warp = view.simplify(kernel.threads_per_block), gpu.warp_threads
-        yield Check(
+        yield check(
             func,
             (threads * 2 >= warp) | (blocks * threads <= warp),
             "A block of the kernel of {stage_name} has {threads} threads, and a warp of {device} "
             "{warp}: in each of {blocks} blocks the other lanes do nothing.",
             "Give blocks at least {warp} threads, for instance by larger tiles.",
             stage=kernel.stage,
-            values={
-                "stage_name": stage_name(kernel.func, kernel.stage),
-                "threads": threads,
-                "device": gpu.name,
-                "warp": warp,
-                "blocks": blocks,
-            },
+            stage_name=stage_name(kernel.func, kernel.stage),
+            threads=threads,
+            device=gpu.name,
+            warp=warp,
+            blocks=blocks,
         )
 
 

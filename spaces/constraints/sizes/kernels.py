@@ -18,8 +18,8 @@ from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.largest import largest_constant
-from spaces.model.nest.placement import Bounds
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.parameters import parameters
@@ -209,12 +209,7 @@ def _owner(path: tuple[LoopVar, ...]) -> tuple[str, int] | None:
     return None
 
 
-def _threads(
-    func: str,
-    stage: int,
-    path: tuple[LoopVar, ...],
-    most: _Most,
-) -> ThreadLoops:
+def _threads(func: str, stage: int, path: tuple[LoopVar, ...], most: _Most) -> ThreadLoops:
     places = [
         i
         for i, loop in enumerate(path)

@@ -119,10 +119,7 @@ class _DecisionTerms:
     """Formulas over the numeric decisions of a universe, as terms over options."""
 
     def __init__(
-        self,
-        universe: Universe,
-        chosen: Mapping[tuple[str, Option], Term],
-        context: z3.Context,
+        self, universe: Universe, chosen: Mapping[tuple[str, Option], Term], context: z3.Context
     ) -> None:
         self.menus = {d.name: d.options for d in universe.numeric}
         self.chosen = chosen

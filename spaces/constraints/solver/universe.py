@@ -95,7 +95,4 @@ class Universe:
             is_open = set(parameters(self.structure(chosen)))
             menus = [d.options if d.name in is_open else d.options[:1] for d in self.numeric]
             for numbers in itertools.product(*menus):
-                yield {
-                    **chosen,
-                    **dict(zip((d.name for d in self.numeric), numbers, strict=True)),
-                }
+                yield {**chosen, **dict(zip((d.name for d in self.numeric), numbers, strict=True))}

@@ -4,7 +4,7 @@ The cost of a schedule is a sum: each price times how often the schedule does wh
 fit (Gauss-Newton) minimises the squared differences of the logarithms of costs and times. Each
 pipeline has a factor of its own, since the model ranks schedules of one pipeline. Prices that the
 times say little about stay near those at the start (a ridge). Prices stay positive, since the fit
-changes their logarithms.
+changes their logarithms; a price of 0 stays 0.
 """
 
 from __future__ import annotations
@@ -50,15 +50,16 @@ def fit_prices(
         price: the cost by some prices. The prices may be arrays; then there is one cost for each
             element.
     """
-    names = [one.name for one in attrs.fields(type(start))]
-    first = np.log(np.array(attrs.astuple(start), dtype=np.float64))
+    known = attrs.asdict(start)
+    positive = {name: cycles for name, cycles in known.items() if cycles > 0}
+    first = np.log(np.array(list(positive.values())))
     times = np.log(np.array([run.seconds for run in runs]))
     kernels = dict.fromkeys(run.kernel for run in runs)
     groups = [np.array([run.kernel == name for run in runs]) for name in kernels]
 
     def record(logarithms: NDArray[np.float64]) -> PriceRecord:
         """Prices from their logarithms, one row a price."""
-        return type(start)(**dict(zip(names, np.exp(logarithms), strict=True)))
+        return type(start)(**known | dict(zip(positive, np.exp(logarithms), strict=True)))
 
     def residuals(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The residuals, which the fit makes small, for each row of logarithms of prices."""
@@ -87,4 +88,4 @@ def fit_prices(
             move = move / 2
         else:
             break
-    return type(start)(**{name: float(one) for name, one in zip(names, np.exp(here), strict=True)})
+    return type(start)(**known | dict(zip(positive, np.exp(here).tolist(), strict=True)))

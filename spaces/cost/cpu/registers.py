@@ -1,8 +1,6 @@
-"""The values that a stage keeps in registers, and the sums that wait for their last term."""
+"""The values that a stage keeps in registers."""
 
 from __future__ import annotations
-
-from math import inf
 
 from attrs import frozen
 
@@ -23,18 +21,10 @@ from spaces.model.schedules.schedule import AUTO_STACK_BYTES
 _REGISTERS, _WIDE_REGISTERS = 16, 32
 """The vector registers of a core, and those of a core with vectors of 512 bits."""
 
-_POINTERS = 12
-"""The general registers of a core of 16 that can hold pointers to lines: a loop needs some for its
-count, its bounds and the stack.
-"""
-
 WRITTEN_OUT = 8
 """Compilers write out a loop of up to so many iterations if they know their number. A loop of fewer
 iterations costs less to enter.
 """
-
-_WINDOW = 256
-"""The instructions among which a core finds those that can begin."""
 
 
 @frozen
@@ -47,12 +37,6 @@ class Registers:
     def count(self) -> int:
         """How many vector registers there are."""
         return _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
-
-    def crowded_share(self, registers: SymbolicNumber) -> SymbolicNumber:
-        """The share of values that move to memory and back if a vector takes so many registers. An
-        operation needs the registers of an operand and of its result at once.
-        """
-        return 1 - minimum(1, self.count / maximum(2 * registers, 1))
 
     def of(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
         """The number of vector registers for ``lanes`` values, at least one."""
@@ -74,7 +58,7 @@ class Registers:
         work = stage.work
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
             return 1, 0
-        held = self._of_a_vector(func, stage)
+        held = self.of_results(func, stage)
         is_private = (0 < func.store_depth == func.depth) & (
             func.allocation_bytes <= AUTO_STACK_BYTES
         )
@@ -99,83 +83,7 @@ class Registers:
         sums = minimum(1, free / maximum(needed, 1))
         return 1 / kept, (1 - sums) * (1 - 1 / kept)
 
-    def missing_pointers(
-        self,
-        features: Features,
-        func: FuncFeatures,
-        stage: StageFeatures,
-        written: SymbolicNumber,
-    ) -> SymbolicNumber:
-        """How many pointers to lines a copy of an unrolled body loads again in each iteration, on
-        average, because there are more of them than general registers.
-
-        Each line of a buffer that the copies read or write needs a pointer, since compilers don't
-        know how far apart lines are. Of buffers on the stack they know it. ``written`` is the share
-        of evaluations that store their value.
-        """
-        unrolled = [loop for loop in stage.own if loop.kind is LoopKind.UNROLLED]
-        if not unrolled and len(stage.work.accesses) < _POINTERS:
-            return 0
-        across = set(stage.work.written) - set(features.along_rows(func))
-        lines = [loop.positive_trips for loop in unrolled if across & set(loop.dimensions)]
-        needed = self._lines(func, lines) * written
-        for access in stage.work.accesses:
-            if access.buffer != stage.func:
-                row = features.order(access.buffer)[0]
-                others = [index for i, index in enumerate(access.indices) if i != row]
-                lines = [
-                    loop.positive_trips
-                    for loop in unrolled
-                    if any(index.step(name) for index in others for name in loop.dimensions)
-                ]
-                read = features.computed(access.buffer)
-                needed = needed + self._lines(read, lines)
-        copies = volume(tuple(loop.positive_trips for loop in unrolled))
-        return maximum(needed - _POINTERS, 0) / copies
-
-    def _lines(self, func: FuncFeatures | None, lines: list[SymbolicNumber]) -> SymbolicNumber:
-        """The number of pointers to the lines of unrolled loops in a Func, or an image (None)."""
-        many = volume(tuple(lines))
-        if func is None or func.store_depth == 0:
-            return many
-        return where(func.allocation_bytes <= AUTO_STACK_BYTES, 1, many)
-
-    def sums_at_once(
-        self, features: Features, func: FuncFeatures, stage: StageFeatures, written: SymbolicNumber
-    ) -> SymbolicNumber:
-        """How many registers with sums can take their next terms at the same time. Infinitely many
-        if the stage adds up no floats in its innermost loop.
-
-        Each term of a sum waits for the term before it. Unrolled and vectorized loops in the
-        innermost loop over terms make several sums. After a short sum, a core begins the next ones
-        while the last terms still wait. ``written`` is the share of terms after which the sum is
-        stored.
-        """
-        work = stage.work
-        adds_up = any(a.buffer == stage.func and a.in_place for a in work.accesses)
-        if not adds_up or not all(type.is_float for type in func.types):
-            return inf
-        sums = self._of_a_vector(func, stage)
-        terms: SymbolicNumber = 1
-        is_innermost: SymbolicCondition = True
-        is_open: SymbolicCondition = True
-        for loop in reversed(stage.own):
-            if loop.kind is LoopKind.VECTORIZED:
-                continue
-            if work.written.isdisjoint(loop.dimensions):
-                terms = terms * where(is_open, loop.trips, 1)
-                is_innermost = is_innermost & (loop.kind.has_constant_extent | (loop.trips == 1))
-            else:
-                written_out = is_written_out(features, loop)
-                sums = sums * where(is_innermost & written_out, loop.trips, 1)
-                is_open = is_open & (written_out | (loop.trips <= 1))
-        operations = sum(each.instructions for _, each in work.parts)
-        loads = sum(a.reads * (written if a.buffer == stage.func else 1) for a in work.accesses)
-        each = operations + loads + written
-        others = maximum(1, _WINDOW / maximum(terms * sums * each, 1))
-        return where(terms > 1, maximum(sums, 1) * others, inf)
-
-    def _of_a_vector(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
+    def of_results(self, func: FuncFeatures, stage: StageFeatures) -> SymbolicNumber:
         """The registers for the results of one evaluation of all lanes."""
         moves = stage.work.written & set(stage.vector_dimensions)
         return self.of(stage.lanes if moves else 1, 8 * func.bytes)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from attrs import frozen
 
+from spaces.cost.cpu.term import FROM_L2, FROM_L3, FROM_MEMORY, Core, TermKind
 from spaces.cost.features.features import Features
+from spaces.cost.features.footprints import Footprint
 from spaces.cost.features.records import LoopKey, StageFeatures
-from spaces.cost.features.traffic import buffers_of, moving_loops, resident_depth
+from spaces.cost.features.traffic import Cache, Traffic, buffers_of, moving_loops, resident_depth
 from spaces.cost.features.unfuse import unfuse
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
 
 TransferPlace: TypeAlias = tuple[object, ...]
 """What identifies a transfer: a buffer, whether it is written, and the loop whose body moves it for
@@ -73,3 +77,60 @@ def _place(
     together = _shared(stage, buffer, loop)
     is_shared = sharing[together] > 1
     return together if is_shared else (buffer, buffer == stage.func, stage.func, stage.index)
+
+
+def caches(core: Core) -> Iterator[tuple[TermKind[Footprint], Cache]]:
+    """Each cache of a core, with the terms that move data into it."""
+    device = core.device
+    yield FROM_L2, Cache(device.l1_bytes)
+    yield FROM_L3, Cache(device.l2_bytes)
+    yield FROM_MEMORY, Cache(device.l3_bytes // device.cores, is_even=True)
+
+
+def transfer_cycles(
+    core: Core, features: Features, transfers: list[Transfer]
+) -> Iterator[tuple[TermKind[Footprint], dict[TransferPlace, SymbolicNumber]]]:
+    """Cycles to move lines to the first-level cache and out again, by where they come from. All
+    transfers with the same place have one number.
+    """
+    traffic = Traffic(unfuse(features), core.device.cache_line_bytes)
+    speedups = {(one.func, one.index): core.cores_busy(one.loops) for one in features.stages}
+    for kind, cache in caches(core):
+        yield kind, _moves(core, traffic, transfers, speedups, kind, cache)
+
+
+def _moves(
+    core: Core,
+    traffic: Traffic,
+    transfers: list[Transfer],
+    speedups: Mapping[tuple[str, int], SymbolicNumber],
+    kind: TermKind[Footprint],
+    cache: Cache,
+) -> dict[TransferPlace, SymbolicNumber]:
+    """Cycles to move all missing data into a cache.
+
+    Stages in one loop body that read the same data move it once.
+    """
+    # The order of the sum must not depend on the numbers: sums of floats do.
+    moved: dict[TransferPlace, SymbolicNumber | None] = dict.fromkeys(
+        place for transfer in transfers for place in transfer.places
+    )
+    fitting = {
+        (stage.func, stage.index): traffic.fitting_depth(stage, cache)
+        for stage in traffic.features.stages
+        if stage.loops
+    }
+    price = partial(core.sum_terms, kind)
+    for transfer in transfers:
+        stage, buffer = transfer.stage, transfer.buffer
+        fits, is_written = fitting[stage.func, stage.index], buffer == stage.func
+        bodies: dict[TransferPlace, SymbolicNumber] = {}
+        for depth, here, body in traffic.moves(stage, buffer, fits, transfer.resident, price):
+            place = transfer.places[depth]
+            bodies[place] = where(here, body, bodies.get(place, 0.0))
+        for place, body in bodies.items():
+            # A write fetches its line first and evicts it later.
+            cost = (2 * body if is_written else body) / speedups[stage.func, stage.index]
+            known = moved[place]
+            moved[place] = cost if known is None else maximum(known, cost)
+    return {place: cost for place, cost in moved.items() if cost is not None}

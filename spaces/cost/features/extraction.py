@@ -17,13 +17,15 @@ from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.expressions.expr import Const, Expr, Op
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.counts import extent_of
-from spaces.model.formulas.regions import Box, Interval, Ranges
+from spaces.model.formulas.interval import Box, Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.symbolic import as_formula
 from spaces.model.memo import Memo
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.largest import largest
 from spaces.model.nest.nest_memo import NO_SIZES, NestMemo
-from spaces.model.nest.placement import Bounds, Placement
+from spaces.model.nest.placement import Placement
 from spaces.model.nest.splits import GUARDED, Step
 from spaces.model.nest.traversal import LoopVar, Traversal, loop_ranges
 from spaces.model.schedules.domain_order import Fuse, LoopKind, Split

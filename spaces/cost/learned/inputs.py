@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.cpu.reuse_parts import PARTS, parts
+from spaces.cost.cpu.term import PARTS
 from spaces.cost.features.features import Features
 from spaces.cost.learned.algorithm_features import algorithm_features
 from spaces.cost.learned.schedule_features import Numbers, schedule_features
@@ -51,7 +51,7 @@ def learned_inputs(features: Features, device: CpuDevice) -> Iterator[StageInput
 
 def hybrid_inputs(features: Features, device: CpuDevice) -> Iterator[StageInputs]:
     """The same features and the parts of ``reuse``; the terms are these parts."""
-    of_stages = parts(Reuse(device), features)
+    of_stages = Reuse(device).parts(features)
     for view, numbers in schedule_features(features, device):
         place = view.stage.func, view.stage.index
         own = of_stages[place]

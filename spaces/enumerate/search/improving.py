@@ -58,7 +58,7 @@ class Improving:
         is_quick = is_complete = False
         if space.has_patterns:
             yield from offer_first_incumbent(pricer)
-            is_complete = yield from self.first.refined(pricer)
+            is_complete = yield from self.first.search_in_share(pricer)
             is_quick = limits.seconds is None or not is_complete
         yield from offer_draw_if_none(pricer)
         decided = None

@@ -9,13 +9,12 @@ from attrs import field, frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.first_schedules import offer_first_incumbent
-from spaces.enumerate.search.judging import offer_draw_if_none
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.registry import REWRITES
 from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
-from spaces.enumerate.search.runners_up import offer_runners_up
+from spaces.enumerate.search.stagewise.refining import search_alone
 from spaces.enumerate.search.stagewise.stagewise import QUICK, Stagewise
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
@@ -41,13 +40,9 @@ class QuickSearch:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
-        yield from offer_first_incumbent(pricer)
-        complete = yield from self.refined(pricer)
-        yield from offer_draw_if_none(pricer)
-        yield from offer_runners_up(pricer)
-        yield pricer.board.done(space, complete)
+        yield from search_alone(self, pricer, offer_first_incumbent(pricer))
 
-    def refined(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
+    def search_in_share(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
         """Searches in a share of the time limit, and offers to a board what it finds. Returns
         whether it ended in time.
         """

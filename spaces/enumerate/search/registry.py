@@ -12,9 +12,11 @@ from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.improving import Improving
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.annealing import Annealing
+from spaces.enumerate.search.neighbours.bandit import Bandit
+from spaces.enumerate.search.neighbours.genetic.strategy import Genetic
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.search.quick_search import QuickSearch
-from spaces.enumerate.search.rewrites.registry import rewrite_schedule
+from spaces.enumerate.search.rewrites.draw import draw_rewrite
 from spaces.enumerate.search.stagewise.freezing import Freezing
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -27,11 +29,13 @@ Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Even
 """A search: it yields events, and :class:`~spaces.enumerate.search.events.Done` as the last one."""
 
 _COMPOSED: Mapping[str, Strategy] = {
-    "annealing": Annealing(opening=QuickSearch(), rewrites=rewrite_schedule),
+    "annealing": Annealing(opening=QuickSearch(), rewrites=draw_rewrite),
+    "bandit": Bandit(rewrites=draw_rewrite),
     "freezing": Freezing(second=QuickSearch(walk=Stagewise(width=1))),
     "frozen-sampling": Freezing(
         first=HierarchicalSampling(width=1, passes=1), second=HierarchicalSampling(), opened=1.0
     ),
+    "genetic": Genetic(rewrites=draw_rewrite),
     "improving": Improving(),
     "stagewise": QuickSearch(),
 }

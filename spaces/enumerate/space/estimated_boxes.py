@@ -11,7 +11,7 @@ from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.expr import Const
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
 from spaces.model.formulas.regions import UnboundedError
-from spaces.model.nest.placement import Bounds
+from spaces.model.nest.bounds import Bounds
 from spaces.model.schedules.schedule import ROOT, Schedule
 
 

@@ -241,10 +241,7 @@ class Pipeline:
     @property
     def is_image(self) -> dict[str, bool]:
         """For each callable name, whether it is an input image."""
-        return {
-            **{f.name: False for f in self.functions},
-            **{i.name: True for i in self.images},
-        }
+        return {**{f.name: False for f in self.functions}, **{i.name: True for i in self.images}}
 
     @cached_property
     def element_bytes(self) -> dict[str, int]:

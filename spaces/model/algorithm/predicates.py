@@ -13,7 +13,8 @@ from typing import TypeGuard
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op, Variable, constant
 from spaces.model.expressions.types import Bool, Int32
-from spaces.model.formulas.regions import Interval, Ranges
+from spaces.model.formulas.interval import Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 
 

@@ -146,15 +146,15 @@ class Expr(Arithmetic, metaclass=Interned):
     """A typed expression; arithmetic on it follows Halide's promotion and wrapping rules."""
 
     type: Type
-    children: tuple[Expr, ...] = field(init=False, default=())
+    children: tuple[Expr, ...] = field(init=False)
     """The direct subexpressions, in order."""
-    digest: int = field(init=False, default=0)
+    digest: int = field(init=False)
     """A hash of the structure alone, equal in every run; it gives sums a stable order."""
-    names: frozenset[str] = field(init=False, default=frozenset())
+    names: frozenset[str] = field(init=False)
     """Names of the variables in the expression."""
-    loads: bool = field(init=False, default=False)
+    loads: bool = field(init=False)
     """Whether the expression reads a Func or an image."""
-    has_floats: bool = field(init=False, default=False)
+    has_floats: bool = field(init=False)
     """Whether a subexpression is a float."""
 
     @staticmethod

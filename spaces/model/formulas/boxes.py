@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import reduce
 
 from spaces.model.expressions import functions as fn
-from spaces.model.formulas.regions import Box, Interval, union
+from spaces.model.formulas.interval import Box, Interval, union
 from spaces.model.formulas.simplify import Simplifier
 
 

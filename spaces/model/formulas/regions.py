@@ -1,18 +1,13 @@
-"""Interval analysis: the values of an expression while its variables range [RK13 4.2].
-
-An :class:`Interval` is closed; a missing end is unbounded. A :class:`Box` is one interval for each
-dimension, the innermost first.
-"""
+"""Interval analysis: the values of an expression while its variables range [RK13 4.2]."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, reduce
-from operator import add, and_, mul, or_, sub, truediv, xor
 from typing import Literal, TypeAlias
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import (
@@ -30,9 +25,10 @@ from spaces.model.expressions.expr import (
 from spaces.model.expressions.intrinsics import BIT_COUNTS
 from spaces.model.expressions.types import Int32, Type, UInt32
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, evaluate
-from spaces.model.formulas.bits import Bits
 from spaces.model.formulas.corners import CORNERS
 from spaces.model.formulas.extremes import EXTREMES, is_part, operands
+from spaces.model.formulas.interval import UNBOUNDED, Interval
+from spaces.model.formulas.interval_operators import OPERATORS, OperatorIntervals, magnitude
 from spaces.model.formulas.polynomial import Monomial, Polynomial
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.widened import narrowed
@@ -49,33 +45,6 @@ class UnboundedError(ValueError):
 _OF_LOOP = re.compile(r"\.s\d+\.")
 """Matches the names of loop variables, such as ``f.s0.x``."""
 
-
-@frozen
-class Interval:
-    """All values from ``min`` to ``max``, both inclusive; None is an unbounded end."""
-
-    min: Expr | None
-    max: Expr | None
-
-    @staticmethod
-    def point(expr: Expr) -> Interval:
-        """The interval with one value."""
-        return Interval(expr, expr)
-
-    @property
-    def is_point(self) -> bool:
-        """Whether both ends are the same expression, so that the interval has one value."""
-        return self.min is not None and self.min is self.max
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether both ends are known."""
-        return self.min is not None and self.max is not None
-
-
-UNBOUNDED = Interval(None, None)
-
-Box: TypeAlias = tuple[Interval, ...]
 
 End: TypeAlias = Literal["min", "max"]
 
@@ -101,6 +70,10 @@ class Ranges:
     claims: tuple[Expr, ...] = ()
     _done: dict[Expr, Interval] = field(factory=dict)
     _ends: dict[tuple[Expr, End], Expr | None] = field(factory=dict)
+    _operators: OperatorIntervals = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._operators = OperatorIntervals(self.simplify)
 
     def of(self, expr: Expr) -> Interval:
         """An interval that contains every value of ``expr``; exact on affine expressions."""
@@ -300,7 +273,7 @@ class Ranges:
             return fixed, fixed
         interval = moving[0]
         for other in moving[1:]:
-            interval = self._mul(interval, other)
+            interval = self._operators.of("mul", interval, other)
         low = None if interval.min is None else self.simplify.polynomial(interval.min) * fixed
         high = None if interval.max is None else self.simplify.polynomial(interval.max) * fixed
         if self.simplify.proves_at_most(Polynomial({}), fixed):
@@ -315,7 +288,7 @@ class Ranges:
 
     def _operation(self, node: Expr) -> Interval:
         if isinstance(node, Op) and is_part(node):
-            return reduce(partial(_RULES[node.name], self), map(self.of, operands(node)))
+            return reduce(partial(self._operators.of, node.name), map(self.of, operands(node)))
         limits = [self.of(c) for c in node.children]
         if not isinstance(node, Call) and all(i.is_point for i in limits):
             points = tuple(i.min for i in limits if i.min is not None)
@@ -327,8 +300,8 @@ class Ranges:
         narrow = _of_numbers(node, limits)
         if narrow is not None:
             return narrow
-        if isinstance(node, Op) and node.name in _RULES and self._is_exact(node):
-            interval = _RULES[node.name](self, *limits)
+        if isinstance(node, Op) and node.name in OPERATORS and self._is_exact(node):
+            interval = self._operators.of(node.name, *limits)
             return interval if interval.is_bounded else _within(interval, node.type)
         return _type_range(node.type)
 
@@ -349,7 +322,7 @@ class Ranges:
             and self._has_magnitude(node.value.children[0])
         )
         if is_magnitude and to is Int32 and node.value.children[0].type is Int32:
-            return self._magnitude(self.of(node.value.children[0]))
+            return magnitude(self.of(node.value.children[0]))
         low, high = value.min, value.max
         if to.is_float or low is None or high is None:
             return _type_range(to)
@@ -362,118 +335,12 @@ class Ranges:
                 return Interval(constant(first, to), constant(last, to))
         return _type_range(to)
 
-    def _add(self, a: Interval, b: Interval) -> Interval:
-        return Interval(_both(a.min, b.min, add), _both(a.max, b.max, add))
-
-    def _sub(self, a: Interval, b: Interval) -> Interval:
-        return Interval(_both(a.min, b.max, sub), _both(a.max, b.min, sub))
-
-    def _mul(self, a: Interval, b: Interval) -> Interval:
-        for fixed, other in ((a, b), (b, a)):
-            if fixed.is_point and fixed.min is not None:
-                factor = fixed.min
-                ends = (_both(other.min, factor, mul), _both(other.max, factor, mul))
-                if self._is_nonnegative(factor):
-                    return Interval(*ends)
-                if self._is_nonnegative(constant(0, factor.type) - factor):
-                    return Interval(ends[1], ends[0])
-        if a.min is None or a.max is None or b.min is None or b.max is None:
-            return UNBOUNDED
-        corners = [x * y for x in (a.min, a.max) for y in (b.min, b.max)]
-        return Interval(fn.min(*corners), fn.max(*corners))
-
-    def _div(self, a: Interval, b: Interval) -> Interval:
-        if b.is_point and b.min is not None and self._is_positive(b.min):
-            divisor = b.min
-            return Interval(_both(a.min, divisor, truediv), _both(a.max, divisor, truediv))
-        if a.min is None or a.max is None or a.min.type is not Int32:
-            return UNBOUNDED
-        if b.min is not None and self._is_positive(b.min):  # towards 0, or -1
-            zero = constant(0, Int32)
-            return Interval(fn.min(a.min, zero), fn.max(a.max, zero))
-        # A quotient of whole numbers is never further from 0 than the dividend.
-        most = fn.max(a.max, -a.min)
-        return Interval(-most, most)
-
-    def _mod(self, a: Interval, b: Interval) -> Interval:
-        if b.min is None or b.max is None or b.max.type.is_float:
-            return UNBOUNDED
-        if not (self._is_nonnegative(b.min) and self._is_positive(b.max)):
-            if b.max.type is not Int32:
-                return UNBOUNDED
-            # A remainder is less than the magnitude of the divisor, or 0.
-            magnitude, one = fn.max(b.max, -b.min), constant(1, Int32)
-            return Interval(constant(0, Int32), fn.max(magnitude, one) - one)
-        if a.min is not None and a.max is not None and b.is_point:
-            first, last = self.simplify(a.min / b.max), self.simplify(a.max / b.max)
-            if first is last:
-                return Interval(a.min % b.max, a.max % b.max)
-        return Interval(constant(0, b.max.type), b.max - 1)
-
-    def _min(self, a: Interval, b: Interval) -> Interval:
-        return Interval(_both(a.min, b.min, fn.min), _either(a.max, b.max, fn.min))
-
-    def _max(self, a: Interval, b: Interval) -> Interval:
-        return Interval(_either(a.min, b.min, fn.max), _both(a.max, b.max, fn.max))
-
-    def _select(self, condition: Interval, a: Interval, b: Interval) -> Interval:
-        return union(a, b)
-
-    def _abs(self, a: Interval) -> Interval:
-        if a.min is None or a.max is None:
-            return UNBOUNDED
-        largest = fn.max(fn.abs(a.min), fn.abs(a.max))
-        return Interval(constant(0, largest.type), largest)
-
     def _has_magnitude(self, number: Expr) -> bool:
         """Whether the magnitude of a number fits int32: that of a value which is read may not."""
         if not number.loads or number.type.bits < 32:
             return True
         least = self.of(number).min
         return isinstance(least, Const) and int(least.value) > Int32.min_value
-
-    def _magnitude(self, a: Interval) -> Interval:
-        """The magnitudes of int32 numbers, as int32."""
-        zero: Expr = constant(0, Int32)
-        below = None if a.max is None else zero - a.max
-        above = None if a.min is None else zero - a.min
-        known = [end for end in (a.min, below) if end is not None]
-        most = None if a.max is None or above is None else fn.max(a.max, above)
-        return Interval(reduce(fn.max, known, zero), most)
-
-    def _bitwise(self, combine: Callable[[Bits, Bits], Bits], a: Interval, b: Interval) -> Interval:
-        """The interval of a bitwise operator on int32 numbers."""
-        known = [end for i in (a, b) for end in (i.min, i.max) if end is not None]
-        if any(end.type is not Int32 for end in known):
-            return UNBOUNDED
-        found = combine(*(Bits(i.min, i.max, self.simplify.at_most) for i in (a, b)))
-        return Interval(found.low, found.high)
-
-    def _is_nonnegative(self, expr: Expr) -> bool:
-        if isinstance(expr, Const):
-            return expr.value >= 0
-        return not expr.type.is_float and self.simplify.at_most(constant(0, expr.type), expr)
-
-    def _is_positive(self, expr: Expr) -> bool:
-        if isinstance(expr, Const):
-            return expr.value > 0
-        return not expr.type.is_float and self.simplify.at_most(constant(1, expr.type), expr)
-
-
-_RULES: dict[str, Callable[..., Interval]] = {
-    "add": Ranges._add,
-    "sub": Ranges._sub,
-    "mul": Ranges._mul,
-    "div": Ranges._div,
-    "mod": Ranges._mod,
-    "min": Ranges._min,
-    "max": Ranges._max,
-    "select": Ranges._select,
-    "abs": Ranges._abs,
-    "bit_and": lambda r, a, b: r._bitwise(and_, a, b),
-    "bit_or": lambda r, a, b: r._bitwise(or_, a, b),
-    "bit_xor": lambda r, a, b: r._bitwise(xor, a, b),
-}
 
 
 def _at(interval: Interval, end: End) -> Expr | None:
@@ -512,13 +379,6 @@ def _is_sum(node: Expr) -> bool:
     return isinstance(node, Op) and node.type is Int32 and node.name in ("add", "sub", "mul")
 
 
-def union(a: Interval, b: Interval) -> Interval:
-    """The smallest interval that contains both."""
-    low = a.min if a.min is b.min else _both(a.min, b.min, fn.min)
-    high = a.max if a.max is b.max else _both(a.max, b.max, fn.max)
-    return a if low is a.min and high is a.max else Interval(low, high)
-
-
 def _within(interval: Interval, type: Type) -> Interval:
     """``interval`` with the limits of a narrow type in place of its unknown ends."""
     limits = _type_range(type)
@@ -544,18 +404,6 @@ def _is_number(end: Polynomial | None) -> bool:
 def _as_number(end: Polynomial | None, unknown: int) -> int:
     """The constant part of an end. Coordinates and sizes do not count: sums of them do not wrap."""
     return unknown if end is None else end.offset
-
-
-def _both(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:
-    """The combined ends; unbounded if one end is."""
-    return None if a is None or b is None else combine(a, b)
-
-
-def _either(a: Expr | None, b: Expr | None, combine: Callable[[Expr, Expr], Expr]) -> Expr | None:
-    """The combined ends; if one end is unbounded, the other end."""
-    if a is None or b is None:
-        return a if b is None else b
-    return combine(a, b)
 
 
 def _is_float_of_call(expr: Expr) -> bool:

@@ -15,7 +15,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool
 from spaces.model.formulas.boxes import united
-from spaces.model.formulas.regions import Box, Interval
+from spaces.model.formulas.interval import Box, Interval
 from spaces.model.formulas.simplify import Simplifier
 
 ALWAYS = constant(True, Bool)

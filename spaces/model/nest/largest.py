@@ -56,10 +56,7 @@ class _Largest:
     """A search for upper bounds that ``is_wanted`` accepts."""
 
     def __init__(
-        self,
-        loops: tuple[LoopVar, ...],
-        simplify: Simplifier,
-        is_wanted: Callable[[Expr], bool],
+        self, loops: tuple[LoopVar, ...], simplify: Simplifier, is_wanted: Callable[[Expr], bool]
     ) -> None:
         self._loops = loops
         self._simplify = simplify

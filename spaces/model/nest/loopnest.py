@@ -17,10 +17,11 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Call, Expr, Variable, walk
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Type
-from spaces.model.formulas.regions import Box
+from spaces.model.formulas.interval import Box
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation
-from spaces.model.nest.placement import Bounds, Placement
+from spaces.model.nest.bounds import Bounds
+from spaces.model.nest.placement import Placement
 from spaces.model.nest.traversal import Guard, LoopVar
 from spaces.model.recursion import in_one_chunk, nesting
 from spaces.model.schedules.fused_groups import Fused

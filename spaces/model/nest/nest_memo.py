@@ -9,7 +9,7 @@ from attrs import define, field
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
-from spaces.model.nest.placement import Bounds, KnownBounds
+from spaces.model.nest.bounds import Bounds, KnownBounds
 from spaces.model.schedules.schedule import Schedule
 
 NO_SIZES: Mapping[str, int] = MappingProxyType({})

@@ -9,8 +9,8 @@ from attrs import frozen
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.rewrite import substitute
-from spaces.model.formulas.regions import Box, Interval
-from spaces.model.nest.placement import Bounds
+from spaces.model.formulas.interval import Box, Interval
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import PrefetchBound
 from spaces.model.schedules.levels import LoopOf

@@ -17,7 +17,8 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Op, constant, walk
 from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Bool
-from spaces.model.formulas.regions import Box, Interval, Ranges, UnboundedError, union
+from spaces.model.formulas.interval import Box, Interval, union
+from spaces.model.formulas.regions import Ranges, UnboundedError
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.largest import largest_constant
 from spaces.model.nest.splits import factor_expr

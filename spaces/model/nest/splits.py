@@ -12,7 +12,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.counts import extent_of, tiles_of
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.domain_order import DomainOrder, Factor, Fuse, Split, Tail, made_from
 

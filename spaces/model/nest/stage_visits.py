@@ -10,7 +10,7 @@ from attrs import define, field
 from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.formulas.boxes import united
 from spaces.model.formulas.counts import last_of
-from spaces.model.formulas.regions import Box, Interval
+from spaces.model.formulas.interval import Box, Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.sliding import Storage
 from spaces.model.nest.splits import Division, divide, tail_of_reads, tail_of_writes

@@ -10,7 +10,8 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.counts import last_of
-from spaces.model.formulas.regions import Box, Interval, Ranges
+from spaces.model.formulas.interval import Box, Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.splits import (
     GUARDED,

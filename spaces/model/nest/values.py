@@ -14,7 +14,8 @@ from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.definitions import UNDEFINED
 from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
+from spaces.model.formulas.interval import UNBOUNDED, Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.conditions import assume
 

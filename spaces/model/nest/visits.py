@@ -11,7 +11,7 @@ from typing import TypeAlias
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.splits import Division, Step, where_kept
 from spaces.model.schedules.domain_order import Fuse, Tail

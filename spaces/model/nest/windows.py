@@ -18,8 +18,8 @@ from attrs import frozen
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.rewrite import substitute
+from spaces.model.formulas.interval import Box, Interval
 from spaces.model.formulas.monotone import never_decreases, never_increases
-from spaces.model.formulas.regions import Box, Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.splits import divided
 from spaces.model.nest.traversal import LoopVar

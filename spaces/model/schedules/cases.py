@@ -82,11 +82,7 @@ def _cases(schedule: Schedule, assumed: tuple[Expr, ...]) -> Iterator[Case]:
             yield Case(then, schedule, first.failure)
         else:
             rest = tuple(o for o in others if o.stage != first.stage)
-            stages = (
-                *func.stages[: first.stage],
-                first.order,
-                *func.stages[first.stage + 1 :],
-            )
+            stages = (*func.stages[: first.stage], first.order, *func.stages[first.stage + 1 :])
             chosen = attrs.evolve(func, stages=stages, specializations=rest)
             yield from _cases(schedule.replace(chosen), then)
     if known is not True:

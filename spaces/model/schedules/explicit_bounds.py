@@ -13,7 +13,7 @@ from attrs import frozen
 
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Box, Interval
+from spaces.model.formulas.interval import Box, Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.schedule import Alignment, Bound, FuncSchedule
 

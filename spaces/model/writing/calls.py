@@ -10,17 +10,8 @@ from spaces.model.directives.declaration import DIRECTIVES
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.choice import Choice
-from spaces.model.schedules.domain_order import (
-    Factor,
-    LoopKind,
-    OrderedLoop,
-    Tail,
-)
-from spaces.model.schedules.schedule import (
-    LoopAlign,
-    LoopLevel,
-    StageOf,
-)
+from spaces.model.schedules.domain_order import Factor, LoopKind, OrderedLoop, Tail
+from spaces.model.schedules.schedule import LoopAlign, LoopLevel, StageOf
 
 Aligned: TypeAlias = tuple[tuple[str, LoopAlign], ...]
 """Loops with how their iterations are aligned."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from attrs import evolve, frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
@@ -12,12 +10,7 @@ from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Const
 from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
-from spaces.model.writing.calls import (
-    DirectiveCall,
-    call_of,
-    hoist_call,
-    level_call,
-)
+from spaces.model.writing.calls import DirectiveCall, call_of, hoist_call, level_call
 from spaces.model.writing.order_calls import order_calls
 
 
@@ -158,15 +151,3 @@ def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[Directi
     calls += [DirectiveCall("reorder_storage", order) for order in target.storage_orders]
     calls += map(call_of, (*target.pads, *target.storage_bounds, *target.bounds))
     return tuple(calls)
-
-
-def apply_calls(directives: Directives, calls: Sequence[StageCalls]) -> Directives:
-    """``directives`` after all ``calls``."""
-    for stage_calls in calls:
-        directives = evolve(
-            directives.func(stage_calls.func),
-            stage=stage_calls.stage,
-        )
-        for call in stage_calls.calls:
-            directives = call.on(directives)
-    return directives

@@ -22,12 +22,7 @@ from spaces.model.schedules.domain_order import (
     made_from,
 )
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
-from spaces.model.writing.calls import (
-    KIND_DIRECTIVES,
-    DirectiveCall,
-    call_of,
-    tail_argument,
-)
+from spaces.model.writing.calls import KIND_DIRECTIVES, DirectiveCall, call_of, tail_argument
 
 
 def order_calls(start: DomainOrder, target: DomainOrder) -> tuple[DirectiveCall, ...]:
@@ -135,10 +130,7 @@ class _Chain:
             self.add(*(call_of(one) for one in getattr(self.target, part) if one not in there))
 
 
-_POLICIES = {
-    Partition.NEVER: "never_partition",
-    Partition.ALWAYS: "always_partition",
-}
+_POLICIES = {Partition.NEVER: "never_partition", Partition.ALWAYS: "always_partition"}
 
 _KIND_ORDER = (
     LoopKind.SERIAL,

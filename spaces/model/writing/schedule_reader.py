@@ -12,20 +12,11 @@ from spaces.model.schedules.conditions import ConditionError
 from spaces.model.schedules.schedule import INLINE, FuncSchedule, LoopLevel, Schedule
 from spaces.model.suggestions import some_of, suggestion
 from spaces.model.text_limits import MOST_MISTAKES, MOST_RECORDS
-from spaces.model.writing.argument_reader import (
-    ArgumentReader,
-    flat,
-    is_device_api,
-    is_outermost,
-)
+from spaces.model.writing.argument_reader import ArgumentReader, flat, is_device_api, is_outermost
 from spaces.model.writing.calls import Argument, DirectiveCall
 from spaces.model.writing.syntax import Applied, Chain, Declaration, Parsed, Whole
 from spaces.model.writing.syntax_error import Mistake
-from spaces.model.writing.vocabulary import (
-    UNSUPPORTED,
-    WITHOUT_EFFECT,
-    plainly,
-)
+from spaces.model.writing.vocabulary import UNSUPPORTED, WITHOUT_EFFECT, plainly
 
 _OUTERMOST = "Var::outermost()"
 """Stands for the place outside all loops of a Func until all is read."""

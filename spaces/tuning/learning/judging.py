@@ -88,10 +88,5 @@ def medians(results: Sequence[HeldOut]) -> dict[str, float]:
     """The median of each figure over the subjects."""
     return {
         name: statistics.median(getattr(one, name) for one in results)
-        for name in (
-            "rank_correlation",
-            "regret",
-            "analytic_rank_correlation",
-            "analytic_regret",
-        )
+        for name in ("rank_correlation", "regret", "analytic_rank_correlation", "analytic_regret")
     }

@@ -39,9 +39,9 @@ def training_log(
         "training": attrs.asdict(options),
         "loss_curve": list(trained.curve),
         "held_out": {
-            "medians": _rounded(medians(judged)) if judged else {},
+            "medians": _round_numbers(medians(judged)) if judged else {},
             "subjects": {
-                one.subject: _rounded(
+                one.subject: _round_numbers(
                     attrs.asdict(one, filter=lambda field, _: field.name != "subject")
                 )
                 for one in judged
@@ -50,5 +50,5 @@ def training_log(
     }
 
 
-def _rounded(numbers: Mapping[str, Any]) -> dict[str, Any]:
+def _round_numbers(numbers: Mapping[str, Any]) -> dict[str, Any]:
     return {name: round(number, 3) for name, number in numbers.items()}

@@ -53,9 +53,5 @@ def ranking(costs: Floats, times: Floats) -> tuple[float, Floats]:
     return loss, slope.sum(1) - slope.sum(0)
 
 
-LOSSES: Mapping[str, Loss] = {
-    "throughput": throughput,
-    "logarithm": logarithm,
-    "ranking": ranking,
-}
+LOSSES: Mapping[str, Loss] = {"throughput": throughput, "logarithm": logarithm, "ranking": ranking}
 """The losses by name."""

@@ -43,10 +43,7 @@ class Training:
     seed: int = 0
 
 
-TRAININGS: Mapping[str, Training] = {
-    "hybrid": Training(),
-    "learned": Training(decay=3.0),
-}
+TRAININGS: Mapping[str, Training] = {"hybrid": Training(), "learned": Training(decay=3.0)}
 """The default training of each kind of network: the one that ranks subjects best that it did not
 see. The strong decay holds the hybrid near ``reuse``.
 """
@@ -60,7 +57,7 @@ class Trained:
     curve: tuple[float, ...]
 
 
-def untrained(found: Examples, options: Training) -> Network:
+def start_network(found: Examples, options: Training) -> Network:
     """A network whose coefficients are the prices: its last layer is 0, the others are random. The
     inputs are scaled by the mean and the spread of the examples.
     """
@@ -101,7 +98,7 @@ def train(
         options: how.
         progress: called with the number of each step and its loss.
     """
-    network = untrained(found, options)
+    network = start_network(found, options)
     generator = np.random.default_rng([options.seed, 1])
     members = [own for own in by_subject(found).values() if len(own) > 1]
     state = _Adam(
@@ -112,7 +109,7 @@ def train(
     for step in range(options.steps):
         value, slopes = _step(network, members, options, generator)
         losses.append(value)
-        network = state.moved(network, slopes, step, options)
+        network = state.take_step(network, slopes, step, options)
         progress(step, value)
     tenths = np.array_split(np.array(losses), min(10, len(losses)))
     return Trained(network, tuple(float(f"{part.mean():.5g}") for part in tenths))
@@ -148,7 +145,7 @@ class _Adam:
     means: Slopes
     squares: Slopes
 
-    def moved(self, network: Network, slopes: Slopes, step: int, options: Training) -> Network:
+    def take_step(self, network: Network, slopes: Slopes, step: int, options: Training) -> Network:
         """The network after a step."""
         rate = options.rate * _share(step / options.steps)
         weights: dict[str, Floats] = {}

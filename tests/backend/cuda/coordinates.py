@@ -6,14 +6,13 @@ from functools import partial
 
 from hypothesis import strategies as st
 
+from spaces import Expr, Float32, Int32, LoopKind
 from spaces.backend.ir.host import BLOCK, THREAD, DeviceFunction
 from spaces.backend.ir.statements import For, If, Statement, Store
 from spaces.backend.ir.vectors import Load
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, Op, Variable, constant
-from spaces.model.expressions.types import Float32, Int32
+from spaces.model.expressions.expr import Op, Variable, constant
 from spaces.model.formulas.algebra import INTEGERS, Reading, read
-from spaces.model.schedules.domain_order import LoopKind
 
 SIZES = tuple(Variable(Int32, f"f.{part}.0") for part in ("min", "extent", "stride"))
 LOOP = Variable(Int32, "f.s0.x")

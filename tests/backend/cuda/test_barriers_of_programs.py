@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from spaces import Int32, LoopKind, MemoryType
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.statements import Allocate, Barrier, Block, For, If, Statement, Store, block
 from spaces.backend.lowering.gpu.barriers import insert_barriers
-from spaces.model.expressions.types import Int32
-from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import MemoryType
 from tests.backend.cuda.written_kernels import (
     THREADS,
     B,

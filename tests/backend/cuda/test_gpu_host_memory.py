@@ -2,14 +2,7 @@
 
 import pytest
 
-from spaces import verify
-from spaces.constraints.devices.device import device
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.var import Var
-from spaces.model.directives.directives import schedule
-from spaces.model.expressions.types import Int32
+from spaces import Func, ImageParam, Int32, Var, device, pipeline, schedule, verify
 from tests.backend.cuda.gpu_runs import check, image
 
 X, Y = Var("x"), Var("y")

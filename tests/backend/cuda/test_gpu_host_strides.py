@@ -34,6 +34,7 @@ from spaces.backend.ir.node import walk_nodes
 from spaces.backend.llvm.runtime.pools import default_pool
 from spaces.backend.reference import evaluate
 from tests.backend.strided_arrays import UNTOUCHED, Layout, layouts
+from tests.examples import examples
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 GRID = "gpu_tile(x, y, xi, yi, 8, 8, TailStrategy::GuardWithIf);"
@@ -104,7 +105,7 @@ def program(name: str, mode: AccessMode) -> tuple[Pipeline, GpuPipeline]:
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(data=st.data())
 def test_strides_of_every_kind(name: str, data: st.DataObject) -> None:
     mode = data.draw(st.sampled_from(list(AccessMode)))

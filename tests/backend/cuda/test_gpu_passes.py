@@ -43,7 +43,7 @@ from tests.differential.subjects import EXACT, ODD, Subject, subject
 
 X, Y = Var("x"), Var("y")
 
-SCHEDULES, MOST_DRAWN = 4, 60
+SCHEDULES, MOST_DRAWN = 2, 60
 """Legal schedules for a pipeline, and how many are drawn to find them."""
 
 

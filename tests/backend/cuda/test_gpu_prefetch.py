@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spaces import CheckedSchedule, device, parse_schedule, verify
-from spaces.backend.compile_gpu import compile_gpu
+from spaces import CheckedSchedule, compile_gpu, device, evaluate, parse_schedule, verify
 from spaces.backend.ir.host import HostPart
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.statements import Prefetch
-from spaces.backend.reference import evaluate
 from tests.backend.halide.test_specialize import BLUR, call
 
 GPU = device("sm_80")

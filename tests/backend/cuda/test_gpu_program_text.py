@@ -2,10 +2,9 @@
 
 import pytest
 
+from spaces import compile_gpu_unchecked, parse_schedule
 from spaces.apps.pipelines import blur
-from spaces.backend.compile_gpu import compile_gpu_unchecked
 from spaces.backend.lowering.gpu.passes import GPU_PASSES
-from spaces.model.writing.text import parse_schedule
 
 BLUR = blur.pipeline()
 KERNEL = "blur_y.gpu_tile(x, y, xi, yi, 16, 8); blur_x.compute_at(blur_y, x).gpu_threads(x, y)"

@@ -20,6 +20,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.schedules.schedule import Schedule
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
+from tests.examples import examples
 
 IMAGE = np.random.default_rng(0).integers(-1000, 1000, (60, 220), dtype=np.int32)
 PLACE = ((-70, 220), (-30, 60))
@@ -31,7 +32,7 @@ def cases(draw: st.DrawFn) -> tuple[Pipeline, Schedule]:
     return algorithm, draw(gpu_schedules(algorithm))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(cases(), st.data())
 def test_random_schedules_compute_the_pipeline(
     case: tuple[Pipeline, Schedule], data: st.DataObject
@@ -54,7 +55,7 @@ def test_random_schedules_compute_the_pipeline(
     np.testing.assert_array_equal(outputs[output], expected[output])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cases())
 def test_kernels_are_those_that_the_rules_judged(case: tuple[Pipeline, Schedule]) -> None:
     algorithm, schedule = case

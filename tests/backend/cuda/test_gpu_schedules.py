@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from spaces import Directives, Pipeline, Tail, schedule
 from spaces.backend.cuda.sanitizers import SanitizedEmulator
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.directives.directives import Directives, schedule
-from spaces.model.schedules.domain_order import Tail
 from tests.backend.cuda import gpu_pipelines
 from tests.backend.cuda.gpu_runs import ORDERS, check, image
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spaces import CudaUnavailable, Emulator, FloatMode, GpuExecutor, gpu_available
 from spaces.backend.cuda import launch
-from spaces.backend.cuda.emulator import Emulator
-from spaces.backend.cuda.errors import CudaLaunchError, CudaUnavailable
+from spaces.backend.cuda.errors import CudaLaunchError
 from spaces.backend.cuda.kernel import (
     AllocStep,
     BufferParam,
@@ -17,9 +17,7 @@ from spaces.backend.cuda.kernel import (
     LaunchStep,
     ScalarParam,
 )
-from spaces.backend.cuda.launch import GpuExecutor, gpu_available
 from spaces.backend.cuda.plan import plan
-from spaces.backend.llvm.operators import FloatMode
 from tests.backend.cuda.texts import SAXPY, blur, blur_steps, saxpy_steps
 
 AVAILABLE, REASON = gpu_available()

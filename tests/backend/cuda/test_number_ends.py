@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from spaces import Expr, Float32, Int32, LoopKind, UInt8, cast
 from spaces.backend.cuda.number_ends import FARTHEST, NumberEnds
 from spaces.backend.ir.host import BLOCK, THREAD, DeviceFunction
 from spaces.backend.ir.statements import For, Store
 from spaces.backend.ir.vectors import Load
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant, walk
-from spaces.model.expressions.types import Float32, Int32, UInt8
+from spaces.model.expressions.expr import Op, Variable, constant, walk
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.schedules.domain_order import LoopKind
 from tests.backend.cuda.coordinates import (
     ITERATIONS,
     LOOP,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from spaces import Expr, Int32, LoopKind
 from spaces.backend.ir.host import GpuProgram
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.ir.statements import For, Statement, Store, block
 from spaces.backend.ir.vectors import Load
 from spaces.backend.lowering.gpu.kernels import outline_kernels
 from spaces.backend.lowering.gpu.sizes import KernelSizes
-from spaces.model.expressions.expr import Expr, Variable, constant
-from spaces.model.expressions.types import Int32
-from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.expressions.expr import Variable, constant
 
 THREADS = 8
 T, B, ROUND = Variable(Int32, "t"), Variable(Int32, "b"), Variable(Int32, "i")

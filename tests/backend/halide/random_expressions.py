@@ -12,12 +12,11 @@ import operator
 from attrs import frozen
 from hypothesis import strategies as st
 
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.var import Var
+from spaces import Bool, Expr, ImageParam, Int32, Type, Var, cast
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
-from spaces.model.expressions.expr import Expr, cast, constant
-from spaces.model.expressions.types import SCALAR_TYPES, Bool, Int32, Type
+from spaces.model.expressions.expr import constant
+from spaces.model.expressions.types import SCALAR_TYPES
 
 SIZE = 32
 """Extent of the images, and of the outputs."""

@@ -41,6 +41,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import assert_agrees, assert_same_bits, bridge
 from tests.backend.halide.random_expressions import SIZE, expressions, image_limit
+from tests.examples import examples
 from tests.strategies import schedules, stencil_pipelines
 
 CUDA, STRICT, build = bridge.CUDA, bridge.STRICT, bridge.build
@@ -67,7 +68,7 @@ def images(seed: int) -> dict[str, np.ndarray]:
 
 
 @given(st.data(), st.integers(0, 5))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_random_expressions(data: st.DataObject, seed: int) -> None:
     funcs = []
     for number in range(6):
@@ -178,7 +179,7 @@ def without_sliding(chosen: Schedule) -> Schedule:
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_random_stencils_and_schedules(data: st.DataObject) -> None:
     built = data.draw(stencil_pipelines())
     chosen = data.draw(schedules(built))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,7 @@ from spaces.model.expressions.types import (
     UInt64,
 )  # fmt: skip
 from tests.backend.halide.peer import bridge
+from tests.examples import some
 
 X = Var("x")
 P, Q = Param(Int32, "p", 2), Param(Int32, "q", 2).set_range(0, 3)
@@ -166,8 +168,7 @@ def reading(making: Making, place: str) -> Pipeline:
     return pipeline(f)
 
 
-@pytest.mark.parametrize("place", ["image", "root", "inline"])
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(("name", "place"), some(product(EVERY, ["image", "root", "inline"])))
 def test_limits_of_coordinates(name: str, place: str) -> None:
     algorithm = reading(EVERY[name], place)
     chosen = schedule(algorithm).schedule

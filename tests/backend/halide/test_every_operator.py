@@ -9,19 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from spaces import Func, ImageParam, Pipeline, UInt8, UInt64, Var, evaluate, lerp, pipeline
 from spaces.backend.halide.errors import LoweringError
-from spaces.backend.reference import evaluate
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.algorithm.var import Var
 from spaces.model.expressions.definitions import RANDOM, REQUIRE
-from spaces.model.expressions.integer_functions import lerp
-from spaces.model.expressions.types import UInt8, UInt64
 from tests.backend.halide.peer import bridge
 from tests.backend.test_every_operator import ROUNDED, SIZE, assert_same, inputs, value
 from tests.every_operator import OPERATORS, Form, some
+from tests.examples import examples
 
 COMPARED = tuple(
     name for name in OPERATORS if name not in (*RANDOM, REQUIRE) and not name.startswith("fast_")
@@ -58,7 +52,7 @@ def given(algorithm: Pipeline, form: Form) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("name", COMPARED)
 def test_values(name: str) -> None:
-    for form in some(name, 4):
+    for form in some(name, examples(4, fewest=2)):
         if is_cut(form):
             continue
         algorithm = pipeline(value(form))

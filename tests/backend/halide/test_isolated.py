@@ -7,17 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spaces.backend.arguments import ArgumentError
+from spaces import ArgumentError, Func, ImageParam, Param, Pipeline, UInt8, Var, pipeline, schedule
 from spaces.backend.halide.errors import HalideCrash, HalideTimeout, LoweringError
 from spaces.backend.halide.isolated import run_in_subprocess
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.param import Param
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.algorithm.var import Var
-from spaces.model.directives.directives import schedule
-from spaces.model.expressions.types import UInt8
 
 pytestmark = pytest.mark.skipif(
     find_spec("halide") is None,

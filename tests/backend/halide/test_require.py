@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spaces import evaluate, parse_schedule
 from spaces.backend.halide.errors import RealizationError
 from spaces.backend.halide.source import halide_source
-from spaces.backend.reference import evaluate
-from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import bridge
 from tests.backend.test_require import DARK, IMAGE, ON_CPU, SIZES, TOLD
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spaces.backend.reference import evaluate
-from spaces.model.writing.text import parse_schedule
+from spaces import evaluate, parse_schedule
 from tests.backend.halide.peer import assert_agrees
 from tests.backend.test_tuples import PIXELS, SWAPS_ON_CPU, nearest, swaps
 

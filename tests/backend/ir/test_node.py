@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 from attrs import frozen
 
+from spaces import Bool, Expr, Int32, LoopKind, MemoryType
 from spaces.backend.ir import statements
 from spaces.backend.ir.host import (
     DeviceFunction,
@@ -35,11 +36,8 @@ from spaces.backend.ir.statements import (
     TupleAssignment,
 )
 from spaces.backend.ir.walk import map_all, map_own
-from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.message import Message
-from spaces.model.expressions.types import Bool, Int32
-from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import MemoryType
 
 A, B, C, D, E, F, G, X = (Variable(Int32, name) for name in "abcdefgx")
 TRUE = constant(True, Bool)

@@ -8,18 +8,14 @@ from collections.abc import Iterator
 import llvmlite.binding as llvm
 import pytest
 
-from spaces import machine_code
+from spaces import AccessMode, FloatMode, loop_nest, machine_code, parse_schedule
 from spaces.apps.catalog import find
-from spaces.backend.access import AccessMode
 from spaces.backend.llvm import instructions
 from spaces.backend.llvm.codegen import llvm_module
-from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.llvm.runtime.scratch import scratch_module
 from spaces.backend.llvm.runtime.workers import pool_module
 from spaces.backend.lowering.cpu.passes import lower
 from spaces.machine_code import HostTarget, object_of
-from spaces.model.nest.loopnest import loop_nest
-from spaces.model.writing.text import parse_schedule
 
 TRIPLE = "aarch64-unknown-linux-gnu"
 AARCH64 = 183

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Int32
+from tests.examples import some
 
 X = Var("x")
 LEAST, MOST = Int32.min_value, Int32.max_value
@@ -59,8 +61,7 @@ def is_small(low: int, extent: int, coordinate: Expr) -> bool:
     return int(found.max()) - int(found.min()) < 10_000
 
 
-@pytest.mark.parametrize("name", COORDINATES)
-@pytest.mark.parametrize("text", SCHEDULES)
+@pytest.mark.parametrize(("name", "text"), some(product(COORDINATES, SCHEDULES)))
 def test_regions_near_the_ends_of_int32(name: str, text: str) -> None:
     made = reads_at(COORDINATES[name]())
     checked = verify(made, parse_schedule(text, made), device("cpu"))

@@ -53,6 +53,7 @@ from spaces.model.expressions.expr import Variable, logical
 from spaces.model.expressions.types import Bool, Type
 from spaces.model.formulas import algebra
 from spaces.model.formulas.widths import MOST_BITS, is_too_wide, width
+from tests.examples import examples
 
 X = Var("x")
 TYPES = {"q": Int32, "n": Int32, "b": Int8, "u": UInt32, "w": Int64, "v": UInt64, "t": Bool}
@@ -151,7 +152,7 @@ def conditions(draw: st.DrawFn, depth: int = 3) -> Expr:
     return a != b
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(conditions(), st.data())
 def test_machine_code_reads_conditions_as_python_does(condition: Expr, data: st.DataObject) -> None:
     _kept, function = machine_code(condition)
@@ -160,7 +161,7 @@ def test_machine_code_reads_conditions_as_python_does(condition: Expr, data: st.
         assert called(function, values) == bool(algebra.evaluate(condition, values)), values
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(integers(Int32, 4), st.data())
 def test_no_number_of_a_formula_is_wider_than_said(formula: Expr, data: st.DataObject) -> None:
     values = {name: data.draw(numbers(type)) for name, type in TYPES.items()}

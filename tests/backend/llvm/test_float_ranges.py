@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spaces import Bool, Expr, Float32, Int16, Int32, UInt8, cast, clamp, max, min, select
 from spaces.backend.arithmetic import OPERATORS, convert
 from spaces.backend.llvm.float_ranges import FloatRange, float_range
-from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, cast, constant, walk
-from spaces.model.expressions.functions import clamp, max, min, select
-from spaces.model.expressions.types import Bool, Float32, Int16, Int32, UInt8
+from spaces.model.expressions.expr import Cast, Const, Op, Variable, constant, walk
+from tests.examples import examples
 
 V, B = Variable(Float32, "v"), Variable(UInt8, "b")
 CLAMPED = clamp(V, 0.0, 255.0)
@@ -82,7 +82,7 @@ def value_of(root: Expr, values: dict[str, object]) -> float:
     return float(done[root])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(expressions(), FLOATS, st.integers(0, 255), st.integers(-(2**15), 2**15 - 1), st.booleans())
 def test_values_lie_within_limits(root: Expr, v: float, b: int, s: int, c: bool) -> None:
     limits = float_range(root)

@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 import spaces
-from spaces.backend.access import AccessMode
-from spaces.backend.compile import compile_cpu_unchecked
+from spaces import AccessMode, FloatMode, compile_cpu_unchecked, loop_nest
 from spaces.backend.llvm.closures import LONG
 from spaces.backend.llvm.codegen import llvm_module
-from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.lowering.cpu.passes import lower
-from spaces.model.nest.loopnest import loop_nest
 
 X, Y = spaces.Var("x"), spaces.Var("y")
 

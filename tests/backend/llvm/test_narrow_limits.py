@@ -11,12 +11,13 @@ from spaces import Func, ImageParam, Int8, Int16, Int32, UInt8, UInt16, UInt32, 
 from spaces.backend.compile import compile_cpu
 from spaces.model.expressions.expr import cast, constant
 from spaces.model.expressions.types import Type
+from tests.examples import examples
 
 X = Var("x")
 NARROW, WIDE = (Int8, UInt8, Int16, UInt16), (Int16, UInt16, Int32, UInt32)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.sampled_from(NARROW), st.sampled_from(WIDE), st.data())
 def test_limits_of_wider_values_are_exact(narrow: Type, wide: Type, data: st.DataObject) -> None:
     """Every narrow value, or every 8-bit part of one, by NumPy's conversion and limits."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from spaces.backend.llvm.runtime.pools import ThreadPool
 from tests.backend.llvm.loop_bodies import BODY, closure_over, par_for
+from tests.examples import examples
 
 
 @pytest.fixture(scope="module", params=[1, 2, 5])
@@ -54,7 +55,7 @@ def test_loops_nest_deeply(bodies, pool):
 
 
 @given(st.integers(0, 300), st.integers(0, 300))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_the_status_of_a_failing_iteration_is_returned(bodies, pool, extent, limit):
     counts = np.zeros(300, np.int32)
     limit = max(limit, 1)  # index 0 fails with status 0, which is no failure

@@ -12,6 +12,7 @@ from itertools import count
 
 from attrs import define, field
 
+from spaces import Expr, Int16, Int32, LoopKind, MemoryType, Partition, Type, UInt8, UInt16, cast
 from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
 from spaces.backend.ir.statements import (
     Allocate,
@@ -26,11 +27,8 @@ from spaces.backend.ir.statements import (
     block,
 )
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Call, Expr, Variable, cast, constant
+from spaces.model.expressions.expr import Call, Variable, constant
 from spaces.model.expressions.message import Message, text
-from spaces.model.expressions.types import Int16, Int32, Type, UInt8, UInt16
-from spaces.model.schedules.domain_order import LoopKind, Partition
-from spaces.model.schedules.schedule import MemoryType
 
 MARGIN = 2
 """The number of elements by which scratch is larger than an output, on each side."""

@@ -15,7 +15,12 @@ from spaces.backend.ir.vectors import Load, Ramp, Shuffle
 from spaces.backend.lowering.analyses.linear import origin_of
 from spaces.backend.lowering.cpu.interleave import interleave
 from spaces.backend.lowering.cpu.passes import lower
-from spaces.backend.lowering.cpu.turns import interleaved, lanes_of_class, period_of, settled
+from spaces.backend.lowering.cpu.turns import (
+    choose_interleaving,
+    interleaved,
+    lanes_of_class,
+    period_of,
+)
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -27,6 +32,7 @@ from spaces.model.expressions.functions import select
 from spaces.model.expressions.types import Bool, Int32, UInt8, UInt16
 from spaces.model.nest.loopnest import loop_nest
 from tests.backend.lowering.program_interpreter import run_program
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 BEGIN = Variable(Int32, "i")
@@ -40,7 +46,7 @@ def compiled_rows(algorithm: Pipeline, directives: Directives, image: np.ndarray
     return code.run({"image": image}, sizes=sizes)[out]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.sampled_from([2, 4, 8, 16]),
     st.sampled_from([2, 3, 4]),
@@ -63,7 +69,7 @@ def test_quotients_and_remainders_of_coordinates(lanes: int, by: int, add: int, 
     assert np.array_equal(found, expected.astype(np.uint16))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.sampled_from([4, 8, 32]), st.sampled_from([2, 3, 4]), st.integers(1, 6), st.data())
 def test_strided_loads(lanes: int, stride: int, taps: int, data: st.DataObject) -> None:
     offsets = data.draw(st.lists(st.integers(0, 9), min_size=taps, max_size=taps))
@@ -186,7 +192,7 @@ def test_parts_are_computed_at_once_only_where_they_are_alike(names: tuple[str, 
         for _ in range(6):
             part = Op(part.type, name, (part, other))
         parts.append(part)
-    value = settled(interleaved(parts, 8))
+    value = choose_interleaving(interleaved(parts, 8))
     dense = Ramp(Int32.with_lanes(8), BEGIN, constant(1, Int32))
     buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("a", "b", "out"))
     scalars = (ScalarParameter("i", Int32),)

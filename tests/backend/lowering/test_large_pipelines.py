@@ -11,16 +11,10 @@ from types import FrameType
 
 import pytest
 
-from spaces.backend.access import AccessMode
+from spaces import AccessMode, FloatMode, Func, ImageParam, Int32, loop_nest, pipeline
 from spaces.backend.ir.text import program_text
 from spaces.backend.llvm.codegen import llvm_module
-from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.lowering.cpu.passes import lower
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.expressions.types import Int32
-from spaces.model.nest.loopnest import loop_nest
 from spaces.model.recursion import deeper
 from tests.model.algorithm.test_large_pipelines import X, asked, at_root, fan
 

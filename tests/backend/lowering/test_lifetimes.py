@@ -3,14 +3,8 @@
 import numpy as np
 import pytest
 
-from spaces.backend.compile import compile_cpu_unchecked
+from spaces import Func, ImageParam, Int32, Var, compile_cpu_unchecked, pipeline, schedule
 from spaces.backend.llvm.runtime.helpers import release_scratch, scratch_bytes
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.var import Var
-from spaces.model.directives.directives import schedule
-from spaces.model.expressions.types import Int32
 
 X, Y = Var("x"), Var("y")
 EDGE = 512

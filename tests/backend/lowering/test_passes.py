@@ -10,22 +10,18 @@ from attrs import evolve
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from spaces import Bool, Int32, LoopKind, Pipeline, Schedule, evaluate, loop_nest
 from spaces.backend.ir.program import LoopProgram, ScalarParameter
 from spaces.backend.ir.statements import EMPTY, For, If, Statement, Store
 from spaces.backend.lowering.cpu.passes import lower
 from spaces.backend.lowering.simplify import simplify
-from spaces.backend.reference import evaluate
-from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Variable, constant
-from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import evaluate as number
-from spaces.model.nest.loopnest import loop_nest
-from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import Schedule
 from tests.backend.cpu_pipelines import edge_pipelines
 from tests.backend.cpu_runs import Ranges, buffer_sizes
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.lowering.program_interpreter import Cells, run_program
+from tests.examples import examples
 from tests.strategies import stencil_pipelines
 
 VAR, N, ZERO = Variable(Int32, "i"), Variable(Int32, "n"), constant(0, Int32)
@@ -76,7 +72,7 @@ def check_passes(pipeline: Pipeline, schedule: Schedule, outputs: Ranges) -> dic
 
 @pytest.mark.parametrize("family", [stencil_pipelines(max_stages=3), edge_pipelines()])
 def test_every_pass_keeps_the_values(family: st.SearchStrategy[Pipeline]) -> None:
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def run(data: st.DataObject) -> None:
         algorithm = data.draw(family)

@@ -11,12 +11,11 @@ import random
 
 import pytest
 
+from spaces import CheckedSchedule, verify
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.lowering.cpu.passes import CPU_PASSES, lower
 from spaces.backend.lowering.passes import START
 from spaces.constraints.examples.example import CPU
-from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.constraints.legality.verify import verify
 from spaces.constraints.rules.estimates import shortages
 from spaces.model.formulas.algebra import evaluate as number
 from tests.backend.lowering.placed_arrays import Arrays, outcome, spread
@@ -25,7 +24,7 @@ from tests.differential.pipelines import KINDS
 from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import EXACT, ODD, subject
 
-SCHEDULES = 4
+SCHEDULES = 2
 """The number of schedules for each pipeline."""
 
 

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 import spaces
+from spaces import Pipeline, evaluate, loop_nest
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.statements import Allocate, Store, TupleAssignment
 from spaces.backend.ir.walk import buffers_written
 from spaces.backend.lowering.cpu.passes import lower
-from spaces.backend.reference import evaluate
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.nest.loopnest import loop_nest
 
 X, Y = spaces.Var("x"), spaces.Var("y")
 IMAGE = spaces.ImageParam(spaces.Int32, 2, "image")

@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 from attrs import define
 
+from spaces import Schedule, Split
 from spaces.backend.arguments import Array
 from spaces.backend.measuring.cpu_program import TimedCpuRun, cpu_program
 from spaces.backend.measuring.task import MeasuringTask
-from spaces.model.schedules.domain_order import Split
-from spaces.model.schedules.schedule import Schedule
 
 (
     CRASHES, HANGS, WRONG, GREEDY, REFUSES, ABORTS, STALLS, CRASHES_LATER, GREEDY_COMPILER, SLOW,

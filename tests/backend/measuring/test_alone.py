@@ -15,15 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from spaces import LocalMeasurer, MeasuringError, MeasuringLimits, schedule
 from spaces.backend.measuring import alone
 from spaces.backend.measuring.alone import alone_on_machine, lock_path
-from spaces.backend.measuring.local import LocalMeasurer
 from spaces.backend.measuring.process import Worker
-from spaces.backend.measuring.session import MeasuringError
-from spaces.backend.measuring.task import BuildRequest, MeasuringLimits
+from spaces.backend.measuring.task import BuildRequest
 from spaces.backend.python_process import module_command, module_environment
 from spaces.model.deadline import Deadline, OutOfTime
-from spaces.model.directives.directives import schedule
 from tests.backend.measuring import saboteurs
 from tests.enumerate.pipelines import copied
 
@@ -147,8 +145,8 @@ def test_modules_in_the_current_folder_are_not_executed(
     measurer = LocalMeasurer(make=saboteurs.saboteur)
     task = measurer._of(COPIED)[0].task
     measurer.close()
-    with Worker.started(task) as worker:
-        answer = worker.asked(BuildRequest(0, schedule(COPIED).schedule), 60)()
+    with Worker.start(task) as worker:
+        answer = worker.ask(BuildRequest(0, schedule(COPIED).schedule), 60)()
     assert not answer.reason
     subprocess.run(
         module_command("spaces.backend.halide.worker"),

@@ -6,21 +6,19 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from spaces.backend.measuring.local import LocalMeasurer
-from spaces.backend.measuring.process import Worker
-from spaces.backend.measuring.rounds import Rungs
-from spaces.backend.measuring.session import MeasuringError
-from spaces.backend.measuring.task import (
-    BuildRequest,
-    CheckRequest,
-    ForgetRequest,
+from spaces import (
+    LocalMeasurer,
+    Measurer,
+    MeasuringError,
     MeasuringLimits,
-    TimeRequest,
+    Rungs,
+    RunOutcome,
+    Schedule,
+    device,
+    schedule,
 )
-from spaces.constraints.devices.device import device
-from spaces.cost.measurer import Measurer, RunOutcome
-from spaces.model.directives.directives import schedule
-from spaces.model.schedules.schedule import Schedule
+from spaces.backend.measuring.process import Worker
+from spaces.backend.measuring.task import BuildRequest, CheckRequest, ForgetRequest, TimeRequest
 from tests.backend.measuring import saboteurs
 from tests.enumerate.pipelines import blur, copied
 
@@ -32,7 +30,7 @@ def split(factor: int) -> Schedule:
     return schedule(COPIED).func("f").split("x", "x", "xi", factor).schedule
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("workers", [1, 3])
 def test_each_candidate_has_its_own_fate(workers: int) -> None:
     """A bad candidate costs no other one its times, in its worker or in another."""
     good = [split(factor) for factor in (16, 32)]
@@ -122,7 +120,7 @@ def test_all_must_have_the_results_of_the_trusted_schedule(role: str) -> None:
 def test_an_interrupted_measurement_leaves_no_answer_behind(
     request_kind: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = Worker.asked
+    asked = Worker.ask
 
     def interrupted(self, request, seconds):
         wait = asked(self, request, seconds)
@@ -134,11 +132,11 @@ def test_an_interrupted_measurement_leaves_no_answer_behind(
 
         return stop
 
-    with LocalMeasurer(limits=FEW, make=saboteurs.saboteur) as measurer:
-        monkeypatch.setattr(Worker, "asked", interrupted)
+    with LocalMeasurer(limits=FEW, make=saboteurs.saboteur, workers=1) as measurer:
+        monkeypatch.setattr(Worker, "ask", interrupted)
         with pytest.raises(KeyboardInterrupt):
             measurer.measure(COPIED, [split(16)])
-        monkeypatch.setattr(Worker, "asked", asked)
+        monkeypatch.setattr(Worker, "ask", asked)
         wrong, right = measurer.measure(COPIED, [split(saboteurs.WRONG), split(32)])
     assert wrong.outcome is RunOutcome.WRONG
     assert right.is_correct
@@ -159,4 +157,4 @@ def test_inputs_of_the_user_are_used() -> None:
 def test_systems_without_sockets_to_inherit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spaces.backend.measuring.process.os.name", "nt")
     with pytest.raises(NotImplementedError, match="needs Linux"):
-        Worker.started(None)  # type: ignore[arg-type]
+        Worker.start(None)  # type: ignore[arg-type]

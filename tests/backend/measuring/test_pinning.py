@@ -63,7 +63,7 @@ def test_a_thread_moves_while_it_is_loosened_and_then_goes_back() -> None:
     inside: list[set[int]] = []
 
     def fail() -> None:
-        with pinning.loosened():
+        with pinning.loosen():
             inside.append(os.sched_getaffinity(0))
             raise ValueError("a compiler fails")
 
@@ -82,5 +82,5 @@ def test_a_system_that_pins_no_threads_is_no_error(monkeypatch: pytest.MonkeyPat
         raise PermissionError
 
     monkeypatch.setattr(os, "sched_setaffinity", refused)
-    with Pinning().loosened():
+    with Pinning().loosen():
         pass

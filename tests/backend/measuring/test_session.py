@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from spaces import MeasuringLimits, Schedule, device, schedule
 from spaces.backend.measuring.inputs import random_inputs
 from spaces.backend.measuring.session import REFERENCE, MeasuringSession, built_in_turns
-from spaces.backend.measuring.task import MeasuringLimits, MeasuringTask
-from spaces.constraints.devices.device import device
-from spaces.model.directives.directives import schedule
-from spaces.model.schedules.schedule import Schedule
+from spaces.backend.measuring.task import MeasuringTask
 from tests.backend.measuring import saboteurs
 from tests.enumerate.pipelines import copied
 

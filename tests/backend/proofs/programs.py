@@ -6,14 +6,11 @@ from collections.abc import Callable
 
 from attrs import evolve
 
+from spaces import Directives, LoopNest, Pipeline, Schedule, loop_nest
 from spaces.backend.ir.host import DeviceFunction, GpuProgram, HostBlock, HostNode, HostPart, Launch
 from spaces.backend.ir.node import map_children, walk_nodes
 from spaces.backend.ir.statements import EMPTY, Barrier, Statement
 from spaces.backend.lowering.gpu.passes import lower_gpu
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.directives.directives import Directives
-from spaces.model.nest.loopnest import LoopNest, loop_nest
-from spaces.model.schedules.schedule import Schedule
 
 Change = Callable[[Statement], Statement]
 

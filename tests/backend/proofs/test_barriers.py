@@ -29,6 +29,7 @@ from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
 from tests.backend.cuda.test_gpu_barriers import crossing, in_rows, in_tiles
 from tests.backend.cuda.test_gpu_schedules import BLUR, PRODUCTS, STAGES, UNSHARP
 from tests.backend.proofs.programs import at_barrier, barrier_places, changed, lowered, without
+from tests.examples import examples, some
 
 
 def app(name: str) -> tuple[LoopNest, GpuProgram]:
@@ -79,7 +80,7 @@ SUPERFLUOUS = {
 """Barriers that the programs do not need: the pass that inserts them compares names, not places."""
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some(PROGRAMS))
 def test_a_program_without_one_of_its_barriers(name: str) -> None:
     """A proof fails where the kernels race when they run, and only there."""
     nest, program = PROGRAMS[name]()
@@ -189,7 +190,7 @@ def test_statements_name_the_separated_accesses() -> None:
     assert all(o.kind == "barrier" for o in barrier_obligations(program))
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_legal_schedules_are_never_refuted(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_chains())

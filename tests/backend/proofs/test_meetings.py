@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from spaces import Int32, Proven, Refuted
 from spaces.backend.ir.statements import EMPTY, Barrier, If, Statement, Store, block
 from spaces.backend.proofs import barrier_obligations
 from spaces.backend.proofs.meetings import passable
 from spaces.constraints.obligations.decide import decide
-from spaces.constraints.obligations.records import Proven, Refuted
 from spaces.model.expressions.expr import Variable
-from spaces.model.expressions.types import Int32
 from tests.backend.cuda.written_kernels import (
     ROUND,
     THREADS,

@@ -7,16 +7,13 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaces import Func, Var, pipeline
+from spaces import Expr, Func, Int32, Obligation, Proven, Var, loop_nest, parse_schedule, pipeline
 from spaces.backend.proofs.places import Places, shapes
 from spaces.constraints.obligations.decide import decide
-from spaces.constraints.obligations.records import Obligation, Proven
 from spaces.constraints.reasoning.formulas import SECOND, Second, at_most, within
-from spaces.model.expressions.expr import Expr, Variable, constant
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import Variable, constant
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.nest.loopnest import loop_nest
-from spaces.model.writing.text import parse_schedule
+from tests.examples import examples
 
 X, Y, Z, N, M = (Variable(Int32, n) for n in ("x", "y", "z", "n", "m"))
 OTHER = Second(("x", "y", "z"))
@@ -28,7 +25,7 @@ def number(value: int) -> Expr:
     return constant(value, Int32)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(*[st.sampled_from([X, Y, Z, X - Y, X * 2, Y + Z * 3, N - X, number(1)])] * 3)
 def test_places_that_are_apart_have_other_indices(x: Expr, y: Expr, z: Expr) -> None:
     index = x + WIDTH * (y + HEIGHT * z)

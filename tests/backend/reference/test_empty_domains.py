@@ -27,6 +27,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Bool, Int32, Int64, UInt8
 from tests.backend.reference.point_by_point import PointByPoint
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 IMAGE = ImageParam(Int32, 1, "im")
@@ -186,7 +187,7 @@ def _conditions(draw: st.DrawFn, places: tuple[Expr, ...], funcs: list[Func]) ->
     return parity
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(algorithms(), st.integers(-1, 3), st.integers(0, 3))
 def test_whatever_is_legal_is_evaluated(algorithm: Pipeline, count: int, extent: int) -> None:
     verdict = verify(algorithm, schedule(algorithm).schedule, device("cpu"))

@@ -18,6 +18,7 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import Fold, FuncSchedule, Schedule
+from tests.examples import examples
 from tests.strategies import schedules, stencil_pipelines
 
 KINDS = st.sampled_from([LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.PARALLEL])
@@ -48,7 +49,7 @@ def serious(run: Replay) -> bool:
     return bool(run.wrong) or len(harmless) < len(run.faults)
 
 
-@settings(max_examples=15, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_proofs_and_runs_agree(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_pipelines(max_stages=3))

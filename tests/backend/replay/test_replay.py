@@ -31,7 +31,9 @@ from spaces.model.schedules.schedule import Fold
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
+from tests.constraints import pipelines
 from tests.constraints.proofs.broken import nest_of, shortened
+from tests.examples import examples
 from tests.model.nest.nest_interpreter import NestError, run_nest
 from tests.strategies import schedules, stencil_pipelines
 
@@ -180,7 +182,7 @@ def test_too_much_work_is_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not long.shows_a_mistake
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
     algorithm = data.draw(st.one_of(typed_pipelines(), edge_pipelines(), update_pipelines()))
@@ -192,7 +194,7 @@ def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
     assert not found.shows_a_mistake, str(found)
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_legal_gpu_schedules_replay_without_fault(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_chains())
@@ -259,7 +261,7 @@ def sizes_of(draw: st.DrawFn, algorithm: Pipeline) -> dict[str, int]:
     return sizes
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.data())
 def test_faults_are_found_where_the_nest_reads_and_writes_wrongly(data: st.DataObject) -> None:
     """An interpreter that shares no code with the replay ends at the first wrong access."""
@@ -281,7 +283,7 @@ def test_faults_are_found_where_the_nest_reads_and_writes_wrongly(data: st.DataO
 
 
 def test_images_are_filled_with_values_that_differ() -> None:
-    for algorithm in (algorithms.blur(), algorithms.float_total(), algorithms.offset()):
+    for algorithm in (algorithms.blur(), algorithms.float_total(), pipelines.offset()):
         nest = loop_nest(algorithm, schedule(algorithm).schedule)
         values = inputs_for(nest, {}).images["input"]
         assert len(np.unique(values)) == values.size

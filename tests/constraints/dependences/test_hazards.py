@@ -2,7 +2,7 @@
 
 import pytest
 
-from spaces.constraints.dependences.hazards import ordered_dimensions, racing_dimensions
+from spaces.constraints.dependences.hazards import ordering, racing_dimensions
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -141,13 +141,13 @@ def left_out(f):
 def test_dimensions(update, racing, ordered):
     function = updated(update)
     assert racing_dimensions(function, 1) == racing
-    assert ordered_dimensions(function, 1) == ordered
+    assert ordering(function, 1).dimensions == ordered
 
 
 def test_pure_stages_have_no_hazards():
     function = updated(histogram)
     assert racing_dimensions(function, 0) == frozenset()
-    assert ordered_dimensions(function, 0) == ()
+    assert ordering(function, 0).dimensions == ()
 
 
 def test_float_sums_are_ordered_and_float_maxima_are_not():
@@ -157,5 +157,5 @@ def test_float_sums_are_ordered_and_float_maxima_are_not():
     def greatest(f):
         f[X, Y] = max(f[X, Y], pixel(Float32))
 
-    assert ordered_dimensions(updated(add, Float32), 1) == ("r.y", "r.x")
-    assert ordered_dimensions(updated(greatest, Float32), 1) == ()
+    assert ordering(updated(add, Float32), 1).dimensions == ("r.y", "r.x")
+    assert ordering(updated(greatest, Float32), 1).dimensions == ()

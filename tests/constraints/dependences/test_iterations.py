@@ -25,6 +25,7 @@ from tests.constraints.dependences.random_updates import (
     random_order,
     random_update,
 )
+from tests.examples import examples
 
 CPU = device("cpu")
 ABOUT = {"race.update", "order.reduction"}
@@ -53,10 +54,11 @@ def count(seeds: range) -> Counter[str]:
 
 
 def test_no_wrong_order_is_legal():
-    found = count(range(300))
+    drawn = examples(300)
+    found = count(range(drawn))
     assert found["wrong, not refused"] == 0
-    assert found["wrong, refused"] > 50
-    assert found["right, not refused"] > 100
+    assert found["wrong, refused"] > drawn / 6
+    assert found["right, not refused"] > drawn / 3
 
 
 def stencil(*shifts: tuple[int, int]) -> Function:

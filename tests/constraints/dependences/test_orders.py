@@ -2,15 +2,13 @@
 
 import pytest
 
-from spaces import device, verify
+from spaces import DomainOrder, Fuse, OrderedLoop, Split, Tail, device, schedule, verify
 from spaces.constraints.dependences.iterations import Ordering
 from spaces.constraints.dependences.orders import trace
 from spaces.constraints.examples import algorithms
-from spaces.model.directives.directives import schedule
-from spaces.model.schedules.domain_order import DomainOrder, Fuse, OrderedLoop, Split, Tail
 
 STAGE = algorithms.horner().function("s").stages[1]
-ORDERED = Ordering.total(("r.y", "r.x"))
+ORDERED = Ordering(("r.y", "r.x"), frozenset({("r.y", "r.x")}))
 
 
 def traced(*splits, loops=()):

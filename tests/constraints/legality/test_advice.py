@@ -15,6 +15,7 @@ from spaces.model.directives.directives import Directives, schedule
 from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.schedules.domain_order import LoopKind, Split, Tail
 from spaces.model.schedules.schedule import MemoryType, Schedule
+from tests.examples import examples
 
 CPU = device("cpu")
 BLUR = algorithms.blur(16, 8)
@@ -92,7 +93,7 @@ def stored(verdict: CheckedSchedule, func: str) -> int:
     return evaluate(verdict.bounds.allocations[func].elements, BLUR.sizes() | first)
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(schedules())
 def test_without_what_advice_names_a_schedule_means_the_same(written: Schedule):
     verdict = checked(BLUR, written)
@@ -109,7 +110,7 @@ def test_without_what_advice_names_a_schedule_means_the_same(written: Schedule):
             assert meaning(other) == meaning(verdict)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(schedules())
 def test_loops_that_get_no_advice_have_iterations_to_run_at_once(written: Schedule):
     """Extents at the estimates, read off the loops themselves."""

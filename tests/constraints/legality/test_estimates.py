@@ -46,10 +46,11 @@ from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Call
 from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.needed import needed_ranges
-from spaces.model.nest.placement import Bounds
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import DocumentError
+from tests.examples import examples
 from tests.small_space import small_space
 from tests.strategies import schedules, stencil_pipelines
 
@@ -316,7 +317,7 @@ def all_points(algorithm: Pipeline, outputs: dict[str, list[tuple[int, int]]]) -
 limits = st.tuples(st.integers(-3, 3), st.integers(1, 6))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(stencil_pipelines(), limits, limits)
 def test_corners_suffice_for_stencils(algorithm: Pipeline, columns, rows):
     (output,) = algorithm.outputs
@@ -327,7 +328,7 @@ def test_corners_suffice_for_stencils(algorithm: Pipeline, columns, rows):
     assert "input" in found
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_what_is_impossible_is_so_for_every_schedule(data: st.DataObject):
     algorithm = data.draw(stencil_pipelines())

@@ -22,12 +22,13 @@ from spaces.model.formulas.instructions import NotNativeError
 from spaces.model.formulas.native import all_hold
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.parameters import bind, parameters
+from tests.constraints import pipelines
 
 BLUR = algorithms.blur(96, 64)
 D = schedule(BLUR)
 TILES = D.tile("x", "y", "xi", "yi", "tx", "ty")
 BLOCKS = D.gpu_tile("x", "y", "xi", "yi", "tx", "ty").func("bx").compute_at("by", "x")
-SEGMENT = algorithms.segment()
+SEGMENT = pipelines.segment()
 
 LATTICES: dict[str, tuple[Pipeline, Directives, str, dict[str, list[int]]]] = {
     "tiles larger than the image": (BLUR, TILES, "cpu", {"tx": [1, 96, 97], "ty": [0, 64, 65]}),

@@ -8,6 +8,7 @@ from spaces.constraints.devices.device import Device
 from spaces.constraints.examples import algorithms
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.writing.text import parse_schedule
+from tests.constraints import pipelines
 
 BLUR = algorithms.blur()
 SIZED = algorithms.blur(1536, 2560)
@@ -60,7 +61,7 @@ def test_blocks_of_a_grid_are_counted_from_the_size():
 
 
 def test_shared_bytes_are_summed_over_arrays():
-    pipeline = algorithms.segment()
+    pipeline = pipelines.segment()
     text = (
         "Z.gpu_tile(x, y, xi, yi, 32, 12)\nW.compute_at(Z, x).gpu_threads(x, y)\n"
         "K.compute_at(Z, x).gpu_threads(x, y)\nE.compute_root()"

@@ -10,26 +10,16 @@ import z3
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from spaces import Bool, Expr, Int8, Int16, Int32, Int64, Type, UInt8, UInt16, UInt32, UInt64, cast
 from spaces.backend.arithmetic import value_of
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.definitions import arithmetic
-from spaces.model.expressions.expr import Expr, Op, Variable, binary, cast, compare, constant, walk
-from spaces.model.expressions.types import (
-    Bool,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Type,
-    UInt8,
-    UInt16,
-    UInt32,
-    UInt64,
-)
+from spaces.model.expressions.expr import Op, Variable, binary, compare, constant, walk
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
 from spaces.model.formulas.native import read_native
 from spaces.model.formulas.smt import term
+from tests.examples import examples
 
 TYPES = (Int8, UInt8, Int16, UInt16, UInt32, Int64, UInt64)
 ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")
@@ -91,7 +81,7 @@ def expected(formula: Expr, values: Mapping[str, int]) -> int:
     return int(value_of(formula, values))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(cases())
 def test_numbers_and_arrays_of_narrow_types_wrap(case: tuple[Expr, dict[str, int]]) -> None:
     formula, values = case
@@ -105,7 +95,7 @@ def test_numbers_and_arrays_of_narrow_types_wrap(case: tuple[Expr, dict[str, int
     assert [int(v) for v in np.broadcast_to(read(formula, arrays, ARRAYS), 2)] == [wanted] * 2
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(cases())
 def test_machine_code_of_narrow_types_wraps(case: tuple[Expr, dict[str, int]]) -> None:
     formula, values = case
@@ -116,7 +106,7 @@ def test_machine_code_of_narrow_types_wraps(case: tuple[Expr, dict[str, int]]) -
         assert [int(v) for v in found] == [expected(formula, values)] * count
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(cases())
 def test_terms_of_narrow_types_wrap(case: tuple[Expr, dict[str, int]]) -> None:
     formula, values = case

@@ -29,6 +29,7 @@ from spaces.model.expressions.functions import clamp
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.formulas.smt import condition
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 BLUR = algorithms.blur()
@@ -168,7 +169,7 @@ def ranges_of(draw: st.DrawFn, pipe: Pipeline) -> dict[str, tuple[tuple[int, int
 
 
 @by_case
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data())
 def test_a_call_is_legal_at_its_sizes_or_refused(case: str, data: st.DataObject):
     pipe, directives, on = CASES[case]

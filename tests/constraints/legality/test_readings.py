@@ -7,23 +7,14 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spaces import Bool, Expr, Int8, Int16, Int32, Int64, Type, UInt8, UInt16, UInt64, cast
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
-from spaces.model.expressions.expr import Expr, Variable, cast, constant
-from spaces.model.expressions.types import (
-    Bool,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Type,
-    UInt8,
-    UInt16,
-    UInt64,
-)
+from spaces.model.expressions.expr import Variable, constant
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
 from spaces.model.formulas.native import all_hold, read_native
 from spaces.model.formulas.smt import term
+from tests.examples import examples
 
 NAMES = ("a", "b", "c")
 SMALL = st.integers(-7, 7)
@@ -86,7 +77,7 @@ def test_all_readings_agree(formula: Expr, points: list[tuple[int, int, int]]):
         assert z3.simplify(term(formula, terms, z3.main_ctx())).as_long() == int(number)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(formulas, st.sampled_from(sorted(MESHES)), st.data())
 def test_machine_code_agrees_with_arrays(formula: Expr, mesh: str, data: st.DataObject):
     columns = {n: data.draw(_array(s)) for n, s in zip(NAMES, MESHES[mesh], strict=True)}
@@ -95,7 +86,7 @@ def test_machine_code_agrees_with_arrays(formula: Expr, mesh: str, data: st.Data
     assert np.array_equal(found, np.broadcast_to(read(formula, columns, ARRAYS), shape))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(formulas, max_size=4), st.sampled_from(sorted(MESHES)), st.data())
 def test_machine_code_finds_where_all_conditions_hold(
     sides: list[Expr], mesh: str, data: st.DataObject
@@ -134,7 +125,7 @@ def test_division_rounds_so_that_the_remainder_is_never_negative():
             assert 0 <= remainder < abs(b)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(1, 62) | st.integers(53, 62), st.integers(1, 20), st.data())
 def test_machine_code_divides_numbers_of_any_size(
     bits: int, divisor_bits: int, data: st.DataObject
@@ -160,7 +151,7 @@ def test_a_condition_is_a_boolean_in_every_reading():
 COUNTED = (Int8, UInt8, Int16, UInt16, Int32, Int64, UInt64)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.sampled_from(COUNTED), st.data())
 def test_bits_are_counted_in_every_reading(element: Type, data: st.DataObject):
     number = data.draw(st.integers(element.min_value, element.max_value))

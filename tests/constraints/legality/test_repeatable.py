@@ -11,21 +11,16 @@ from unittest import mock
 import pytest
 from attrs import evolve
 
-from spaces.constraints.devices.device import device
+from spaces import Obligation, Pipeline, Unknown, device, loop_nest, parse_schedule, verify
 from spaces.constraints.examples import algorithms
-from spaces.constraints.legality.verify import verify
 from spaces.constraints.obligations import decide
 from spaces.constraints.obligations.assumptions import assumptions
 from spaces.constraints.obligations.decide import Decider
 from spaces.constraints.obligations.folding import folding
-from spaces.constraints.obligations.records import Obligation, Unknown
 from spaces.constraints.obligations.sites import Subject
 from spaces.constraints.obligations.sliding import sliding
 from spaces.constraints.reasoning.solvers import BY_STEPS
-from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.smt import NO_TIMEOUT, Term, answer
-from spaces.model.nest.loopnest import loop_nest
-from spaces.model.writing.text import parse_schedule
 from tests.halide_corpus.algorithms import algorithms as corpus
 from tests.windows.moving import moving_pipeline
 from tests.windows.storing import storing_schedule

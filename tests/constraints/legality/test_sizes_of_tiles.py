@@ -27,7 +27,7 @@ from spaces.backend.reference import evaluate
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.sizes.kernels import kernels
 from spaces.model.formulas.algebra import evaluate as number
-from spaces.model.nest.placement import Bounds
+from spaces.model.nest.bounds import Bounds
 from spaces.model.writing.text import parse_schedule
 
 X, Y = Var("x"), Var("y")

@@ -21,11 +21,12 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.types import UInt8
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.nest.placement import UnboundedError
+from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
+from tests.examples import examples
 from tests.model.directives.random_directives import directive_sequences
 from tests.model.pipelines import blur, box, diamond
 from tests.strategies import schedules, stencil_pipelines
@@ -191,7 +192,7 @@ def test_a_missing_entry_does_not_hide_what_is_wrong_with_others():
     ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data(), st.sampled_from([blur(), box(), diamond()]), st.sampled_from([CPU, SM75]))
 def test_what_is_wrong_beside_a_fault_stays_wrong_once_that_is_mended(data, pipeline, on):
     """A Func is mended by its default entry, and so is all that it reads."""
@@ -320,7 +321,7 @@ def test_what_has_no_effect_is_said_apart(text: str, on: str, advice: list[str])
     assert [a.rule for a in verdict.advice] == advice
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data(), st.sampled_from([blur(), box(), diamond()]), st.sampled_from([CPU, SM75]))
 def test_anything_that_can_be_written_gets_a_verdict(data, pipeline, on):
     """And proofs, or refutations, where it has a loop nest."""
@@ -338,7 +339,7 @@ def test_anything_that_can_be_written_gets_a_verdict(data, pipeline, on):
         assert finding.message.endswith((".", ".)"))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.data())
 def test_well_formed_serial_schedules_are_legal_but_for_tails(data):
     """These schedules run, value by value, in the tests of loop nests; only an output's tail may

@@ -7,28 +7,26 @@ from copy import copy
 
 from attrs import evolve
 
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.algorithm.rdom import RDom
-from spaces.model.algorithm.var import Var
-from spaces.model.directives.directives import Directives, schedule
-from spaces.model.expressions.expr import Call, Expr, walk
-from spaces.model.expressions.rewrite import rewrite
-from spaces.model.expressions.types import Int32
-from spaces.model.formulas.regions import Interval
-from spaces.model.nest.loopnest import (
-    Allocate,
-    Compute,
-    Loop,
+from spaces import (
+    Directives,
+    Expr,
+    Func,
+    ImageParam,
+    Int32,
+    LoopKind,
     LoopNest,
-    NestNode,
-    Produce,
+    Pipeline,
+    RDom,
+    Var,
     loop_nest,
+    pipeline,
+    schedule,
 )
+from spaces.model.expressions.expr import Call, walk
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.formulas.interval import Interval
+from spaces.model.nest.loopnest import Allocate, Compute, Loop, NestNode, Produce
 from spaces.model.nest.traversal import Guard
-from spaces.model.schedules.domain_order import LoopKind
 
 X, Y = Var("x"), Var("y")
 

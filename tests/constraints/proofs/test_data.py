@@ -29,6 +29,7 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
+from tests.examples import examples
 
 X = Variable(Int32, "x")
 TYPES = (UInt8, Int8, UInt16, Int16, Int32, UInt32)
@@ -86,7 +87,7 @@ def given_as_numbers(expr: Expr) -> Expr:
     return rewrite(expr, lambda n: Variable(n.type, n.target) if isinstance(n, Call) else n)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(cases())
 def test_limits_hold_of_numbers_that_wrap(case: tuple[Expr, dict[str, int]]) -> None:
     index, numbers = case
@@ -96,7 +97,7 @@ def test_limits_hold_of_numbers_that_wrap(case: tuple[Expr, dict[str, int]]) -> 
     assert not isinstance(found.max, Const) or value <= found.max.value
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(cases())
 def test_a_formula_has_the_value_that_is_calculated(case: tuple[Expr, dict[str, int]]) -> None:
     index, numbers = case

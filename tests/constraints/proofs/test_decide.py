@@ -7,8 +7,8 @@ from itertools import product
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from spaces import Expr, Int32, Obligation, Proven, Refuted, Unknown
 from spaces.constraints.obligations.decide import decide
-from spaces.constraints.obligations.records import Obligation, Proven, Refuted, Unknown
 from spaces.constraints.reasoning.formulas import (
     all_of,
     any_of,
@@ -22,9 +22,9 @@ from spaces.constraints.reasoning.formulas import (
 )
 from spaces.constraints.reasoning.intervals import Intervals
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, Variable, constant
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import Variable, constant
 from spaces.model.formulas.algebra import evaluate
+from tests.examples import examples
 
 NAMES = ("a", "b", "c")
 A, B, C = (Variable(Int32, n) for n in NAMES)
@@ -81,7 +81,7 @@ def holds(hypotheses: tuple[Expr, ...], goal: Expr) -> bool:
     return True
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.lists(conditions, max_size=2), conditions)
 def test_what_intervals_show_holds(extra: list[Expr], goal: Expr) -> None:
     hypotheses = (*RANGES, *extra)
@@ -89,7 +89,7 @@ def test_what_intervals_show_holds(extra: list[Expr], goal: Expr) -> None:
         assert holds(hypotheses, goal)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(conditions, max_size=2), conditions)
 def test_decisions_are_those_of_trying_everything(extra: list[Expr], goal: Expr) -> None:
     hypotheses = (*RANGES, *extra)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spaces import Expr, Int32, Obligation, Proven, Refuted
 from spaces.constraints.obligations.decide import Decider, decide
 from spaces.constraints.obligations.generalize import PREFIX, Generalizer
-from spaces.constraints.obligations.records import Obligation, Proven, Refuted
 from spaces.constraints.reasoning.formulas import all_of, any_of, at_most, equal, less
 from spaces.constraints.reasoning.intervals import Intervals
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, Variable
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import Variable
 from tests.constraints.proofs.test_decide import RANGES, A, B, C, conditions, holds, number
+from tests.examples import examples
 
 
 def about(hypotheses: tuple[Expr, ...], goal: Expr, *sizes: str) -> Obligation:
@@ -21,7 +21,7 @@ def about(hypotheses: tuple[Expr, ...], goal: Expr, *sizes: str) -> Obligation:
     return Obligation("bounds", "f", 0, "A test.", hypotheses, goal, "f", sizes=sizes)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.lists(conditions, max_size=2), conditions, st.sampled_from(["a", "ab", "abc"]))
 def test_what_is_shown_of_any_number_holds_of_the_formula(
     extra: list[Expr], goal: Expr, sizes: str

@@ -29,6 +29,7 @@ from spaces.model.expressions.expr import Expr, Variable, cast, constant
 from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.conditions import assume
+from tests.examples import examples
 
 X = Var("x")
 P, Q, N = Param(Int32, "p"), Param(Int32, "q"), Param(UInt8, "n")
@@ -77,7 +78,7 @@ SMALL = st.integers(-9, 9)
 WIDE = SMALL | st.integers(-(2**31), 2**31 - 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(SMALL, SMALL, WIDE, WIDE, WIDE)
 def test_a_call_is_taken_where_integers_say_so(a: int, b: int, c: int, p: int, q: int) -> None:
     algorithm = promising(P * a + Q * b <= P * Q + c)

@@ -28,6 +28,7 @@ from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.schedule import Schedule
 from tests.apps.cases import written
 from tests.constraints.proofs.broken import blur, nest_of, polynomial
+from tests.examples import examples, some
 from tests.strategies import schedules, stencil_pipelines
 
 X, Y = Var("x"), Var("y")
@@ -35,7 +36,7 @@ APPS = ["blur", "unsharp", "harris", "hist", "sgemm", "toy_blur", "toy_trig", "t
 
 
 @pytest.mark.parametrize("stem", ["default", "cpu", "gpu"])
-@pytest.mark.parametrize("name", APPS)
+@pytest.mark.parametrize("name", some(APPS))
 def test_schedules_written_by_hand_are_proven(name: str, stem: str) -> None:
     checked = verify(*written(name, stem), device("sm_80" if stem == "gpu" else "cpu"))
     assert isinstance(checked, CheckedSchedule)
@@ -78,7 +79,7 @@ def of_any_kind(draw: st.DrawFn, chosen: Schedule) -> Schedule:
     return chosen
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.data())
 def test_random_legal_schedules_with_loops_that_run_at_once_are_proven(
     data: st.DataObject,

@@ -8,17 +8,14 @@ import attrs
 import pytest
 
 import spaces
+from spaces import Counterexample, Expr, LoopKind, LoopNest, Refuted, prove
 from spaces.constraints.examples import algorithms
 from spaces.constraints.obligations.assumptions import assumptions
-from spaces.constraints.obligations.records import Counterexample, Refuted
 from spaces.constraints.obligations.sites import Subject
-from spaces.constraints.proofs.prove import prove
 from spaces.constraints.proofs.trace import trace
-from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.regions import Interval
-from spaces.model.nest.loopnest import Allocate, Compute, LoopNest, walk_nest
-from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.formulas.interval import Interval
+from spaces.model.nest.loopnest import Allocate, Compute, walk_nest
 from tests.constraints.proofs import broken
 from tests.constraints.proofs.broken import blur, nest_of, polynomial, scan, window
 from tests.model.nest.nest_interpreter import NestError, run_nest

@@ -39,8 +39,9 @@ from spaces.model.expressions.integer_functions import (
 )
 from spaces.model.expressions.types import Int32, Int64
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.smt import condition
+from tests.examples import examples, some
 
 A, B, C = (Variable(Int32, name) for name in "abc")
 EXTREME = (-(2**31), -(2**31) + 1, -(2**30) - 5, -256, 255, 256, 2**30 + 7, 2**31 - 2, 2**31 - 1)
@@ -76,7 +77,7 @@ def test_facts_bound_joined_and_different_bits() -> None:
             assert solver.check() == z3.unsat, one
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(NUMBERS, MASKS)
 def test_masks_are_remainders(value: int, mask: int) -> None:
     form = masked(A, mask)
@@ -116,7 +117,7 @@ def coordinates(draw: st.DrawFn, depth: int) -> Expr:
     return made[draw(FORMS)]()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.integers(1, 3).flatmap(coordinates), NUMBERS, NUMBERS, st.booleans())
 def test_formulas_and_facts_hold_of_coordinates(
     index: Expr, a: int, b: int, is_limited: bool
@@ -178,8 +179,7 @@ COORDINATES: dict[str, Callable[[Expr, Expr], Expr]] = {
 }
 
 
-@pytest.mark.parametrize("name", COORDINATES)
-@pytest.mark.parametrize("level", ["root", "tile"])
+@pytest.mark.parametrize(("name", "level"), some(product(COORDINATES, ["root", "tile"])))
 def test_schedules_of_such_coordinates_are_proven(name: str, level: str) -> None:
     x, y, c = Var("x"), Var("y"), Var("c")
     image, f, g = ImageParam(Int32, 1, "image"), Func("f"), Func("g")

@@ -3,19 +3,15 @@
 import pytest
 from attrs import evolve
 
+from spaces import CheckedSchedule, Schedule, Universe, parse_schedule, schedule
 from spaces.constraints.examples import algorithms
 from spaces.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
 from spaces.constraints.examples.example import Example, ExampleSubject
-from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
 from spaces.constraints.rules.inlining import inline_size
 from spaces.constraints.rules.rule import MatchRule, ProofRule, Rule
 from spaces.constraints.solver.encode import encode, explain
-from spaces.constraints.solver.universe import Universe
-from spaces.model.directives.directives import schedule
 from spaces.model.schedules.derivations import Clone, RFactor
-from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.text import parse_schedule
 
 by_rule = pytest.mark.parametrize("example", [*EXAMPLES, *EXACT_EXAMPLES], ids=lambda e: e.name)
 

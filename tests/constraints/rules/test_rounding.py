@@ -7,9 +7,8 @@ import json
 import pytest
 
 import spaces
-from spaces import Float32, Func, ImageParam, Pipeline, RDom, Var
+from spaces import CheckedSchedule, Float32, Func, Illegal, ImageParam, Pipeline, RDom, Var
 from spaces.constraints.examples import algorithms
-from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from tests.small_space import small_space
 
 CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")

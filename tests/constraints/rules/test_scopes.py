@@ -6,15 +6,14 @@ from attrs import evolve
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spaces import device
+from spaces import Expr, derived, device, schedule
 from spaces.constraints.legality.judge import ask_calls, ask_matching, ask_own
 from spaces.constraints.rules.findings import Asked, sentence_at
 from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.constraints.solver.clauses import readers
-from spaces.model.directives.directives import schedule
-from spaces.model.expressions.expr import Expr
-from spaces.model.schedules.derive import derivation, derived
+from spaces.model.schedules.derive import derivation
+from tests.examples import examples
 from tests.model.directives.random_directives import derivations, directives_after
 from tests.model.pipelines import blur, box, diamond
 
@@ -23,7 +22,7 @@ def answers(asked: Iterable[Asked]) -> list[tuple[str, Expr, str]]:
     return [(a.rule.id, a.check.holds, sentence_at(a.check, {})) for a in asked]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data(), st.sampled_from([blur(), box(), diamond()]), st.sampled_from(["cpu", "sm_75"]))
 def test_other_entries_do_not_matter(data, pipeline, on):
     start = data.draw(derivations(schedule(pipeline)))

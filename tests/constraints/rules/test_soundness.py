@@ -15,6 +15,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.nest.loopnest import Loop, LoopNest, loop_nest
 from spaces.model.schedules.domain_order import LoopKind, Tail
 from spaces.model.schedules.schedule import Schedule
+from tests.examples import examples
 from tests.model.nest.nest_interpreter import _Machine, value_of
 
 X, Y = Var("x"), Var("y")
@@ -114,7 +115,7 @@ def orders(draw: st.DrawFn, directives: Directives) -> Directives:
     return directives
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(ALGORITHMS), st.data())
 def test_legal_orders_of_updates_compute_what_is_written(algorithm, data):
     written = data.draw(orders(schedule(algorithm).update(0))).schedule

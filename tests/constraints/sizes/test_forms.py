@@ -28,6 +28,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable, cast, compare, constant
 from spaces.model.expressions.types import Bool, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate
+from tests.examples import examples
 
 PIPELINE = algorithms.blur()
 WIDTH, HEIGHT = Variable(Int32, "by.extent.0"), Variable(Int32, "by.extent.1")
@@ -59,7 +60,7 @@ comparisons = st.tuples(st.sampled_from(["le", "lt", "ge", "gt", "eq", "ne"]), s
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(comparisons, min_size=1, max_size=3), st.data())
 def test_parts_hold_together_where_the_conditions_do(conditions: list[Expr], data) -> None:
     forms = Forms(PIPELINE)
@@ -90,7 +91,7 @@ def places(draw: st.DrawFn) -> dict[str, int]:
     return {LEFT.name: low, WIDTH.name: extent}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     *(st.integers(-2, 2), st.integers(-2, 2), st.integers(-4, 4)),
     *(st.sampled_from(["le", "lt", "ge", "gt"]), LIMITS, st.lists(places(), min_size=8)),

@@ -3,15 +3,12 @@
 import pytest
 from attrs import evolve
 
-from spaces import device, verify
+from spaces import CheckedSchedule, Schedule, device, parse_schedule, schedule, verify
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.devices.occupancy import occupancy
 from spaces.constraints.examples import algorithms
-from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.model.directives.directives import schedule
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.text import parse_schedule
+from tests.constraints import pipelines
 
 SM75 = device("sm_75")
 BLUR = algorithms.blur(1536, 2560)
@@ -19,7 +16,7 @@ BLUR = algorithms.blur(1536, 2560)
 
 def test_registers_count_started_words():
     """Each thread keeps ``height + 1`` bytes: 1020 of them are 255 registers."""
-    pipeline = algorithms.column()
+    pipeline = pipelines.column()
 
     def kept(height: int) -> bool:
         s = schedule(pipeline).split("x", "x", "xi", 32).split("y", "y", "yi", height)
@@ -59,7 +56,7 @@ def test_a_window_that_slides_in_a_kernel_takes_the_block_of_its_first_step():
     ("level", "memory", "shared"), [("x", "auto", 4), ("x", "gpu_shared", 4), ("xi", "register", 0)]
 )
 def test_a_func_without_dimensions_has_one_element(level: str, memory: str, shared: int):
-    pipeline = algorithms.offset()
+    pipeline = pipelines.offset()
     s = schedule(pipeline).gpu_tile("x", "y", "xi", "yi", 8, 8)
     s = s.func("s").compute_at("out", level).store_in(memory)
     (kernel,) = verify(pipeline, s.schedule, SM75).kernels
@@ -69,7 +66,7 @@ def test_a_func_without_dimensions_has_one_element(level: str, memory: str, shar
 class TestSegment:
     """[S20] 2.1: a tile of 32 x 12 of Z, whose producer W needs four more lines."""
 
-    pipeline = algorithms.segment()
+    pipeline = pipelines.segment()
 
     @pytest.fixture
     def fused(self) -> Schedule:

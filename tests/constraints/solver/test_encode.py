@@ -10,13 +10,10 @@ import pytest
 import z3
 from attrs import evolve
 
-from spaces import device, verify
+from spaces import Decision, Schedule, Universe, device, schedule, verify
 from spaces.constraints.examples import algorithms
 from spaces.constraints.solver.clauses import CLOSED, clauses, readers
 from spaces.constraints.solver.encode import Encoded, Models, ModelStream, encode, explain, models
-from spaces.constraints.solver.universe import Decision, Universe
-from spaces.model.directives.directives import schedule
-from spaces.model.schedules.schedule import Schedule
 from tests.constraints.solver.universes import UNIVERSES, verdicts
 
 CASES = [

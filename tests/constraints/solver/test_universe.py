@@ -2,11 +2,9 @@
 
 import math
 
-from spaces import Decision
+from spaces import Decision, Schedule, schedule
 from spaces.constraints.examples import algorithms
-from spaces.model.directives.directives import schedule
 from spaces.model.schedules.parameters import bind, parameters
-from spaces.model.schedules.schedule import Schedule
 from tests.constraints.solver.universes import updates
 
 BLUR = algorithms.blur()

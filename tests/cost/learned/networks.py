@@ -8,7 +8,7 @@ from attrs import evolve
 from spaces.cost.batch import Batch
 from spaces.cost.learned.network import Network
 from spaces.tuning.learning.examples import Examples, MeasuredSchedule
-from spaces.tuning.learning.training import Training, untrained
+from spaces.tuning.learning.training import Training, start_network
 
 
 def measured(pipe, structure, columns, seconds=lambda number: 1.0 + number):
@@ -22,7 +22,7 @@ def measured(pipe, structure, columns, seconds=lambda number: 1.0 + number):
 
 def random_network(found: Examples, seed: int = 0) -> Network:
     """A network whose last layer is random, too."""
-    network = untrained(found, Training(widths=(4, 6, 5), seed=seed))
+    network = start_network(found, Training(widths=(4, 6, 5), seed=seed))
     generator = np.random.default_rng(seed)
     weights = dict(network.weights)
     for name in ("head", "head_offset", "trunk_offset", "schedule_offset", "algorithm_offset"):

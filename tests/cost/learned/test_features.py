@@ -7,7 +7,7 @@ import pytest
 
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.cpu.reuse_parts import PARTS, parts
+from spaces.cost.cpu.term import PARTS
 from spaces.cost.learned.algorithm_features import algorithm_features
 from spaces.cost.learned.schedule_features import schedule_features
 from spaces.cost.learned.terms import PRICES, terms
@@ -144,7 +144,7 @@ def test_the_parts_of_reuse_are_its_price() -> None:
     pipe, strips = _strips()
     batch = Batch.of(pipe, strips, {"T": np.array([1, 3, 8, 32])})
     model = Reuse(FOUR_CORES)
-    found = parts(model, batch.features)
+    found = model.parts(batch.features)
     together = sum(number for of in found.values() for number in of.values())
     assert together == pytest.approx(model.cost(batch))
     assert set(found) == {("mid", 0), ("out", 0)}
@@ -166,7 +166,7 @@ def test_what_stages_share_counts_for_the_first() -> None:
         out[x, y] = mid[x, y] + (image[x, y] if reads_again else 1.0)
         pipe = pipeline(out, estimates={out: [4096, 4096], image: [4096, 4096]})
         rows = schedule(pipe).func("mid").compute_at("out", "y").schedule
-        found = parts(Reuse(FOUR_CORES), Batch.of(pipe, rows).features)
+        found = Reuse(FOUR_CORES).parts(Batch.of(pipe, rows).features)
         moved[reads_again] = [float(found[func, 0]["from_memory"]) for func in ("mid", "out")]
     assert moved[True] == pytest.approx(moved[False])
     assert min(moved[True]) > 0

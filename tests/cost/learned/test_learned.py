@@ -22,7 +22,7 @@ from spaces.cost.learned.weights import (
 )
 from spaces.cost.registry import cost_model
 from spaces.tuning.learning.examples import examples
-from spaces.tuning.learning.training import Training, untrained
+from spaces.tuning.learning.training import Training, start_network
 from tests.cost.learned.networks import measured, random_network
 from tests.cpus import FOUR_CORES
 
@@ -50,7 +50,7 @@ def test_a_batch_costs_what_its_choices_cost(found) -> None:
 
 
 def test_an_untrained_network_gives_the_prices(found) -> None:
-    network = untrained(found, Training())
+    network = start_network(found, Training())
     one = found.examples[0]
     given = network.coefficients(one.algorithm, one.schedule)
     assert given == pytest.approx(np.tile(network.scales["prices"], (len(one.terms), 1)))

@@ -21,6 +21,7 @@ from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.deadline import Deadline
 from spaces.model.formulas.algebra import evaluate
 from tests.enumerate.pipelines import blur
+from tests.examples import examples, some
 from tests.small_space import small_space
 
 CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
@@ -49,7 +50,7 @@ SPACES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "preset", "device"), SPACES)
+@pytest.mark.parametrize(("name", "preset", "device"), some(SPACES))
 @settings(max_examples=6)
 @given(seed=st.integers(0, 1 << 32))
 def test_what_decisions_made_they_find_again(
@@ -153,7 +154,7 @@ def test_an_option_that_is_not_there() -> None:
         start.at_random(random.Random(0)).take("more")
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(seed=st.integers(0, 1 << 32))
 def test_what_cannot_be_legal_is_not(seed: int) -> None:
     space = space_of("blur", "everything", CPU)

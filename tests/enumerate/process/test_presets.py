@@ -12,6 +12,7 @@ import spaces
 from spaces import Options, ScheduleSpace
 from spaces.apps.catalog import APPS
 from spaces.enumerate.space.process.legality import may_become_legal
+from tests.examples import some
 
 HAND = [
     (app, kind) for app in APPS for kind in APPS[app].schedules if kind.startswith(("cpu", "gpu"))
@@ -32,14 +33,14 @@ def hand(app: str, kind: str) -> tuple[spaces.Pipeline, spaces.Schedule, spaces.
     return pipeline, spaces.parse_schedule(text, pipeline), device
 
 
-@pytest.mark.parametrize(("app", "kind"), HAND)
+@pytest.mark.parametrize(("app", "kind"), some(HAND))
 def test_everything_has_each_hand_schedule(app: str, kind: str) -> None:
     pipeline, schedule, device = hand(app, kind)
     way = ScheduleSpace(pipeline, device, Options.everything(device)).way_to(schedule)
     assert spaces.same_schedule(pipeline, way[-1].schedule, schedule)
 
 
-@pytest.mark.parametrize(("app", "kind"), HAND)
+@pytest.mark.parametrize(("app", "kind"), some(HAND))
 def test_expert_has_nearly_each_hand_schedule(app: str, kind: str) -> None:
     pipeline, schedule, device = hand(app, kind)
     space = ScheduleSpace(pipeline, device, Options.expert(device))
@@ -78,8 +79,12 @@ def test_an_illegal_schedule_is_in_no_space() -> None:
     assert illegal not in ScheduleSpace(pipeline, device, Options.everything(device))
 
 
+PRESETS = ("blur", "conv_layer", "hist", "max_filter", "bilateral_grid")
+"""Apps with spaces of every preset."""
+
+
 @pytest.mark.parametrize("target", ["cpu", "sm_80"])
-@pytest.mark.parametrize("app", ["blur", "conv_layer", "hist", "max_filter", "bilateral_grid"])
+@pytest.mark.parametrize("app", some(PRESETS))
 def test_each_preset_has_the_schedules_of_the_narrower_ones(app: str, target: str) -> None:
     pipeline, device = APPS[app].pipeline(), spaces.device(target)
     small, expert, everything = (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from spaces.backend.reference import evaluate
+from spaces import DefinitionError, Func, ImageParam, Int32, UInt8, Var, evaluate, pipeline
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.boundary import (
     constant_exterior,
@@ -16,12 +16,6 @@ from spaces.model.algorithm.boundary import (
     repeat_edge,
     repeat_image,
 )
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.var import Var
-from spaces.model.expressions.definition_error import DefinitionError
-from spaces.model.expressions.types import Int32, UInt8
 
 X, Y = Var("x"), Var("y")
 

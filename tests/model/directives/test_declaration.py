@@ -5,19 +5,10 @@ import inspect
 import pytest
 from attrs import evolve
 
+from spaces import Directives, LoopAlign, OrderedLoop, PrefetchBound, Split, StageOf, Tail
 from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind, Directive
-from spaces.model.directives.directives import Directives
-from spaces.model.schedules.domain_order import OrderedLoop, Prefetch, PrefetchBound, Split, Tail
-from spaces.model.schedules.schedule import (
-    Alignment,
-    Bound,
-    Companion,
-    Fold,
-    LoopAlign,
-    Pad,
-    StageOf,
-    StorageBound,
-)
+from spaces.model.schedules.domain_order import Prefetch
+from spaces.model.schedules.schedule import Alignment, Bound, Companion, Fold, Pad, StorageBound
 from spaces.model.writing.calls import call_of
 from spaces.model.writing.text import format_call
 

@@ -26,6 +26,7 @@ from spaces.model.schedules.domain_order import (
 )
 from spaces.model.schedules.schedule import INLINE, ROOT, Fold, LoopLevel, MemoryType, Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
+from tests.examples import examples
 from tests.model.pipelines import X, Y, Z, blur, box
 
 BLUR, BOX = blur(), box()
@@ -242,7 +243,7 @@ def legal_steps(draw: st.DrawFn) -> list[tuple[str, tuple[Any, ...]]]:
     return steps
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=legal_steps())
 def test_loops_are_those_that_halide_makes(
     capfd: pytest.CaptureFixture[str], steps: list[tuple[str, tuple[Any, ...]]]

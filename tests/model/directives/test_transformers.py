@@ -19,6 +19,7 @@ from spaces.model.schedules.levels import Levels
 from spaces.model.schedules.named_levels import NamedLevels
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
+from tests.examples import examples
 from tests.model.nest.nest_interpreter import ideal, run_nest
 from tests.model.pipelines import blur, box, diamond
 from tests.strategies import stencil_pipelines
@@ -36,7 +37,7 @@ def walked(draw: st.DrawFn, algorithm: Pipeline, most: int = 8) -> Schedule:
     return schedule
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data(), st.sampled_from([BLUR, BOX, DIAMOND]))
 def test_a_walk_stays_well_formed(data: st.DataObject, algorithm: Pipeline) -> None:
     schedule = data.draw(walked(algorithm))
@@ -50,7 +51,7 @@ def test_a_walk_stays_well_formed(data: st.DataObject, algorithm: Pipeline) -> N
         assert well_formed(schedule_tree(algorithm, edit.after), algorithm) == [], edit
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data())
 def test_a_walk_does_not_change_what_is_computed(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_pipelines(max_stages=3))

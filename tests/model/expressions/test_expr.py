@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaces.model.algorithm.var import Var
+from spaces import Bool, Expr, Float32, Float64, Int32, UInt8, Var, cast
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import interning
-from spaces.model.expressions.expr import Call, Const, Expr, Variable, as_expr, cast, constant, walk
+from spaces.model.expressions.expr import Call, Const, Variable, as_expr, constant, walk
 from spaces.model.expressions.rewrite import rewrite, substitute, variables
-from spaces.model.expressions.types import Bool, Float32, Float64, Int32, UInt8
 
 X, Y = Var("x"), Var("y")
 

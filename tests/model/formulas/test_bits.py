@@ -9,22 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spaces import Expr, Float32, Int32, Int64, UInt32, UInt64, cast, reinterpret
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Cast, Expr, Op, Variable, cast, constant, walk
-from spaces.model.expressions.integer_functions import reinterpret
-from spaces.model.expressions.types import Float32, Int32, Int64, UInt32, UInt64
+from spaces.model.expressions.expr import Cast, Op, Variable, constant, walk
 from spaces.model.formulas.algebra import INTEGERS, evaluate, read
 from spaces.model.formulas.corners import CORNERS
-from spaces.model.formulas.regions import UNBOUNDED, Interval, Ranges
+from spaces.model.formulas.interval import UNBOUNDED, Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.widened import narrowed
+from tests.examples import examples
 
 A, B = Variable(Int32, "a"), Variable(Int32, "b")
 OPERATORS = {"bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor}
 ENDS = st.tuples(st.integers(-20, 20), st.integers(0, 9)).map(lambda p: (p[0], sum(p)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(sorted(OPERATORS)), ENDS, ENDS)
 def test_numbers_stay_between_the_ends(name: str, a: tuple[int, int], b: tuple[int, int]) -> None:
     low, high = CORNERS[name](Int32, a, b)
@@ -43,7 +44,7 @@ def test_ranges_without_numbers_have_an_answer(name: str) -> None:
         assert isinstance(ranges.of(OPERATORS[name](A, B)), Interval)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(sorted(OPERATORS)), ENDS, ENDS, st.booleans(), st.booleans())
 def test_formulas_stay_between_the_ends(
     name: str, a: tuple[int, int], b: tuple[int, int], is_open: bool, is_fixed: bool
@@ -69,7 +70,7 @@ def test_formulas_stay_between_the_ends(
     assert max(reached) <= evaluate(found.max, values)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(ENDS, ENDS, st.sampled_from(["div", "mod"]))
 def test_quotients_and_remainders_by_any_number(
     a: tuple[int, int], b: tuple[int, int], name: str

@@ -10,9 +10,11 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Call, Cast, Expr, Variable, cast, constant
 from spaces.model.expressions.types import Float32, Int32, Int64, UInt8
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.regions import Interval, Ranges
+from spaces.model.formulas.interval import Interval
+from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.smt import condition, term
+from tests.examples import examples
 
 X, Y, W = Variable(Int32, "x"), Variable(Int32, "y"), Variable(Int32, "w")
 
@@ -76,13 +78,13 @@ def exact(expr: Expr, box: tuple[int, ...]) -> tuple[int, int]:
     return ends[0], ends[1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(affine(), BOX)
 def test_affine_coordinates_have_exact_bounds(expr: Expr, box: tuple[int, ...]) -> None:
     assert bounds(expr, box) == exact(expr, box)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(coordinates(), BOX)
 def test_other_coordinates_lie_inside_their_bounds(expr: Expr, box: tuple[int, ...]) -> None:
     low, high = bounds(expr, box)
@@ -109,7 +111,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(EXPRESSIONS, BOX)
 def test_every_value_in_the_box_lies_inside_the_bounds(expr: Expr, box: tuple[int, ...]) -> None:
     x0, xn, y0, yn, w = box
@@ -121,7 +123,7 @@ def test_every_value_in_the_box_lies_inside_the_bounds(expr: Expr, box: tuple[in
             assert high is None or value <= high
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(EXPRESSIONS, BOX, st.sampled_from(["neither", "below", "above"]))
 def test_one_end_alone_lies_beyond_every_value(expr: Expr, box: tuple[int, ...], side: str) -> None:
     """The same holds if x has no limit on one side; the test tries some values there."""

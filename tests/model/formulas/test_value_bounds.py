@@ -28,9 +28,10 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Call, Expr, Variable, cast, constant
 from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate as number
-from spaces.model.formulas.regions import Interval, Ranges, UnboundedError
+from spaces.model.formulas.interval import Interval
+from spaces.model.formulas.regions import Ranges, UnboundedError
 from spaces.model.nest import values as nest_values
-from spaces.model.nest.placement import Bounds
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.values import ValueBounds
 from spaces.model.writing.text import parse_schedule
 

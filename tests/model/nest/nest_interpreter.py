@@ -10,18 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
+from spaces import Expr, LoopNest, Pipeline
+from spaces.model.expressions.expr import Call, Cast, Const, Op, Variable, walk
 from spaces.model.formulas.algebra import INTEGERS
-from spaces.model.nest.loopnest import (
-    Allocate,
-    Compute,
-    HoistedStorage,
-    Loop,
-    LoopNest,
-    NestNode,
-    Produce,
-)
+from spaces.model.nest.loopnest import Allocate, Compute, HoistedStorage, Loop, NestNode, Produce
 
 Read = Callable[[str, tuple[int, ...]], int]
 

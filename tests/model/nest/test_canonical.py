@@ -22,6 +22,7 @@ from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, OrderedLoop, Split, Tail
 from spaces.model.schedules.schedule import FLAGS, LoopLevel, Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
+from tests.examples import examples, some
 from tests.model.pipelines import blur
 from tests.strategies import schedules, stencil_pipelines
 
@@ -73,7 +74,7 @@ def scheduled(draw: st.DrawFn) -> tuple[Pipeline, Schedule]:
     return algorithm, draw(schedules(algorithm))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(scheduled())
 def test_names_of_loops_do_not_matter(given_: tuple[Pipeline, Schedule]) -> None:
     algorithm, plan = given_
@@ -96,7 +97,7 @@ def test_names_of_loops_do_not_matter(given_: tuple[Pipeline, Schedule]) -> None
     assert loops == others
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(scheduled(), st.data())
 def test_equal_forms_are_schedules_with_the_same_loops(
     given_: tuple[Pipeline, Schedule], data: st.DataObject
@@ -117,7 +118,7 @@ def test_equal_forms_are_schedules_with_the_same_loops(
         assert not same_schedule(algorithm, plan, other)
 
 
-@pytest.mark.parametrize("name", APPS)
+@pytest.mark.parametrize("name", some(APPS))
 def test_forms_of_hand_schedules_survive_text(name: str) -> None:
     algorithm = APPS[name].pipeline()
     forms = set()

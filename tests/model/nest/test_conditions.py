@@ -18,7 +18,7 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.algorithm.rdom import RVar
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import evaluate as number
-from spaces.model.nest.placement import Bounds
+from spaces.model.nest.bounds import Bounds
 from spaces.model.writing.text import parse_schedule
 
 X = Var("x")

@@ -7,26 +7,25 @@ from typing import TypeAlias
 import attrs
 import pytest
 
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.algorithm.var import Var
-from spaces.model.expressions.types import Int32
-from spaces.model.nest.loopnest import Allocate, Compute, Loop, loop_nest
-from spaces.model.nest.loopnest import NestNode as NestNode
-from spaces.model.nest.tree import (
-    ComputeNode,
-    LoopNode,
-    RootNode,
-    TreeNode,
+from spaces import (
+    Func,
+    ImageParam,
+    Int32,
+    Pipeline,
+    StageOf,
+    Var,
     format_tree,
+    from_json,
+    loop_nest,
+    parse_schedule,
+    pipeline,
     schedule_tree,
+    to_json,
+    well_formed,
 )
-from spaces.model.nest.well_formed import well_formed
-from spaces.model.schedules.schedule import StageOf
-from spaces.model.writing.serialize import from_json, to_json
-from spaces.model.writing.text import parse_schedule
+from spaces.model.nest.loopnest import Allocate, Compute, Loop
+from spaces.model.nest.loopnest import NestNode as NestNode
+from spaces.model.nest.tree import ComputeNode, LoopNode, RootNode, TreeNode
 
 X, Y = Var("x"), Var("y")
 

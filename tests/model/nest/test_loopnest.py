@@ -6,16 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from spaces import Func, OrderError, Pipeline, RDom, Schedule, Var, loop_nest, schedule
 from spaces.model.algorithm.freeze import pipeline as freeze
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.algorithm.rdom import RDom
-from spaces.model.algorithm.var import Var
-from spaces.model.directives.directives import schedule
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.nest.loopnest import Allocate, loop_nest, walk_nest
-from spaces.model.nest.splits import OrderError
-from spaces.model.schedules.schedule import Schedule
+from spaces.model.nest.loopnest import Allocate, walk_nest
+from tests.examples import examples
 from tests.model.nest.nest_interpreter import ideal, run_nest
 from tests.strategies import schedules, stencil_pipelines
 
@@ -67,7 +62,7 @@ def check_nest(pipeline: Pipeline, schedule: Schedule, sizes: dict[str, int]) ->
     assert outputs[output] == expected
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_every_well_formed_schedule_computes_the_pipeline(data: st.DataObject) -> None:
     pipeline = data.draw(stencil_pipelines(max_stages=3))

@@ -3,13 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import ImageParam
-from spaces.model.algorithm.var import Var
+from spaces import Expr, Func, ImageParam, Int32, Var, pipeline
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, Variable
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.expr import Variable
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.reads import Window, reads
 

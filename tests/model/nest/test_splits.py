@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from spaces.model.algorithm.freeze import pipeline
-from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.var import Var
-from spaces.model.expressions.expr import Expr, Variable, constant
-from spaces.model.expressions.types import Int32
+from spaces import DomainOrder, Expr, Func, Int32, OrderedLoop, Split, Tail, Var, pipeline
+from spaces.model.expressions.expr import Variable, constant
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.formulas.regions import Interval
+from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.splits import divide
-from spaces.model.schedules.domain_order import DomainOrder, Factor, OrderedLoop, Split, Tail
+from spaces.model.schedules.domain_order import Factor
 
 SIZE = Variable(Int32, "g.extent.0")
 COUNT = Variable(Int32, "count")

@@ -6,19 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.nest.tree import (
-    ComputeNode,
-    LoopNode,
-    RootNode,
-    StorageNode,
+from spaces import (
+    LoopKind,
+    Pipeline,
+    Schedule,
     format_tree,
+    parse_schedule,
     schedule_tree,
+    well_formed,
 )
-from spaces.model.nest.well_formed import well_formed
-from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.text import parse_schedule
+from spaces.model.nest.tree import ComputeNode, LoopNode, RootNode, StorageNode
 from tests import strategies as drawn
 from tests.model.directives.random_directives import schedules
 from tests.model.pipelines import blur, box, diamond

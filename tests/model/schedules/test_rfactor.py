@@ -28,6 +28,7 @@ from spaces.backend.reference import evaluate
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.reductions.accumulation import accumulation
 from tests.differential.quick_code import quick_code
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 CPU = spaces.device("cpu")
@@ -96,7 +97,7 @@ def factored(draw: st.DrawFn, pipeline: Pipeline) -> Schedule:
     return result.func("h").update(0).rfactor("q.y", "u").schedule
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.data(),
     st.sampled_from(list(NUMPY)),

@@ -6,6 +6,7 @@ import contextlib
 import pickle
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,9 +19,10 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.domain_order import LoopKind, OrderedLoop, Split, Tail
 from spaces.model.schedules.schedule import ROOT, LoopLevel, MemoryType, Schedule
-from spaces.model.writing.chain import apply_calls, directive_calls
+from spaces.model.writing.chain import directive_calls
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
 from spaces.model.writing.text import format_schedule, parse_schedule
+from tests.examples import examples
 from tests.model.directives.random_directives import directive_sequences, schedules
 from tests.model.pipelines import blur, box
 
@@ -31,7 +33,7 @@ def on(func: str, algorithm: Pipeline = BLUR) -> Directives:
     return schedule(algorithm).func(func)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.data(), st.sampled_from([BLUR, BOX]))
 def test_text_of_any_directives_parses_to_the_same_record(
     data: st.DataObject, algorithm: Pipeline
@@ -42,7 +44,7 @@ def test_text_of_any_directives_parses_to_the_same_record(
     assert format_schedule(parse_schedule(text, algorithm), algorithm) == text
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.data())
 def test_text_of_any_record_parses_to_the_same_record(data: st.DataObject) -> None:
     drawn = data.draw(schedules(BOX))
@@ -54,7 +56,12 @@ def test_text_of_any_record_parses_to_the_same_record(data: st.DataObject) -> No
 @given(st.data())
 def test_calls_replayed_on_the_default_give_the_record(data: st.DataObject) -> None:
     drawn = data.draw(directive_sequences(BOX)).schedule
-    assert apply_calls(schedule(BOX), directive_calls(BOX, drawn)).schedule == drawn
+    replayed = schedule(BOX)
+    for stage_calls in directive_calls(BOX, drawn):
+        replayed = evolve(replayed.func(stage_calls.func), stage=stage_calls.stage)
+        for call in stage_calls.calls:
+            replayed = call.on(replayed)
+    assert replayed.schedule == drawn
 
 
 WRITTEN = [

@@ -128,7 +128,7 @@ GPU_COSTS = (
     ),
     Mutant(
         "open-numbers-decide-alone",
-        "StageDecisions._legal_alone",
+        "WayPrices._judge_alone",
         "np.isfinite(cost)",
         "False",
         "A search leaves out what is legal with its numbers only.",

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+ABOUT_BARRIERS = (
+    "test_barriers_of_programs.py",
+    "test_gpu_barriers.py",
+    "test_gpu_schedules.py",
+    "test_gpu_random.py",
+)
+"""The tests that are asked about several of these bugs."""
+
 KERNELS = (
     Mutant(
         "reads-never-wait",
@@ -11,12 +19,7 @@ KERNELS = (
         "later.read | later.written",
         "later.written",
         "What is written and then read needs no barrier: only writes are compared with writes.",
-        (
-            "test_barriers_of_programs.py",
-            "test_gpu_barriers.py",
-            "test_gpu_schedules.py",
-            "test_gpu_random.py",
-        ),
+        ABOUT_BARRIERS,
     ),
     Mutant(
         "overwriting-never-waits",
@@ -24,12 +27,7 @@ KERNELS = (
         "_meet(self.written, later.read | later.written) or _meet(self.read, later.written)",
         "_meet(self.written, later.read | later.written)",
         "What is still read may be overwritten.",
-        (
-            "test_barriers_of_programs.py",
-            "test_gpu_barriers.py",
-            "test_gpu_schedules.py",
-            "test_gpu_random.py",
-        ),
+        ABOUT_BARRIERS,
     ),
     Mutant(
         "loop-carried-barrier-forgotten",
@@ -37,12 +35,7 @@ KERNELS = (
         "entry | after == entry",
         "entry | after != entry or True",
         "What one round of a loop accesses is not held against the next round.",
-        (
-            "test_barriers_of_programs.py",
-            "test_gpu_barriers.py",
-            "test_gpu_schedules.py",
-            "test_gpu_random.py",
-        ),
+        ABOUT_BARRIERS,
     ),
     Mutant(
         "barrier-after-the-loop",
@@ -50,12 +43,7 @@ KERNELS = (
         "block(Barrier(), apart)",
         "block(apart, Barrier())",
         "The barrier in front of a loop stands behind it.",
-        (
-            "test_barriers_of_programs.py",
-            "test_gpu_barriers.py",
-            "test_gpu_schedules.py",
-            "test_gpu_random.py",
-        ),
+        ABOUT_BARRIERS,
     ),
     Mutant(
         "one-thread-too-many",

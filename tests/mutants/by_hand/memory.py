@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+ABOUT_MEMORY = (
+    "test_tails.py",
+    "lowering/test_structure.py",
+    "lowering/test_passes.py",
+    "test_compile.py",
+    "test_codegen.py",
+)
+"""The tests that are asked about several of these bugs."""
+
 MEMORY = (
     Mutant(
         "memory-order-inverted",
@@ -96,13 +105,7 @@ MEMORY = (
         "self.mask is not None and isinstance(node, Load)",
         "False",
         "Lanes beyond a guard load from memory beyond a buffer.",
-        (
-            "test_tails.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-            "test_codegen.py",
-        ),
+        ABOUT_MEMORY,
     ),
     Mutant(
         "stores-without-mask",
@@ -110,13 +113,7 @@ MEMORY = (
         "Store(*..., self.mask)",
         "Store(*...)",
         "Lanes beyond a guard store.",
-        (
-            "test_tails.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-            "test_codegen.py",
-        ),
+        ABOUT_MEMORY,
     ),
     Mutant(
         "backwards-mask-forwards",
@@ -124,13 +121,7 @@ MEMORY = (
         "self._pick(mask, None, lanes[::-1])",
         "self._pick(mask, None, lanes)",
         "A vector that is read backwards is masked as if it were read forwards.",
-        (
-            "test_tails.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-            "test_codegen.py",
-        ),
+        ABOUT_MEMORY,
     ),
     Mutant(
         "reads-outlive-stores",

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+ABOUT_ORDERS = (
+    "test_hazards.py",
+    "dependences/test_orders.py",
+    "test_soundness.py",
+    "rules/test_examples.py",
+    "test_verify.py",
+    "sizes/test_kernels.py",
+    "test_boundaries.py",
+)
+"""The tests that are asked about several of these bugs."""
+
 ORDERS = (
     Mutant(
         "fuse-in-any-order",
@@ -11,15 +22,7 @@ ORDERS = (
         "len(dependent) == 2 and self._parts(record.outer, record.inner)",
         "len(dependent) == 3",
         "Loops whose order matters may be fused the wrong way round.",
-        (
-            "test_hazards.py",
-            "dependences/test_orders.py",
-            "test_soundness.py",
-            "rules/test_examples.py",
-            "test_verify.py",
-            "sizes/test_kernels.py",
-            "test_boundaries.py",
-        ),
+        ABOUT_ORDERS,
     ),
     Mutant(
         "float-sums-in-any-order",
@@ -27,15 +30,7 @@ ORDERS = (
         "value.type.is_float and value.name not in _EXACT_ON_FLOATS",
         "False",
         "Float sums are taken to be associative.",
-        (
-            "test_hazards.py",
-            "dependences/test_orders.py",
-            "test_soundness.py",
-            "rules/test_examples.py",
-            "test_verify.py",
-            "sizes/test_kernels.py",
-            "test_boundaries.py",
-        ),
+        ABOUT_ORDERS,
     ),
     Mutant(
         "lanes-share-elements",
@@ -43,15 +38,7 @@ ORDERS = (
         '{LoopKind.PARALLEL: "in parallel", LoopKind.VECTORIZED: "as vector lanes", **...}',
         '{LoopKind.PARALLEL: "in parallel", **...}',
         "Vector lanes may update the same element.",
-        (
-            "test_hazards.py",
-            "dependences/test_orders.py",
-            "test_soundness.py",
-            "rules/test_examples.py",
-            "test_verify.py",
-            "sizes/test_kernels.py",
-            "test_boundaries.py",
-        ),
+        ABOUT_ORDERS,
     ),
     Mutant(
         "threads-share-elements",
@@ -59,15 +46,7 @@ ORDERS = (
         '{**..., LoopKind.GPU_THREAD: "as GPU threads"}',
         "{**...}",
         "GPU threads may update the same element.",
-        (
-            "test_hazards.py",
-            "dependences/test_orders.py",
-            "test_soundness.py",
-            "rules/test_examples.py",
-            "test_verify.py",
-            "sizes/test_kernels.py",
-            "test_boundaries.py",
-        ),
+        ABOUT_ORDERS,
     ),
     Mutant(
         "own-reads-never-race",
@@ -95,7 +74,7 @@ ORDERS = (
     ),
     Mutant(
         "served-where-nothing-runs",
-        "Bounds._may_rest",
+        "ReadBoxes._may_rest",
         "depth > len(placement.path) and bool(placement.stages[index].running)",
         "False",
         "What is computed inside fused loops is so for iterations that a stage does not have, too.",

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+ABOUT_WINDOWS = (
+    "test_sliding.py",
+    "test_loopnest.py",
+    "lowering/test_structure.py",
+    "lowering/test_passes.py",
+    "test_compile.py",
+)
+"""The tests that are asked about several of these bugs."""
+
 WINDOWS = (
     Mutant(
         "windows-on-trust",
@@ -27,13 +36,7 @@ WINDOWS = (
         "last + 1",
         "last",
         "Each iteration computes again the last row of the one before.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "one-row-never-computed",
@@ -41,13 +44,7 @@ WINDOWS = (
         "last + 1",
         "last + 2",
         "Each iteration leaves out the first new row.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "gap-before-the-window",
@@ -55,13 +52,7 @@ WINDOWS = (
         "fn.max(low, last + 1)",
         "last + 1",
         "Where a window moves on by more than its width, the gap is computed too.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "no-warm-up",
@@ -69,13 +60,7 @@ WINDOWS = (
         "fn.select(is_first, a, b)",
         "fn.select(is_first, b, b)",
         "The first iteration computes no more than the others.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "looking-ahead",
@@ -83,13 +68,7 @@ WINDOWS = (
         "loop.var - 1",
         "loop.var + 1",
         "What the next iteration computes counts as there already.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "diagonal-windows",
@@ -101,13 +80,7 @@ WINDOWS = (
         """,
         "dimension in taken or not _may_slide(function, schedule, dimension)",
         "A window slides along one dimension while another moves too.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "reshaped-inner-loops",
@@ -115,13 +88,7 @@ WINDOWS = (
         "any(_is_reshaped(inner, loop) for inner in between[depth + 1:])",
         "False",
         "A window slides along a loop though the loops inside had other iterations before.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "tiles-without-overlap-slide",
@@ -144,13 +111,7 @@ WINDOWS = (
         "all(never_increases(e, loop.var, simplify) for e in ends[dimension])",
         "ends",
         "A window slides downwards though its ends may move back up.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "updates-slide-in-tiles",
@@ -161,13 +122,7 @@ WINDOWS = (
         """,
         "",
         "Tiles of a Func with updates begin anew what an earlier iteration has updated.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "downward-windows-leave-one-out",
@@ -175,13 +130,7 @@ WINDOWS = (
         "first - 1",
         "first - 2",
         "Each iteration of a window that moves down leaves out a row.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "windows-with-holes",
@@ -197,13 +146,7 @@ WINDOWS = (
         "extent if widest is None else widest",
         "extent if widest is None else widest - 1",
         "Folded storage keeps one value less than are still to be read.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "rows-read-again-forgotten",
@@ -211,13 +154,7 @@ WINDOWS = (
         "None if revisited else _widest(window, between, whole.simplify)",
         "None if False else _widest(window, between, whole.simplify)",
         "What the next round of an outer loop reads again is overwritten.",
-        (
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
+        ABOUT_WINDOWS,
     ),
     Mutant(
         "folded-coordinates-not-wrapped",

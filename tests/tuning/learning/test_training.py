@@ -19,7 +19,7 @@ from spaces.tuning.learning.examples import (
 from spaces.tuning.learning.gradients import log_costs, loss_and_slopes
 from spaces.tuning.learning.judging import judge, leave_one_out, regret
 from spaces.tuning.learning.losses import LOSSES
-from spaces.tuning.learning.training import Training, train, untrained
+from spaces.tuning.learning.training import Training, start_network, train
 from tests.cost.learned.networks import measured, random_network
 from tests.cpus import FOUR_CORES
 
@@ -69,7 +69,7 @@ def test_an_untrained_hybrid_costs_what_reuse_costs() -> None:
     pipe = blur()
     runs = measured(pipe, tiled(pipe), {"TX": np.array([16, 64, 128]), "TY": np.array([2, 4, 9])})
     ten = examples(runs, FOUR_CORES, "hybrid")
-    costs = np.exp(log_costs(untrained(ten, Training()), Group.of(ten.examples)))
+    costs = np.exp(log_costs(start_network(ten, Training()), Group.of(ten.examples)))
     assert costs == pytest.approx([one.analytic for one in ten.examples])
 
 

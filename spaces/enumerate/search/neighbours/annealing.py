@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Iterator
 
 from attrs import frozen
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.events import Event, Expanded, Found
+from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import offer_incumbents, offer_schedule
 from spaces.enumerate.search.judging import (
     PART,
@@ -18,15 +18,15 @@ from spaces.enumerate.search.judging import (
     offer_draw_if_none,
 )
 from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.neighbours.drawing import DrawRewrite
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.refining import RefiningSearch
 from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.enumerate.space.structure import Structure
 from spaces.model.schedules.schedule import Schedule
 
 REWRITING = 20
-"""After how many edits the search tries a rewrite."""
+"""One in so many edits is a rewrite."""
 
 OPENING = 0.5
 """The share of the time limit for the search before the first edit."""
@@ -34,9 +34,9 @@ OPENING = 0.5
 
 @frozen(kw_only=True)
 class Annealing:
-    """Changes one random decision at a time, and keeps what is cheaper, or not much dearer. With
-    each edit it tries numbers for some random parameters at once, and takes the cheapest legal
-    ones.
+    """Changes one random decision at a time, and keeps what is cheaper, or not much dearer. One in
+    :data:`REWRITING` edits is a rewrite. With each edit it tries numbers for some random parameters
+    at once, and takes the cheapest legal ones.
 
     The search starts at ``start``, such as a schedule by hand, or at the best that ``opening``
     finds with whole patterns (:meth:`Options.small`, if the space decides loop by loop) in its
@@ -54,8 +54,7 @@ class Annealing:
         opening: the search of whole patterns before the first edit; None for the first schedules.
         steps: the number of random edits.
         numbers: how many choices of parameters are tried with an edit, at most.
-        rewrites: candidates that compute the same as a schedule; None for edits alone. Every
-            :data:`REWRITING` steps the search tries one of them.
+        rewrites: draws rewrites of schedules; None for edits of single decisions alone.
         heat: the heat at the first step: at 0.3 twice the cost is taken one time in ten.
     """
 
@@ -63,7 +62,7 @@ class Annealing:
     opening: RefiningSearch | None = None
     steps: int = 1000
     numbers: int = 64
-    rewrites: Callable[[Pricer, Found], Iterator[Structure]] | None = None
+    rewrites: DrawRewrite | None = None
     heat: float = 0.3
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
@@ -74,7 +73,7 @@ class Annealing:
         else:
             yield from offer_incumbents(pricer)
             if self.opening is not None and space.has_patterns:
-                yield from self.opening.refined(pricer, OPENING)
+                yield from self.opening.search_in_share(pricer, OPENING)
         yield from offer_draw_if_none(pricer)
         if not board.best:
             yield board.done(space, complete=False)
@@ -87,12 +86,10 @@ class Annealing:
         current = board.best[0]
         decided = DecidedSchedule.of(pricer.space, current.schedule)
         for step in range(self.steps):
-            if step % REWRITING == REWRITING - 1:
-                rewritten = yield from self._rewrite(pricer, current, chosen)
-                if rewritten is not None and rewritten.cost < current.cost:
-                    current = rewritten
-                    decided = DecidedSchedule.of(pricer.space, current.schedule)
-            edit = decided.draw_edit(chosen)
+            edit = None
+            if self.rewrites is not None and step % REWRITING == REWRITING - 1:
+                edit = self.rewrites(pricer, decided, chosen)
+            edit = edit or decided.draw_edit(chosen)
             if edit is None:
                 return
             if step % PART == 0:
@@ -104,19 +101,6 @@ class Annealing:
             heat = self.heat * (1 - step / self.steps)
             if is_taken(current.cost, found.cost, heat, chosen.random()):
                 current, decided = found, edit.with_numbers_of(found.schedule)
-
-    def _rewrite(
-        self, pricer: Pricer, current: Found, chosen: random.Random
-    ) -> Generator[Event, None, Found | None]:
-        """The cheapest choice of a random rewrite; None if the space has no legal one."""
-        structures = list(() if self.rewrites is None else self.rewrites(pricer, current))
-        if not structures:
-            return None
-        found = pricer.find_cheapest(chosen.choice(structures))
-        if found is None or found.schedule not in pricer.space:
-            return None
-        yield from pricer.board.offer(found)
-        return found
 
 
 def is_taken(current: float, cost: float, heat: float, draw: float) -> bool:

@@ -19,6 +19,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.judging import PART, conclude_search, offer_first
 from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.neighbours.drawing import DrawRewrite
 from spaces.enumerate.search.neighbours.genetic.mutations import MUTATIONS
 from spaces.enumerate.search.neighbours.genetic.population import (
     Individual,
@@ -82,8 +83,8 @@ class Bandit:
     """Edits the best schedules in several ways, its arms, and gives each slice of work to the arm
     that improved the best schedule most often lately (:class:`Credits`). The arms change one
     decision as ``annealing`` does, cross two schedules between two points, start again at a random
-    or a reasonable schedule, and follow the eight mutation rules of [RK13], such as new numbers for
-    a Func.
+    or a reasonable schedule, follow the eight mutation rules of [RK13], such as new numbers for a
+    Func, and rewrite.
 
     It is for :meth:`Options.expert` and :meth:`Options.everything`, and works with whole patterns,
     too. It skips no option on principle: edits and restarts reach all of them.
@@ -96,6 +97,7 @@ class Bandit:
         numbers: how many choices of parameters are tried with a schedule, at most.
         window: how many slices count for the credit of an arm; the number of OpenTuner.
         exploration: how much seldom used arms count; the number of OpenTuner.
+        rewrites: draws rewrites of schedules; None for no such arm.
     """
 
     slices: int = 500
@@ -105,13 +107,15 @@ class Bandit:
     numbers: int = 64
     window: int = 500
     exploration: float = 0.05
+    rewrites: DrawRewrite | None = None
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
         yield from offer_first(pricer)
         chosen = random.Random(limits.seed)
         judge = OffspringJudge(pricer, chosen, self.numbers)
-        yield from conclude_search(pricer, self._play(Offspring(space, chosen, self.rivals), judge))
+        offspring = Offspring(pricer, chosen, self.rivals, self.rewrites)
+        yield from conclude_search(pricer, self._play(offspring, judge))
 
     def _play(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
         board, chosen = judge.pricer.board, offspring.chosen
@@ -149,7 +153,5 @@ def make_arms(offspring: Offspring) -> Mapping[str, Arm]:
         "restart": lambda pool: offspring.draw_schedule(),
         "reasonable": lambda pool: offspring.make_reasonable(),
         **{rule: partial(offspring.mutate_func, rule) for rule in MUTATIONS},
+        **({"rewrite": offspring.rewrite_schedule} if offspring.rewrites else {}),
     }
-
-
-STRATEGIES = {"bandit": Bandit()}

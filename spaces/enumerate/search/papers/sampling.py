@@ -19,14 +19,13 @@ from attrs import define, evolve, field, frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.first_schedules import offer_incumbents
-from spaces.enumerate.search.judging import offer_draw_if_none
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.runners_up import offer_runners_up
+from spaces.enumerate.search.stagewise.refining import search_alone
+from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.structural_hash import NestOutline
-from spaces.enumerate.search.stagewise.walk import last_step, walked
-from spaces.enumerate.search.stagewise.ways import StageDecisions
+from spaces.enumerate.search.stagewise.walk import last_step, walk_funcs
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
@@ -65,13 +64,9 @@ class HierarchicalSampling:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
-        yield from offer_incumbents(pricer)
-        complete = yield from self.refined(pricer)
-        yield from offer_draw_if_none(pricer)
-        yield from offer_runners_up(pricer)
-        yield pricer.board.done(space, complete)
+        yield from search_alone(self, pricer, offer_incumbents(pricer))
 
-    def refined(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
+    def search_in_share(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
         """Searches in a share of the time limit, and offers to a board what it finds. Returns
         whether it ended in time.
         """
@@ -81,13 +76,15 @@ class HierarchicalSampling:
         passes = list(self._all_passes(task, board.limits))
         start = task.start()
         for number, one in enumerate(passes, start=1):
-            complete = yield from walked(task, start, one.decided, share, number, len(passes))
+            complete = yield from walk_funcs(
+                task, start, one.decide_func, share, number, len(passes)
+            )
             if complete is None:
                 return False
-            yield from task.offered(complete.legal)
+            yield from task.offer_complete(complete.legal)
             found += complete.legal
         if pricer.adds_nests and not found:
-            return (yield from self.refined(pricer.of_whole_schedules, share))
+            return (yield from self.search_in_share(pricer.of_whole_schedules, share))
         yield last_step(start, len(passes))
         yield board.scored
         return True
@@ -142,13 +139,13 @@ class _Prices:
         """A way with its costs; None if it has no loop nest."""
         key = way.structure.schedule
         if key not in self._known:
-            self._known[key] = self.task.scored(part, way)
+            self._known[key] = self.task.prices.price_way(part, way)
         known = self._known[key]
         return None if known is None else evolve(known, way=way)
 
     def legal(self, part: Pipeline, way: PricedWay) -> PricedWay:
         """The way with an infinite cost for each choice that is illegal."""
-        judged = self._known[way.structure.schedule] = self.task.legal(part, way)
+        judged = self._known[way.structure.schedule] = self.task.prices.judge_way(part, way)
         return judged
 
 
@@ -181,10 +178,10 @@ class _PricedOption:
         return self.priced.is_legal or self.option.placed is not None
 
     @property
-    def chosen(self) -> HalfDecided:
+    def cheapest(self) -> HalfDecided:
         """The state that the beam keeps."""
         if self.option.placed is None:
-            return self.priced.chosen
+            return self.priced.cheapest
         return evolve(self.option.placed, cost=self.priced.cost)
 
 
@@ -200,15 +197,15 @@ class _Pass:
     chosen: random.Random
     known: _KnownHashes
 
-    def decided(self, states: list[HalfDecided], names: Sequence[str]) -> list[HalfDecided]:
+    def decide_func(self, states: list[HalfDecided], names: Sequence[str]) -> list[HalfDecided]:
         """The states in which the last of some Funcs is decided, in two phases."""
-        return self.tiled(self.placed(states, names), names)
+        return self.tile_func(self.place_func(states, names), names)
 
-    def placed(self, states: list[HalfDecided], names: Sequence[str]) -> list[HalfDecided]:
+    def place_func(self, states: list[HalfDecided], names: Sequence[str]) -> list[HalfDecided]:
         """The states in which it is decided where the last of some Funcs is computed."""
         *_, name = names
         if not states or name in self.task.space.kept_names:
-            return [self.task.passed(state, names) for state in states]
+            return [self.task.pass_fixed_func(state, names) for state in states]
         part = self.task.part(states, names)
         options = _unlike(part, self._placements(states, names))
         placed = [option.placed for option in options if option.placed is not None]
@@ -221,20 +218,20 @@ class _Pass:
     ) -> Iterator[tuple[OpenWay, HalfDecided | None]]:
         *_, name = names
         for state in states:
-            wanted = self.task.wanted(state, names)
+            wanted = self.task.ways.filter_entries(state, names)
             for partial in state.partial.placements(name, wanted):
                 draft = partial.state.draft
                 ways = partial.ways(name, wanted)
                 if draft is None or not draft.compute.is_root:
-                    yield from ((way, None) for way in self.task.opened(state, ways, names))
+                    yield from ((way, None) for way in self.task.ways.open_ways(state, ways, names))
                     continue
                 first = next(ways, None)
                 if first is not None:
                     placed = evolve(state, partial=partial)
-                    (way,) = self.task.opened(state, [first], names)
+                    (way,) = self.task.ways.open_ways(state, [first], names)
                     yield way, placed
 
-    def tiled(self, states: list[HalfDecided], names: Sequence[str]) -> list[HalfDecided]:
+    def tile_func(self, states: list[HalfDecided], names: Sequence[str]) -> list[HalfDecided]:
         """The states in which the last of some Funcs has its loops."""
         *_, name = names
         still_open = [state for state in states if state.partial.state.draft is not None]
@@ -242,7 +239,9 @@ class _Pass:
             return states
         decided = [state for state in states if state.partial.state.draft is None]
         part = self.task.part(states, names)
-        ways = ((way, None) for state in still_open for way in self.task.ways(state, names))
+        ways = (
+            (way, None) for state in still_open for way in self.task.ways.list_ways(state, names)
+        )
         return self._cheapest(part, _unlike(part, ways), decided, (name, "how"))
 
     def _cheapest(
@@ -309,7 +308,7 @@ class _Pass:
                 heapq.heappush(queue, (cost + self.penalty * poor * abs(cost), place))
                 continue
             kept.add(place)
-            states.append(one.chosen)
+            states.append(one.cheapest)
         outlines = [one.option.outline for one in priced]
         self.known.add(
             step,

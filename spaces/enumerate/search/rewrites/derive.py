@@ -27,5 +27,4 @@ class Derive:
 
     def open(self, found: FoundSchedule) -> Iterator[OpenFuncs]:
         """The schedule with the derivations."""
-        if found.states:
-            yield OpenFuncs(self.directive, self.steps)
+        yield OpenFuncs(self.directive, self.steps)

@@ -7,7 +7,7 @@ alone reads all others as images, and these may be a little smaller than in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 
 import numpy as np
 from attrs import evolve
@@ -34,14 +34,15 @@ def price_by_nests(found: FoundSchedule, opening: OpenNumbers) -> FoundSchedule 
     nests = _changed_nests(found, structure) if found.pricer.adds_nests else None
     if nests is None:
         costs = found.pricer.price_structure(structure, found.pipeline)
-        return _take_cheapest(found, opening, structure, costs, found.cost)
+        return _take_cheapest(found, opening, structure, costs, lambda: found.cost)
     before, after = nests
     part = Structure(after.of(structure.schedule), structure.menus)
     costs = found.pricer.price_structure(part, after.pipeline)
-    own = before.of(found.with_numbers)
-    is_known = opening.schedule == found.schedule  # then it is one of the choices
-    known = 0.0 if is_known else found.pricer.price_schedule(own, part=before.pipeline)
-    return _take_cheapest(found, opening, part, costs, known)
+
+    def price_before() -> float:
+        return found.pricer.price_schedule(before.of(found.with_numbers), part=before.pipeline)
+
+    return _take_cheapest(found, opening, part, costs, price_before)
 
 
 def price_whole(found: FoundSchedule, opening: OpenNumbers) -> FoundSchedule | None:
@@ -50,10 +51,10 @@ def price_whole(found: FoundSchedule, opening: OpenNumbers) -> FoundSchedule | N
     """
     structure = opening.structure(found)
     costs = found.pricer.price_structure(structure, found.pipeline)
-    if _take_cheapest(found, opening, structure, costs, found.cost) is None:
+    if _take_cheapest(found, opening, structure, costs, lambda: found.cost) is None:
         return None
     costs = found.pricer.keep_legal(structure, costs, found.pipeline)
-    return _take_cheapest(found, opening, structure, costs, found.cost)
+    return _take_cheapest(found, opening, structure, costs, lambda: found.cost)
 
 
 def price_exactly(found: FoundSchedule) -> FoundSchedule:
@@ -69,7 +70,7 @@ def _take_cheapest(
     opening: OpenNumbers,
     structure: Structure,
     costs: NDArray[np.float64],
-    before: float,
+    price_before: Callable[[], float],
 ) -> FoundSchedule | None:
     """The schedule of an opening with the cheapest numbers; None if it costs as much as before.
 
@@ -78,12 +79,14 @@ def _take_cheapest(
         opening: the opening.
         structure: the Funcs that are priced.
         costs: the costs of its choices.
-        before: what these Funcs cost in ``found``; needed where the numbers of ``found`` are not
-            among the choices.
+        price_before: gives what these Funcs cost in ``found``, for the case that its numbers are
+            not among the choices, or have no cost there: what is open may exceed a limit that the
+            numbers keep.
     """
-    if opening.schedule == found.schedule:
-        present = structure.index(found.numbers)
-        before = before if present is None else float(costs.flat[present])
+    is_choice = opening.schedule == found.schedule
+    present = structure.index(found.numbers) if is_choice else None
+    own = np.inf if present is None else float(costs.flat[present])
+    before = own if np.isfinite(own) else price_before()
     place = int(np.argmin(costs))
     gain = before - float(costs.flat[place])
     if not (gain > 0 and np.isfinite(gain)):

@@ -7,15 +7,17 @@ some Funcs. The search then decides this part again (:mod:`.while_cheaper`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import ClassVar, Protocol, TypeAlias
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.state import HalfDecided
+from spaces.enumerate.space.edits import DecidedSchedule
+from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
@@ -35,7 +37,7 @@ class FoundSchedule:
         schedule: the schedule, with parameters as factors.
         numbers: the number of each parameter.
         menus: the numbers to choose from, for each parameter.
-        cost: its cost.
+        cost: its cost; not a number if it is not known.
         states: the decisions that lead to it, and those that lead to others of the same walk; empty
             if its loops are not those of whole patterns.
     """
@@ -45,7 +47,7 @@ class FoundSchedule:
     schedule: Schedule
     numbers: Mapping[str, int]
     menus: Mapping[str, tuple[int, ...]]
-    cost: float
+    cost: float = math.nan
     states: tuple[HalfDecided, ...] = ()
 
     @staticmethod
@@ -53,19 +55,14 @@ class FoundSchedule:
         pricer: Pricer, space: ScheduleSpace, states: tuple[HalfDecided, ...]
     ) -> FoundSchedule:
         """The schedule of the first of some states in which every Func is decided."""
-        state, process = states[0], states[0].partial.state
-        schedule = Schedule(process.entries, process.pipeline.derivations)
-        names = parameters(schedule)
-        numbers = {name: state.numbers[name] for name in names}
-        menus = {name: process.menus[name] for name in names}
-        return FoundSchedule(pricer, space, schedule, numbers, menus, state.cost, states)
+        first = states[0]
+        process = evolve(first.partial.state, numbers=first.numbers)
+        return evolve(_read(pricer, space, process), cost=first.cost, states=states)
 
     @staticmethod
-    def of_found(pricer: Pricer, found: Found) -> FoundSchedule:
-        """A schedule of the space of a pricer. Its decisions are not known, and it keeps its
-        numbers.
-        """
-        return FoundSchedule(pricer, pricer.space, found.schedule, {}, {}, found.cost)
+    def of_decided(pricer: Pricer, decided: DecidedSchedule) -> FoundSchedule:
+        """A schedule of the space of a pricer, whose cost is not known."""
+        return _read(pricer, pricer.space, decided.way[-1].state)
 
     @cached_property
     def with_numbers(self) -> Schedule:
@@ -76,6 +73,15 @@ class FoundSchedule:
     def pipeline(self) -> Pipeline:
         """The pipeline that it schedules, after derivations."""
         return derived(self.space.pipeline, self.schedule)
+
+
+def _read(pricer: Pricer, space: ScheduleSpace, process: ProcessState) -> FoundSchedule:
+    """The schedule of a state in which all is decided."""
+    schedule = Schedule(process.entries, process.pipeline.derivations)
+    names = parameters(schedule)
+    numbers = {name: process.numbers[name] for name in names}
+    menus = {name: process.menus[name] for name in names}
+    return FoundSchedule(pricer, space, schedule, numbers, menus)
 
 
 @frozen

@@ -21,10 +21,10 @@ from spaces.enumerate.search.rewrites.rewrite import (
     OpenNumbers,
     Rewrite,
 )
+from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.search.stagewise.walk import Complete
-from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.model.deadline import OutOfTime
 
@@ -139,11 +139,13 @@ class Rewriting:
         self, opening: OpenFuncs, found: FoundSchedule
     ) -> Generator[Event, None, FoundSchedule | None]:
         """The schedule after the Funcs that an opening leaves open are decided. Begins with that of
-        the states of a schedule that is cheapest with what they decide.
+        the states of a schedule that is cheapest with what they decide. None if none is known.
 
         Raises:
             OutOfTime: the time of the walk is over.
         """
+        if not found.states:
+            return None
         before = self.task.within(found.pricer.space)
         task = self.task.within(found.pricer.space.with_directive(opening.directive))
         given = found.states[0].partial.state.pipeline.derivations
@@ -151,7 +153,7 @@ class Rewriting:
         until = {name for step in opening.steps for name in (step.func, step.name)}
         with task.deadline.kept():
             begin = task.start(steps)
-            starts = [before.repeated(one, begin, until) for one in found.states]
+            starts = [before.replay_decisions(one, begin, until) for one in found.states]
             start = min(starts, key=task.cost_so_far) if len(starts) > 1 else starts[0]
             known = _known(start, until)
             if known:

@@ -71,7 +71,7 @@ class Freezing:
         board, patterns = pricer.board, pricer.within(space.of_patterns)
         apart = pricer.within(_with_funcs_apart(space.of_patterns))
         yield from offer_first_incumbent(apart)
-        complete = yield from self.first.refined(apart, FIRST)
+        complete = yield from self.first.search_in_share(apart, FIRST)
         # If its share of the time is too short, so is the rest for a second search of many Funcs.
         opened = self.opened if complete else min(self.opened, FEWEST)
         try:
@@ -80,7 +80,7 @@ class Freezing:
         except OutOfTime:
             complete = False
         else:
-            refined = yield from self.second.refined(rest)
+            refined = yield from self.second.search_in_share(rest)
             complete = complete and refined
         yield from offer_plain_nest(pricer)
         yield from offer_draw_if_none(pricer)

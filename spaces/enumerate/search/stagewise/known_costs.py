@@ -18,8 +18,8 @@ from typing import TypeAlias
 import numpy as np
 from attrs import define, evolve, field
 
+from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
-from spaces.enumerate.search.stagewise.ways import StageDecisions
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.nest.splits import loop_dimensions
 from spaces.model.schedules.schedule import Bound, FuncSchedule
@@ -49,12 +49,12 @@ class KnownCosts:
         bounds is illegal.
         """
         if not self._tells_others(way):
-            return self.task.price_usual_numbers(self.part, way)
+            return self.task.prices.price_usual_numbers(self.part, way)
         state, entry = decision = _decision(way)
         if self._is_unbounded_alike(way):
             self._bounded[state, evolve(entry, bounds=())] = way
             return None
-        found = self._of_other_state(way) or self.task.price_usual_numbers(self.part, way)
+        found = self._of_other_state(way) or self.task.prices.price_usual_numbers(self.part, way)
         if found is not None:
             self._priced[decision] = found
             if entry.compute.is_root:
@@ -89,7 +89,7 @@ class KnownCosts:
             return all(
                 process.sizes.extent(entry.name, one.dimension) == one.extent for one in bounds
             )
-        features = self.task.read_features(self.part, found.way)
+        features = self.task.prices.read_features(self.part, found.way)
         if features is None:
             return False
         required = features.func(entry.name).required

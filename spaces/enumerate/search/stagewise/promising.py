@@ -24,7 +24,7 @@ PriceWay: TypeAlias = Callable[[OpenWay], PricedWay | None]
 """Prices a way; None if it has no loop nest."""
 
 
-def priced_in_phases(
+def price_in_phases(
     ways: Iterable[OpenWay], kept: int, price: PriceWay, compared: float = 1.0
 ) -> list[PricedWay]:
     """The ways that look cheap, with their costs, in the order of the ways.

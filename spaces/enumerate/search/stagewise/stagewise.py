@@ -16,7 +16,6 @@ from collections.abc import (
     Generator,
     Hashable,
     Iterator,
-    Mapping,
     Sequence,
 )
 
@@ -26,18 +25,17 @@ from attrs import evolve, frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.first_schedules import offer_first_incumbent
-from spaces.enumerate.search.judging import offer_draw_if_none
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
-from spaces.enumerate.search.stagewise.promising import priced_in_phases
+from spaces.enumerate.search.stagewise.promising import price_in_phases
+from spaces.enumerate.search.stagewise.refining import search_alone
 from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
-from spaces.enumerate.search.stagewise.state import FreeNumbers, HalfDecided, PricedWay
-from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of, walked
-from spaces.enumerate.search.stagewise.ways import StageDecisions
+from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
+from spaces.enumerate.search.stagewise.state import HalfDecided, PricedWay
+from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of, walk_funcs
+from spaces.enumerate.search.stagewise.without_price import decide_without_price
 from spaces.enumerate.space.patterns.menus import adds_up
-from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 
@@ -45,12 +43,6 @@ QUICK = 2000
 """The work (:attr:`Board.work`) up to which a search is quick: about two seconds of a core. Beyond
 it the search keeps the narrow beam.
 """
-
-GPU_WIDTH = 2
-"""How many half-decided schedules a quick search keeps for a GPU."""
-
-COMPARED = 1 / 3
-"""The share of the compute levels of a sum that a search for a CPU compares by two loop orders."""
 
 NUMBERED = 4
 """For a sum the search tries all numbers at this many compute levels, counted over all states
@@ -80,8 +72,8 @@ class Stagewise:
 
     Attributes:
         width: the number of half-decided schedules that the search keeps after each Func; by
-            default :data:`GPU_WIDTH` for GPUs while the search is quick, and else 1, where wider
-            beams found hardly anything better on the apps.
+            default 2 for GPUs while the search is quick, and else 1, where wider beams found hardly
+            anything better on the apps.
         before_sums: the number that it keeps if the next Func adds up terms, each with other loops
             of the Func decided last: only the sum shows what the loops of its reader are worth.
         lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
@@ -90,7 +82,7 @@ class Stagewise:
             levels, with the same loops of the Func decided last.
         places: how many compute levels of a Func it looks at with all store levels, and how many of
             these with all loops
-            (:func:`~spaces.enumerate.search.stagewise.promising.priced_in_phases`).
+            (:func:`~spaces.enumerate.search.stagewise.promising.price_in_phases`).
         sum_places: the same for Funcs that add up terms, whose loops matter more, and for Funcs
             decided just before them.
     """
@@ -104,13 +96,9 @@ class Stagewise:
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
-        yield from offer_first_incumbent(pricer)
-        complete = yield from self.refined(pricer)
-        yield from offer_draw_if_none(pricer)
-        yield from offer_runners_up(pricer)
-        yield pricer.board.done(space, complete)
+        yield from search_alone(self, pricer, offer_first_incumbent(pricer))
 
-    def refined(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
+    def search_in_share(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
         """Searches in a share of the time limit, and offers to a board what it finds. Returns
         whether it ended in time.
         """
@@ -132,7 +120,7 @@ class Stagewise:
         if pricer.adds_nests and not states.legal:
             return (yield from self.find_states(pricer.of_whole_schedules, share))
         yield last_step(start)
-        yield from task.offered(states.legal)
+        yield from task.offer_complete(states.legal)
         yield pricer.board.scored
         return states
 
@@ -154,12 +142,12 @@ class Stagewise:
         """
         recurring = RecurringDecisions()
 
-        def deciding(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
-            return self._decided(task, states, decided, recurring)
+        def decide(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
+            return self._decide_func(task, states, decided, recurring)
 
-        return walked(task, start, deciding, share, wanted=1, known=known)
+        return walk_funcs(task, start, decide, share, wanted=1, known=known)
 
-    def _decided(
+    def _decide_func(
         self,
         task: StageDecisions,
         states: list[HalfDecided],
@@ -172,55 +160,63 @@ class Stagewise:
         if not states:
             return []
         if decided[-1] in task.space.kept_names:
-            return [task.passed(state, decided) for state in states]
+            return [task.pass_fixed_func(state, decided) for state in states]
         part = task.part(states, decided)
         names, pipeline = names_of(states[0]), states[0].partial.state.pipeline
         function = pipeline.function(decided[-1])
         following = names[len(decided) : len(decided) + 1]
         reads_sum = any(adds_up(pipeline.function(one)) for one in following)
-        is_gpu = task.pricer.is_gpu
-        width = self.width or (GPU_WIDTH if is_gpu and task.pricer.board.work < QUICK else 1)
+        policy = task.policy
+        width = self.width or (policy.quick_width if task.pricer.board.work < QUICK else 1)
         numbered = NUMBERED if adds_up(function) else 1
         kept = _Kept(width, self.alike, _levels, numbered)
         places = self.sum_places if reads_sum or adds_up(function) else self.places
         if reads_sum:  # only the sum shows what the ways are worth
             kept = evolve(kept, width=max(width, self.before_sums), alike=1, trait=_last)
-        elif not following and not is_gpu and any(map(adds_up, pipeline.functions)):
-            # Of these another one may be the cheapest once an image that a sum reads is wrapped.
+        elif not following and policy.keeps_more_at_end(pipeline):
             kept = evolve(kept, width=max(width, self.before_sums), alike=1)
         if task.space.where:
             places = _ALL
         again = [recurring.again(state, decided[-1]) for state in states]
         found: list[HalfDecided] = []
         if len(states) == 1:
-            found = list(_without_price(task, states[0], decided, again[0], recurring))
+            only = decide_without_price(task, states[0], decided, again[0], recurring)
+            found = [] if only is None else [only]
         if not found and any(again):
             both = tuple(zip(states, again, strict=True))
             known = (
                 way
                 for state, one in both
                 if one is not None
-                for way in task.opened(state, [one], decided)
+                for way in task.ways.open_ways(state, [one], decided)
             )
             others = [state for state, one in both if one is None]
-            ways = [one for one in (task.scored(part, way) for way in known) if one is not None]
-            ways += self._priced(task, part, others, decided, places)
-            found = kept.of(task, part, ways)
-            if is_gpu and not recurring.is_plausible(_added(states, found)):
+            ways = [
+                one
+                for one in (task.prices.price_way(part, way) for way in known)
+                if one is not None
+            ]
+            ways += self._price_ways(task, part, others, decided, places)
+            found = kept.keep_cheapest(task, part, ways)
+            if policy.doubts_repeats and not recurring.is_plausible(_added(states, found)):
                 found = []
         if not found:
-            found = kept.of(task, part, self._priced(task, part, states, decided, places))
+            found = kept.keep_cheapest(
+                task, part, self._price_ways(task, part, states, decided, places)
+            )
             recurring.compared(_added(states, found))
         if not reads_sum:  # else the sum shows which of them are good
             last = decided[-2:] if adds_up(function) else decided[-1:]
             for state in found:
                 for name in last:
                     if name not in task.space.kept_names:
-                        free = task.free(state, decided) if name == decided[-1] else None
+                        free = (
+                            task.ways.free_numbers(state, decided) if name == decided[-1] else None
+                        )
                         recurring.keep(state, name, free)
         return found
 
-    def _priced(
+    def _price_ways(
         self,
         task: StageDecisions,
         part: Pipeline,
@@ -229,31 +225,9 @@ class Stagewise:
         places: int,
     ) -> list[PricedWay]:
         """Ways to decide the last of some Funcs, with what they cost by usual numbers."""
-        ways = [way for state in states for way in task.ways(state, decided)]
-        share = 1.0 if task.pricer.is_gpu else COMPARED
+        ways = [way for state in states for way in task.ways.list_ways(state, decided)]
         known = KnownCosts(task, part)
-        return known.with_bounds(priced_in_phases(ways, places, known, share))
-
-
-def _without_price(
-    task: StageDecisions,
-    state: HalfDecided,
-    decided: Sequence[str],
-    known: PartialSchedule | None,
-    recurring: RecurringDecisions,
-) -> Iterator[HalfDecided]:
-    """The state after the only one before, if the last Func is surely inlined, or if its decision
-    and its numbers recur.
-    """
-    found = task.inlined(state, decided, known)
-    if found is None and known is not None:
-
-        def numbers(free: FreeNumbers) -> Mapping[str, int] | None:
-            return recurring.numbers_again(state, decided[-1], free)
-
-        found = task.recurred(state, decided, known, numbers)
-    if found is not None:
-        yield found
+        return known.with_bounds(price_in_phases(ways, places, known, task.policy.compared))
 
 
 def _added(before: Sequence[HalfDecided], after: Sequence[HalfDecided]) -> float:
@@ -287,7 +261,9 @@ class _Kept:
     trait: Callable[[PricedWay], Hashable]
     numbered: int
 
-    def of(self, task: StageDecisions, part: Pipeline, ways: list[PricedWay]) -> list[HalfDecided]:
+    def keep_cheapest(
+        self, task: StageDecisions, part: Pipeline, ways: list[PricedWay]
+    ) -> list[HalfDecided]:
         """The states of the cheapest ways that have a legal choice.
 
         Chooses the numbers, and checks the legality, only of the ways that may be among them: of at
@@ -302,7 +278,7 @@ class _Kept:
             is_next = level not in levels and len(levels) < self.numbered
             levels.add(level)
             may_be_kept = (is_next or number < max(self.width, 2)) and number not in repeated
-            priced = task.with_all_numbers(part, way) if may_be_kept else way
+            priced = task.prices.price_all_numbers(part, way) if may_be_kept else way
             if priced is not None:
                 found.append(priced)
         queue = [(way.cost, i) for i, way in enumerate(found)]
@@ -319,9 +295,9 @@ class _Kept:
             is_usual = found[i].way.whole is not None
             if not is_usual and found[i].is_legal:
                 alike[trait] += 1
-                states.append(found[i].chosen)
+                states.append(found[i].cheapest)
                 continue
-            next_step = task.with_all_numbers if is_usual else task.legal
+            next_step = task.prices.price_all_numbers if is_usual else task.prices.judge_way
             judged = next_step(part, found[i])
             if judged is None:
                 continue
@@ -329,7 +305,7 @@ class _Kept:
             heapq.heappush(queue, (judged.cost, i))
             is_dearer = judged.is_legal and judged.cost > cost
             other = judged.otherwise if is_dearer else None
-            instead = None if other is None else task.scored(part, other)
+            instead = None if other is None else task.prices.price_way(part, other)
             if instead is not None:
                 heapq.heappush(queue, (instead.cost, len(found)))
                 found.append(instead)

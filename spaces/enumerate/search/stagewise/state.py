@@ -112,7 +112,7 @@ class OpenWay:
         return self._structure(self.decided)
 
     @cached_property
-    def priced(self) -> Structure:
+    def to_price(self) -> Structure:
         """The Funcs of the nests to price, with the same choices."""
         return self.structure if self.changed is None else self._structure(self.changed.funcs)
 
@@ -166,11 +166,11 @@ class PricedWay:
         return (*self.last, *((entry.name, entry.compute, entry.store) for entry in entries))
 
     @property
-    def chosen(self) -> HalfDecided:
+    def cheapest(self) -> HalfDecided:
         """The state with the numbers of the cheapest choice."""
         index = int(np.argmin(self.costs))
         state = self.way.state
-        numbers = {**state.numbers, **self.way.priced.numbers(index)}
+        numbers = {**state.numbers, **self.way.to_price.numbers(index)}
         changed, cost = self.way.changed, float(self.costs.flat[index])
         others = None if changed is None else CostOfOthers(changed, numbers, self.way.others)
         return evolve(state, numbers=numbers, cost=cost, others=others)

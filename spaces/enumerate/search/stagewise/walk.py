@@ -8,14 +8,17 @@ from typing import TypeAlias
 from attrs import frozen
 
 from spaces.enumerate.search.events import Event, Expanded
+from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.state import HalfDecided
-from spaces.enumerate.search.stagewise.ways import COMPLETING, StageDecisions
 from spaces.model.deadline import OutOfTime
 
-Deciding: TypeAlias = Callable[[list[HalfDecided], Sequence[str]], list[HalfDecided]]
+Decide: TypeAlias = Callable[[list[HalfDecided], Sequence[str]], list[HalfDecided]]
 """From some states and the names of the Funcs decided then, consumers first, the states in which
 the last of these Funcs is decided, too.
 """
+
+COMPLETING = 0.125
+"""The share of the time limit that is left to complete half-decided schedules."""
 
 
 @frozen
@@ -38,10 +41,10 @@ def names_of(start: HalfDecided) -> list[str]:
     return [one.name for one in reversed(start.partial.state.pipeline.functions)]
 
 
-def walked(
+def walk_funcs(
     task: StageDecisions,
     start: HalfDecided,
-    deciding: Deciding,
+    decide: Decide,
     share: float,
     number: int = 1,
     numbers: int = 1,
@@ -54,7 +57,7 @@ def walked(
     Args:
         task: what the steps share.
         start: the state before the walk.
-        deciding: a step of it.
+        decide: a step of it.
         share: the share of the time limit at which it ends.
         number: the number of this walk, from 1.
         numbers: how many walks the search makes before its last step, the choice of numbers.
@@ -68,18 +71,18 @@ def walked(
             if name in known:
                 continue
             with task.pricer.board.until(share * (1 - COMPLETING)).kept():
-                states = deciding(states, names[:step])
+                states = decide(states, names[:step])
             yield task.pricer.board.scored
         if not all(state.is_priced for state in states):
             wanted = None  # those without a price may be the cheapest
         legal: list[HalfDecided] = []
         unjudged = sorted(states, key=lambda state: state.cost)
         while unjudged and len(legal) != wanted:
-            state = task.exact(unjudged.pop(0))
+            state = task.price_complete(unjudged.pop(0))
             if state.is_priced:
                 legal.append(state)
     except OutOfTime:
-        yield from task.completions(states)
+        yield from task.offer_completions(states)
         return None
     return Complete(task, sorted(legal, key=lambda state: state.cost), unjudged)
 

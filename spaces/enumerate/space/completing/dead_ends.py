@@ -24,7 +24,7 @@ from spaces.constraints.solver.encode import Label
 from spaces.enumerate.space.further_sizes import shown_size
 from spaces.enumerate.space.judged_sizes import JudgedSizes
 from spaces.enumerate.space.listing import structures_after
-from spaces.enumerate.space.process.legality import Fault, lasting_faults
+from spaces.enumerate.space.process.legality import LastingFault, lasting_faults
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.restrictions.restriction import FeatureCondition, Restriction
@@ -36,8 +36,8 @@ from spaces.model.schedules.schedule import Schedule
 
 
 def explain_dead_ends(start: PartialSchedule, *, seconds: float) -> Emptiness:
-    """A minimal set of rules and restrictions of which each completion of a partial schedule breaks
-    at least one. ``seconds`` is the time limit; after it the answer is ``unknown``, or the set may
+    """A minimal set of rules and restrictions; each completion of a partial schedule breaks at
+    least one. ``seconds`` is the time limit; after it the answer is ``unknown``, or the set may
     not be minimal.
     """
     deadline = Deadline.after(seconds)
@@ -66,7 +66,7 @@ def _reasons(
     """Rules and restrictions that exclude all completions together, restrictions last; None if a
     completion breaks none. ``counted`` are those to choose from; None for all.
     """
-    walk = _Walk(start.state, counted)
+    walk = _DeadEndWalk(start.state, counted)
     for structure in structures_after(start, lambda one: not walk.is_dead(one)):
         if walk.has_legal(structure):
             return None
@@ -74,7 +74,7 @@ def _reasons(
 
 
 @define
-class _Walk:
+class _DeadEndWalk:
     """A walk over the completions of a state.
 
     Attributes:
@@ -166,7 +166,7 @@ class _Walk:
             self.blamed[counting[0]] = None
         return bool(counting)
 
-    def _label(self, fault: Fault) -> Label:
+    def _label(self, fault: LastingFault) -> Label:
         size = "" if fault.size is None else self._sizes[fault.size]
         return Label(fault.asked.rule.id, fault.asked.check.func, size)
 
@@ -180,7 +180,7 @@ class _Walk:
         return Label(f"{RESTRICTION}{one}", func)
 
 
-def _faults_of_given(state: ProcessState) -> Iterator[Fault]:
+def _faults_of_given(state: ProcessState) -> Iterator[LastingFault]:
     """What is wrong with the entries that no decision changes, whatever the others are."""
     given = {entry.name: entry for entry in state.given}
     plain = Schedule.default(state.pipeline)
@@ -188,7 +188,7 @@ def _faults_of_given(state: ProcessState) -> Iterator[Fault]:
     records = Records(state.pipeline, schedule, state.device)
     for name, entry in given.items():
         if not entry.specializations:  # each case is judged on its own
-            yield from map(Fault, filter(is_violated, ask_own(records, name)))
+            yield from map(LastingFault, filter(is_violated, ask_own(records, name)))
 
 
 def _is_restriction(label: Label) -> bool:

@@ -17,7 +17,7 @@ from spaces.enumerate.space.process.final_funcs import funcs_around, unknown_rea
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.algorithm.inlined import live_functions
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
-from spaces.model.formulas.regions import Box
+from spaces.model.formulas.interval import Box
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import FuncSchedule, Schedule

@@ -9,14 +9,16 @@ chance would be.
 from __future__ import annotations
 
 import random
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from attrs import evolve
 
 from spaces.enumerate.space.counting.plain_rest import suits_plain_rest
 from spaces.enumerate.space.process.decision import random_option
-from spaces.enumerate.space.process.partial import PartialSchedule
+from spaces.enumerate.space.process.partial import Guide, PartialSchedule
 from spaces.model.deadline import ask_clock
+from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
 
 TRIES = 120
@@ -61,6 +63,50 @@ def with_random_func(
         if times:
             first = after, weight * times
     return None if first is None else (first[0], first[1] / TRIES)
+
+
+def with_random_funcs(
+    partial: PartialSchedule,
+    funcs: Collection[str],
+    guide: Guide,
+    numbers: Mapping[str, int],
+    chosen: random.Random,
+) -> tuple[PartialSchedule, ...] | None:
+    """The way to a completion for which all decisions about some Funcs are random, and ``guide``
+    makes the others; None if no way on was found.
+
+    Args:
+        partial: where the way begins.
+        funcs: these Funcs.
+        guide: makes the other decisions.
+        numbers: those of other Funcs, by parameter: what is random is legal with them.
+        chosen: makes the random choices.
+    """
+    way, drawn = [partial], dict[str, int]()
+    while not way[-1].is_complete:
+        partial = way[-1]
+        state = partial.state
+        if partial.func not in funcs:
+            way.append(partial.take(guide(partial)))
+        elif state.has_structure:  # a factor
+            known = {**drawn, **state.numbers}.items()
+            way.append(
+                partial.take(next(o for o in partial.options if o.after.numbers.items() <= known))
+            )
+        else:
+            menus = state.menus
+            names = parameters(Schedule(state.entries))
+            known_numbers = {**numbers, **drawn}
+            own = {name: known_numbers.get(name, menus[name][0]) for name in names}
+            found = with_random_func(
+                PartialSchedule(evolve(state, numbers=own), partial.taken), chosen
+            )
+            if found is None:
+                return None
+            drawn |= found[0].state.numbers
+            for label in found[0].taken[len(partial.taken) :]:
+                way.append(way[-1].take(label))
+    return tuple(way)
 
 
 def _accepted(partial: PartialSchedule, chosen: random.Random) -> int:

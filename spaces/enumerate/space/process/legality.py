@@ -62,7 +62,7 @@ def may_become_legal(state: ProcessState) -> bool:
     return next(lasting_faults(state), None) is None
 
 
-def lasting_faults(state: ProcessState) -> Iterator[Fault]:
+def lasting_faults(state: ProcessState) -> Iterator[LastingFault]:
     """What makes every completion of a state illegal, whatever the open Funcs are.
 
     Rules about the loop nest count if all factors of the decided Funcs have numbers: some limits
@@ -81,7 +81,7 @@ def lasting_faults(state: ProcessState) -> Iterator[Fault]:
     if len(found) > MOST_CASES:
         records = Records(part, schedule, state.device)
         asked = filter(is_violated, ask_specializations(records))
-        yield from (Fault(item) for item in asked)
+        yield from (LastingFault(item) for item in asked)
         return
     sized = [part, *(evolve(part, estimates=size) for size in state.further)]
     for case in found:
@@ -91,7 +91,7 @@ def lasting_faults(state: ProcessState) -> Iterator[Fault]:
 
 
 @frozen
-class Fault:
+class LastingFault:
     """A failed check.
 
     Attributes:
@@ -109,7 +109,7 @@ def _faults_of_case(
     schedule: Schedule,
     all_sizes: Sequence[Mapping[str, int]],
     has_limits: bool,
-) -> Iterator[Fault]:
+) -> Iterator[LastingFault]:
     """The checks that a case of the decided Funcs fails, and goes on to fail; those of the loop
     nest if it fails no other.
     """
@@ -130,11 +130,13 @@ def _faults_of_case(
             yield fault
 
 
-def _failing(asked: Sequence[Asked], all_sizes: Sequence[Mapping[str, int]]) -> Iterator[Fault]:
+def _failing(
+    asked: Sequence[Asked], all_sizes: Sequence[Mapping[str, int]]
+) -> Iterator[LastingFault]:
     """The checks that fail at any of some sizes, the estimates first."""
     for number, sizes in enumerate(all_sizes):
         for item in failing(asked, sizes):
-            yield Fault(item, number - 1 if number else None)
+            yield LastingFault(item, number - 1 if number else None)
 
 
 def _conditions(state: ProcessState) -> Iterator[Expr]:

@@ -12,14 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from spaces.apps.catalog import APPS
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces import APPS, Emulator, GpuExecutor, GpuPipeline, compile_gpu, device, verify
 from spaces.backend.cuda.drivers.pycuda import Pycuda
-from spaces.backend.cuda.emulator import Emulator
-from spaces.backend.cuda.launch import GpuExecutor
 from spaces.backend.cuda.plan import PlannedLaunch
-from spaces.constraints.devices.device import device
-from spaces.constraints.legality.verify import verify
 from tests.apps.runs import gpu_run
 from tests.backend.cuda.stub import pycuda_over_driver
 from tests.backend.cuda.stub.log import calls, now

@@ -46,6 +46,7 @@ from tests.backend.cuda.stub.log import calls, forget, now
 from tests.backend.cuda.stub.modules import use_stub_modules
 from tests.backend.cuda.stub.other_library import DlpackOnly, InterfaceArray, Memory, ask, stream
 from tests.backend.strided_arrays import UNTOUCHED, layouts
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 WIDTH, HEIGHT = 13, 9
@@ -140,7 +141,7 @@ def parts(draw: st.DrawFn) -> tuple[NDArray[Any], NDArray[Any]]:
     return whole, whole[up : up + HEIGHT * every : every, first : first + WIDTH]
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(parts(), parts(), parts(), st.sampled_from([InterfaceArray, DlpackOnly]), st.booleans())
 def test_strides_and_offsets(
     left: tuple[NDArray[Any], NDArray[Any]],

@@ -6,18 +6,15 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from attrs import evolve
-
 from spaces.enumerate.search.neighbours.genetic.copying import copy_entry
 from spaces.enumerate.search.neighbours.genetic.templates import TEMPLATES, tile_fully, vectorize_at
-from spaces.enumerate.space.counting.random_ways import with_random_func
+from spaces.enumerate.space.counting.random_ways import with_random_funcs
 from spaces.enumerate.space.edits import DecidedSchedule, Way, find_way_near
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import Guide, PartialSchedule
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.schedules.domain_order import LoopKind
-from spaces.model.schedules.parameters import parameters
-from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
+from spaces.model.schedules.schedule import FuncSchedule, LoopLevel
 
 Mutation: TypeAlias = Callable[[DecidedSchedule, str, random.Random], Way | None]
 """Edits the schedule of one Func, and returns the decisions that lead to the edited schedule, which
@@ -48,28 +45,13 @@ def randomize_schedule(parent: DecidedSchedule, func: str, chosen: random.Random
     number = next((n for n, one in enumerate(parent.way) if _decides(one, func)), None)
     if number is None:
         return None
-    before = parent.way[number]
-    known = parameters(Schedule(before.state.entries))
-    numbers = {name: parent.way[-1].state.numbers[name] for name in known}
-    start = PartialSchedule(evolve(before.state, numbers=numbers), before.taken)
-    found = with_random_func(start, chosen)
-    if found is None:
-        return None
-
-    after = found[0]
-    decided = [before]
-    for label in after.taken[len(before.taken) :]:
-        decided.append(decided[-1].take(label))
+    numbers = parent.way[-1].state.numbers
 
     def choose(partial: PartialSchedule) -> DecisionOption:
-        if partial.func == func:  # a factor, which has its number
-            known = {**after.state.numbers, **partial.state.numbers}
-            return next(
-                one for one in partial.options if one.after.numbers.items() <= known.items()
-            )
         return partial.nearest(parent.form)
 
-    return (*parent.way[:number], *decided[:-1], *decided[-1].led(choose))
+    rest = with_random_funcs(parent.way[number], (func,), choose, numbers, chosen)
+    return None if rest is None else (*parent.way[:number], *rest)
 
 
 def copy_schedule(parent: DecidedSchedule, func: str, chosen: random.Random) -> Way | None:

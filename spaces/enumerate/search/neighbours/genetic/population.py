@@ -9,6 +9,7 @@ from attrs import define, field, frozen
 
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.judging import offer_cheapest
+from spaces.enumerate.search.neighbours.drawing import DrawRewrite
 from spaces.enumerate.search.neighbours.genetic.mutations import MUTATIONS
 from spaces.enumerate.search.neighbours.genetic.starting import draw_reasonable
 from spaces.enumerate.search.pricer import Pricer
@@ -57,20 +58,27 @@ class Offspring:
     """Draws edits: of nothing, which lead to new schedules, or of the schedules of individuals.
 
     Attributes:
-        space: the space.
+        pricer: the pricer of the space.
         chosen: makes all random choices.
         rivals: how many individuals a tournament has.
+        rewrites: draws rewrites of schedules; None if it tries none.
     """
 
-    space: ScheduleSpace
+    pricer: Pricer
     chosen: random.Random
     rivals: int
+    rewrites: DrawRewrite | None = None
     start: PartialSchedule = field(init=False)
     _draws: Iterator[Draw] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.start = self.space.start()
         self._draws = self.space.draws(self.chosen.randrange(2**32))
+
+    @property
+    def space(self) -> ScheduleSpace:
+        """The space."""
+        return self.pricer.space
 
     def make_reasonable(self) -> DecisionEdit:
         """Leads to a reasonable schedule."""
@@ -103,6 +111,11 @@ class Offspring:
         func = self.chosen.choice([one.name for one in parent.way[-1].state.entries])
         way = MUTATIONS[rule](parent, func, self.chosen)
         return None if way is None else DecisionEdit.along(way, func, rule)
+
+    def rewrite_schedule(self, individuals: Sequence[Individual]) -> DecisionEdit | None:
+        """Rewrites one schedule; None if no rewrite applies."""
+        parent = self.choose_parent(individuals)
+        return self.rewrites and self.rewrites(self.pricer, parent, self.chosen)
 
     def choose_parent(self, individuals: Sequence[Individual]) -> DecidedSchedule:
         """The winner of a tournament."""

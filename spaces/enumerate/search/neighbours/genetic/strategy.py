@@ -13,6 +13,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.judging import conclude_search, offer_first
 from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.neighbours.drawing import DrawRewrite
 from spaces.enumerate.search.neighbours.genetic.mutations import IMAGING, MUTATIONS
 from spaces.enumerate.search.neighbours.genetic.population import (
     Individual,
@@ -26,6 +27,9 @@ from spaces.model.deadline import ask_clock
 
 _Draw: TypeAlias = Callable[[], DecisionEdit | None]
 """Draws an edit that leads to a schedule to try; None if it finds none."""
+
+_Mutate: TypeAlias = Callable[[Sequence[Individual]], DecisionEdit | None]
+"""Draws an edit of one of some schedules; None if it finds none."""
 
 
 @frozen(kw_only=True)
@@ -58,6 +62,8 @@ class Genetic:
         numbers: how many choices of parameters are tried with each schedule, at most; 1 in the
             paper, which measures one schedule at a time.
         attempts: how often an illegal schedule is replaced by another one, at most.
+        rewrites: draws rewrites of schedules, as one more mutation rule that is as likely as one
+            about images; None for the rules of the paper alone.
 
     Raises:
         ValueError: the shares add up to more than 1, or a number is too small.
@@ -73,6 +79,7 @@ class Genetic:
     sensible: float = 0.5
     numbers: int = 1
     attempts: int = 20
+    rewrites: DrawRewrite | None = None
 
     @mutants.validator
     def _shares(self, attribute: object, value: float) -> None:
@@ -92,7 +99,7 @@ class Genetic:
         yield from offer_first(pricer)
         chosen = random.Random(limits.seed)
         judge = OffspringJudge(pricer, chosen, self.numbers)
-        offspring = Offspring(space, chosen, self.tournament)
+        offspring = Offspring(pricer, chosen, self.tournament, self.rewrites)
         yield from conclude_search(pricer, self._breed(offspring, judge))
 
     def _breed(self, offspring: Offspring, judge: OffspringJudge) -> Iterator[Event]:
@@ -128,13 +135,15 @@ class Genetic:
         return sorted(individuals, key=lambda one: one.cost)
 
     def _mutate(self, parents: Sequence[Individual], offspring: Offspring) -> DecisionEdit | None:
-        weights = [self.favor if rule in IMAGING else 1.0 for rule in MUTATIONS]
-        (rule,) = offspring.chosen.choices(list(MUTATIONS), weights)
-        return offspring.mutate_func(rule, parents)
+        draws: dict[_Mutate, float] = {
+            partial(offspring.mutate_func, rule): self.favor if rule in IMAGING else 1.0
+            for rule in MUTATIONS
+        }
+        if self.rewrites is not None:
+            draws[offspring.rewrite_schedule] = self.favor
+        (mutate,) = offspring.chosen.choices([*draws], [*draws.values()])
+        return mutate(parents)
 
     def _start_anew(self, offspring: Offspring) -> DecisionEdit | None:
         is_sensible = offspring.chosen.random() < self.sensible
         return offspring.make_reasonable() if is_sensible else offspring.draw_schedule()
-
-
-STRATEGIES = {"genetic": Genetic()}

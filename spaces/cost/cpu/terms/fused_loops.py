@@ -6,11 +6,10 @@ extent of the inner loop, and the outer Var as the quotient. A nest of the two l
 
 from __future__ import annotations
 
-from spaces.cost.cpu.prices import Prices
-from spaces.cost.cpu.registers import Registers
+from spaces.cost.cpu.term import LOOP, Core, StageWork, term
+from spaces.cost.cpu.terms.operations import DIVISION, INSTRUCTION
 from spaces.cost.features.accesses import DIVISION_BY_LITERAL
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import StageFeatures, volume
+from spaces.cost.features.records import volume
 from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
 
@@ -21,25 +20,28 @@ _COORDINATE = 32
 """Bits of a coordinate."""
 
 
-def fused_loop_cycles(
-    features: Features, stage: StageFeatures, prices: Prices, registers: Registers
-) -> SymbolicNumber:
-    """Cycles of the divisions by which the loops of a stage find the Vars that ``fuse`` joined.
-    Each iteration of the innermost loop that is made of the fused one has such a division.
+@term(LOOP)
+def fused_loops(core: Core, of: StageWork) -> SymbolicNumber:
+    """Divisions by which loops find the Vars that ``fuse`` joined. Each iteration of the innermost
+    loop that is made of the fused one has such a division.
 
     If compilers know the divisor, a few instructions replace the division, also for vectors. Else
     each lane has a division of its own, which gives quotient and remainder at once.
     """
     cycles: SymbolicNumber = 0.0
-    for fused in features.fused_loops.get((stage.func, stage.index), ()):
+    stage = of.stage
+    for fused in of.features.fused_loops.get((stage.func, stage.index), ()):
         moving = [loop for loop in stage.own if loop.loop in fused.names]
         if not moving:
             continue
-        each: SymbolicNumber = prices.division
+        each = core[DIVISION]
         if fused.has_constant_divisor:
             vectors = (v.positive_trips for v in moving if v.kind is LoopKind.VECTORIZED)
             lanes = volume(tuple(vectors))
-            of_a_lane = registers.of(lanes, _COORDINATE) / lanes
-            each = (DIVISION_BY_LITERAL + _REMAINDER) * prices.instruction * of_a_lane
+            of_a_lane = core.registers.of(lanes, _COORDINATE) / lanes
+            each = (DIVISION_BY_LITERAL + _REMAINDER) * core[INSTRUCTION] * of_a_lane
         cycles = cycles + moving[-1].runs * each
     return cycles
+
+
+TERMS = (fused_loops,)

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from spaces.cost.cpu.term import DELAY, Core, Price, StageWork, term
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures, StageFeatures
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
+
+STALL = Price("stall", 20.0, "waiting for stores that a load needs parts of")
 
 _NEAR = 16
 """A stored vector is in the cache after so many more vectors."""
 
 
-def stalls(features: Features, stage: StageFeatures) -> SymbolicNumber:
-    """How often a stage waits for stores. A load of parts of two vectors waits until both are in
-    the cache, if they were stored just before.
+@term(DELAY, STALL)
+def stalls(core: Core, of: StageWork) -> SymbolicNumber:
+    """Waits for stores. A load of parts of two vectors waits until both are in the cache, if they
+    were stored just before.
 
     This happens where a Func of few vectors is computed in the loops of a stage, and the stage
     reads it at several offsets along the lanes.
     """
+    features, stage = of.features, of.stage
     times: SymbolicNumber = 0.0
     for func in features.funcs:
         if func.name != stage.func and func.depth > 0 and _is_read_across(features, stage, func):
             vectors = func.points / maximum(func.visits, 1) / func.stages[-1].lanes
             times = times + func.visits * where(vectors <= _NEAR, 1.0, 0.0)
-    return times
+    return core[STALL] * times
 
 
 def _is_read_across(features: Features, stage: StageFeatures, func: FuncFeatures) -> bool:
@@ -35,3 +40,6 @@ def _is_read_across(features: Features, stage: StageFeatures, func: FuncFeatures
         index.moved_by & lanes and (index.spread or index.moved_by & set(stage.reduced))
         for index in read
     )
+
+
+TERMS = (stalls,)

@@ -1,0 +1,50 @@
+"""The arithmetic of a stage."""
+
+from __future__ import annotations
+
+from spaces.cost.cpu.term import OPERATION, Core, Price, StageWork, term
+from spaces.cost.features.accesses import Operations
+from spaces.cost.features.features import copies_that_share
+from spaces.cost.features.records import StageFeatures, volume
+from spaces.model.formulas.symbolic import SymbolicNumber
+from spaces.model.schedules.domain_order import LoopKind
+
+INSTRUCTION = Price("instruction", 0.45, "an instruction on a register")
+TRANSCENDENTAL = Price("transcendental", 15.0, "a transcendental function of one value")
+DIVISION = Price(
+    "division",
+    10.0,
+    "an integer division by a number that compilers don't know",
+    "one of 32 bits takes 9 to 15 cycles, and the next one begins after 6 (uops.info, DIV (R32): "
+    "Rocket Lake, Alder Lake-P, Zen 4)",
+)
+
+
+@term(OPERATION, INSTRUCTION, TRANSCENDENTAL, DIVISION)
+def operations(core: Core, of: StageWork) -> SymbolicNumber:
+    """Operations on values."""
+    return sum(_cycles(core, of.stage, *part) for part in of.stage.work.parts)
+
+
+def _cycles(
+    core: Core, stage: StageFeatures, moved_by: frozenset[str], part: Operations
+) -> SymbolicNumber:
+    """Cycles of operations whose results depend on some Vars only (``moved_by``). Compilers move
+    them out of all loops inside the innermost loop over one of these Vars.
+    """
+    walking = [i for i, loop in enumerate(stage.own) if moved_by & set(loop.dimensions)]
+    repeated = stage.own[: walking[-1] + 1] if walking else ()
+    lanes = volume(tuple(v.positive_trips for v in repeated if v.kind is LoopKind.VECTORIZED))
+    if len(repeated) == len(stage.own):
+        times = stage.points
+    else:
+        times = repeated[-1].runs if repeated else stage.visits
+    times = times / copies_that_share(repeated, moved_by)
+    registers = core.registers.of(lanes, part.bits / part.total)
+    calls = part.transcendental * core[TRANSCENDENTAL]
+    divisions = part.divisions * core[DIVISION]
+    plain = part.instructions * core[INSTRUCTION] * registers / lanes
+    return times * (plain + calls + divisions)
+
+
+TERMS = (operations,)
