@@ -118,9 +118,16 @@ def branches(width: int = 16, height: int = 8):
     [
         (forked(32, readers=3), "middle.compute_root()", {"placements": ("root",)}, {0, 1, 2}),
         (planes(32), "", ALIGNED, {0, 1}),
+        (branches(), "out.parallel(y)", {"root": ("serial",), "storage": "compute"}, {0, 1}),
+        (
+            branches(),
+            "out.parallel(y)",
+            {"storage": "compute", "where": ["points(first) > 128"]},
+            {0, 1},
+        ),
         (planes(32), "first.vectorize(x, 8).parallel(y)", ALIGNED, {0}),
     ],
-    ids=["three", "aligned", "a given one is decided last"],
+    ids=["three", "aligned", "at loops", "restricted", "a given one is decided last"],
 )
 def test_the_solver_shares_loops_as_the_process_does(pipe, given, more, shared):
     where = more.get("where", ())
