@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 import spaces
-from spaces import Expr, Float64, Func, ImageParam, Pipeline, Var, mux
+from spaces import Expr, Float64, Func, ImageParam, Pipeline, Var, f64, mux
 from spaces.apps.gallery.gallery_pipeline import GalleryPipeline, around_zero
 from spaces.apps.gallery.kind import PipelineKind
 from spaces.apps.pictures import Array
@@ -34,7 +34,7 @@ def pipeline() -> Pipeline:
 
     first[x, j, k] = four([(real[x, j + 4 * n], imaginary[x, j + 4 * n]) for n in range(4)], k)
     a, b = first[x, j, k]
-    c, s = (spaces.f64(mux(4 * j + k, [spaces.f64(t) for t in table])) for table in turns)
+    c, s = (mux(4 * j + k, [f64(table[0]), *table[1:]]) for table in turns)
     turned[x, j, k] = (a * c - b * s, a * s + b * c)
     second[x, j, k] = four([tuple(turned[x, n, k]) for n in range(4)], j)
     output[x, k, part] = mux(part, list(second[x, k / 4, k % 4]))
