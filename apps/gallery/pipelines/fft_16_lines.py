@@ -26,7 +26,7 @@ def pipeline() -> Pipeline:
     turns = [[float(f(t)) for t in TURNS.ravel()] for f in (np.real, np.imag)]
     first, turned, second, output = map(Func, ("first", "turned", "second", "output"))
 
-    def four(values: list[tuple[Expr, ...]], at: Var) -> tuple[Expr, ...]:
+    def four(values: list[tuple[Expr, ...]], at: Expr) -> tuple[Expr, ...]:
         (a, ai), (b, bi), (c, ci), (d, di) = values
         reals = (a + b + c + d, a + bi - c - di, a - b + c - d, a - bi - c + di)
         imaginaries = (ai + bi + ci + di, ai - b - ci + d, ai - bi + ci - di, ai + b - ci - d)
