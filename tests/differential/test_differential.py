@@ -62,7 +62,8 @@ from tests.differential.summary import Summary
 from tests.differential.test_regressions import IMAGE, PLACE, window_sum
 from tests.examples import examples
 
-SEED, CASES = 20, examples(400)
+SEED, ALL = 20, 400
+CASES = examples(ALL)
 ZERO = constant(0, Int32)
 SIZES = tuple({"out": ((0, width), (0, 4))} for width in (8, 7, 20))
 
@@ -80,9 +81,12 @@ def test_what_happens_is_what_the_verdicts_say(total: Summary) -> None:
 
 def test_about_half_are_legal_in_every_kind_of_pipeline(total: Summary) -> None:
     assert 0.35 < total.count(verdict="legal") / CASES < 0.7
-    kinds = [kind for kind in KINDS if total.count(kind=kind)]
-    legal = [kind for kind in kinds if total.count(kind=kind, verdict="legal")]
-    assert len(legal) > 0.8 * len(kinds)
+    # Of a part of the cases, those of one subject alone say little about its kind.
+    fewest = 0 if CASES == ALL else SHARED + 1
+    for kind in KINDS:
+        of_kind = total.count(kind=kind)
+        if of_kind >= fewest:
+            assert total.count(kind=kind, verdict="legal") > 0.15 * of_kind - 1, kind
     for drawn in CLASSES:
         for verdict in ("legal", "illegal"):
             assert total.count(drawn=drawn, verdict=verdict) > CASES / 40, (drawn, verdict)
@@ -90,7 +94,7 @@ def test_about_half_are_legal_in_every_kind_of_pipeline(total: Summary) -> None:
 
 def test_every_kind_of_pipeline_is_drawn_for_both_targets() -> None:
     seen = set()
-    for first in range(0, 400, SHARED):
+    for first in range(0, ALL, SHARED):
         of = subject_of(SEED, first)
         for number in range(first, first + SHARED):
             seen.add((of.kind, draw(SEED, number, of.pipeline).target == "cpu"))

@@ -18,6 +18,7 @@ from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.trial import Proposal
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain
+from tests.examples import examples
 
 ROWS = parse_schedule("blur_x.compute_root()", blur())
 
@@ -135,7 +136,7 @@ def _opened_together(path: str, ready: Barrier) -> None:
 def test_processes_may_make_a_store_at_once(tmp_path: Path) -> None:
     """SQLite does not wait for the lock under which a file learns to write ahead."""
     fork = multiprocessing.get_context("fork")
-    for number in range(5):
+    for number in range(examples(12, fewest=5)):
         ready = fork.Barrier(6)
         path = str(tmp_path / f"{number}.sqlite")
         children = [fork.Process(target=_opened_together, args=(path, ready)) for _ in range(6)]

@@ -40,10 +40,11 @@ from tests.differential.gpu_schedules import gpu_schedule
 from tests.differential.oracle import Oracle
 from tests.differential.pipelines import KINDS
 from tests.differential.subjects import EXACT, ODD, Subject, subject
+from tests.examples import examples
 
 X, Y = Var("x"), Var("y")
 
-SCHEDULES, MOST_DRAWN = 2, 60
+SCHEDULES, MOST_DRAWN = examples(4, fewest=2), 60
 """Legal schedules for a pipeline, and how many are drawn to find them."""
 
 

@@ -23,8 +23,9 @@ from tests.differential.oracle import Oracle
 from tests.differential.pipelines import KINDS
 from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import EXACT, ODD, subject
+from tests.examples import examples
 
-SCHEDULES = 2
+SCHEDULES = examples(4, fewest=2)
 """The number of schedules for each pipeline."""
 
 

@@ -30,7 +30,7 @@ def split(factor: int) -> Schedule:
     return schedule(COPIED).func("f").split("x", "x", "xi", factor).schedule
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [1, 2, 3])
 def test_each_candidate_has_its_own_fate(workers: int) -> None:
     """A bad candidate costs no other one its times, in its worker or in another."""
     good = [split(factor) for factor in (16, 32)]
@@ -132,7 +132,7 @@ def test_an_interrupted_measurement_leaves_no_answer_behind(
 
         return stop
 
-    with LocalMeasurer(limits=FEW, make=saboteurs.saboteur, workers=1) as measurer:
+    with LocalMeasurer(limits=FEW, make=saboteurs.saboteur) as measurer:
         monkeypatch.setattr(Worker, "ask", interrupted)
         with pytest.raises(KeyboardInterrupt):
             measurer.measure(COPIED, [split(16)])

@@ -66,7 +66,7 @@ def two_stages() -> Universe:
             Decision("tx", "by", (4, 32)),
             Decision("ty", "by", (2, 31)),
             Decision("bx compute", "bx", levels),
-            Decision("bx store", "bx", ("inline", "root", "by.y")),
+            Decision("bx store", "bx", ("inline", "root", "by.y", "by.x")),
             Decision("bx loops", "bx", ("serial", "vectors", "threads", "folded")),
             Decision("vx", "bx", (2, 8)),
         ),
