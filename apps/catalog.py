@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spaces.apps.app import App
 from spaces.apps.errors import WrongUsage
-from spaces.apps.gallery.catalog import gallery
+from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.loading import brief, functions_of, is_file_name, is_function_name, load_function
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definition_error import DefinitionError
@@ -81,8 +81,8 @@ def find(name: str) -> App:
             return APPS[name]
         except PluginError as error:
             raise WrongUsage(str(error)) from None
-    if name in gallery():
-        return gallery()[name].app
+    if name in GALLERY:
+        return GALLERY[name].app
     if is_file_name(name):
         file = name.removesuffix(":")
         functions = functions_of(Path(file))
@@ -93,7 +93,7 @@ def find(name: str) -> App:
         )
     if not is_function_name(name):
         raise WrongUsage(
-            f"There is no app {name!r}{suggestion(name, [*APPS, *gallery()], most=3)}; the apps "
+            f"There is no app {name!r}{suggestion(name, [*APPS, *GALLERY], most=3)}; the apps "
             f"are {', '.join(APPS)}, and `spaces list --gallery` names more. "
             "For a pipeline of your own write file.py:function."
         )

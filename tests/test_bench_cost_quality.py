@@ -18,7 +18,7 @@ from bench.cost_quality.random_pipelines import FAMILIES, by_name, random_pipeli
 from bench.cost_quality.records import append, records
 from bench.cost_quality.scores import regret, spearman
 from bench.cost_quality.subjects import Subject
-from spaces.apps.gallery.catalog import gallery
+from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
@@ -246,8 +246,8 @@ def test_every_kind_has_a_use_and_a_third_of_them_only_judge():
     used = Counter(split.USES.values())
     assert used[split.Use.JUDGE] * 3 >= len(PipelineKind)
     uses = {use: set(split.pipelines_to(use)) for use in split.Use}
-    assert set.union(*uses.values()) == set(gallery())
-    assert sum(map(len, uses.values())) == len(gallery())
+    assert set.union(*uses.values()) == set(GALLERY)
+    assert sum(map(len, uses.values())) == len(GALLERY)
 
 
 def test_nothing_learns_from_pipelines_that_judge():
@@ -263,7 +263,7 @@ def test_incumbents_are_those_of_several_searches_and_legal_ones_of_halide(monke
     pytest.importorskip("halide", reason="the extra `halide` is not installed")
     monkeypatch.setattr(incumbents, "SEARCHES", (("stagewise", "reuse"), ("stagewise", "weighted")))
     monkeypatch.setattr(incumbents, "AUTOSCHEDULERS", ("Mullapudi2016",))
-    pipeline = gallery()["integral_boxes"].pipeline()
+    pipeline = GALLERY["integral_boxes"].pipeline()
     found = incumbents.incumbents(subjects.space_of(pipeline))
     assert len(set(found)) == len(found) > incumbents.TOP
     for one in found:

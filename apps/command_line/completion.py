@@ -5,22 +5,24 @@ Each function imports what it needs when the shell asks, so that commands start 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib import import_module
 
 
-def names(module: str, source: str) -> Callable[[str], list[str]]:
-    """Completes the names in ``source`` of a module: a mapping, or a function of nothing."""
+def names(module: str, *sources: str) -> Callable[[str], list[str]]:
+    """Completes the names in some sources of a module: mappings, or functions of nothing."""
 
     def complete(incomplete: str) -> list[str]:
-        found = getattr(import_module(module), source)
-        known: Iterable[str] = found() if callable(found) else found
+        known: list[str] = []
+        for source in sources:
+            found = getattr(import_module(module), source)
+            known += found() if callable(found) else found
         return [name for name in known if name.startswith(incomplete)]
 
     return complete
 
 
-app_names = names("spaces.apps.catalog", "APPS")
+app_names = names("spaces.apps.catalog", "APPS", "GALLERY")
 device_names = names("spaces.constraints.devices.device", "known_names")
 strategy_names = names("spaces.enumerate.search.registry", "strategy_names")
 tuning_strategy_names = names("spaces.tuning.strategies", "tuning_strategy_names")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from spaces.apps.gallery.catalog import gallery
+from spaces.apps.gallery.catalog import GALLERY
 
 
 def described() -> list[dict[str, Any]]:
     """Kind, name, number of Funcs, size of the output and summary of each, by kind and name."""
     found = []
-    for one in sorted(gallery().values(), key=lambda one: (one.kind, one.name)):
+    for one in sorted(GALLERY.values(), key=lambda one: (one.kind, one.name)):
         pipeline = one.pipeline()
         found.append(
             {

@@ -56,7 +56,7 @@ class GalleryPipeline:
     """A pipeline with one output that begins at 0 in every dimension, as its images do.
 
     Attributes:
-        name: of the pipeline; no app and no other pipeline of the gallery has it.
+        name: of the pipeline and of its file; no app and no other pipeline of the gallery has it.
         kind: decides whether cost models may learn from it.
         summary: what it computes, in a few words.
         pipeline: builds it, with estimates for its images and its output.

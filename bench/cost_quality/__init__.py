@@ -25,7 +25,7 @@ from bench.cost_quality.collecting import collect
 from bench.cost_quality.pricing import Quality, medians, qualities, timed
 from bench.cost_quality.records import records
 from bench.cost_quality.subjects import APPS, RANDOM, Subject
-from spaces.apps.gallery.catalog import gallery
+from spaces.apps.gallery.catalog import GALLERY
 
 FOLDER = Path(__file__).parent.parent / "results" / "cost_quality"
 """The measured schedules, a file for each app."""
@@ -72,7 +72,7 @@ def collect_random() -> None:
 
 def collect_gallery(names: Collection[str] = ()) -> None:
     """Measures what is missing in the files of the gallery."""
-    chosen = names or gallery()
+    chosen = names or GALLERY
     collect(chosen, Subject.of_gallery, gallery_file_of, WANTED_OF_GALLERY, together=1)
 
 

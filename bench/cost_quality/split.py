@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from spaces.apps.gallery.catalog import gallery
+from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
 
 
@@ -59,7 +59,7 @@ class JudgedPipelineError(Exception):
 
 def pipelines_to(use: Use) -> list[str]:
     """The names of the pipelines of the gallery with a use."""
-    return [name for name, one in gallery().items() if USES[one.kind] is use]
+    return [name for name, one in GALLERY.items() if USES[one.kind] is use]
 
 
 def refuse_judged(names: Iterable[str]) -> None:
@@ -70,7 +70,7 @@ def refuse_judged(names: Iterable[str]) -> None:
     """
     judged = sorted(set(names) & set(pipelines_to(Use.JUDGE)))
     if judged:
-        kinds = sorted({str(gallery()[name].kind) for name in judged})
+        kinds = sorted({str(GALLERY[name].kind) for name in judged})
         raise JudgedPipelineError(
             f"{', '.join(judged)} must not be fitted to: of the kinds {', '.join(kinds)} "
             "measurements only judge. Leave them out."

@@ -9,6 +9,7 @@ OFFERED = [
     ("se", ["search"]),
     ("show unsh", ["unsharp"]),
     ("verify bl", ["blur"]),
+    ("search guided", ["guided_filter"]),
     ("verify blur --device h1", ["h100", "h100 pcie"]),
     ("search blur --strategy stage", ["stagewise"]),
     ("search blur --cost roof", ["roofline"]),

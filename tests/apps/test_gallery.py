@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 from spaces.apps.catalog import APPS, find
-from spaces.apps.gallery.catalog import gallery
+from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
 from spaces.backend.compile import compile_cpu
 from spaces.backend.reference import evaluate
@@ -17,8 +17,6 @@ from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from tests.apps.command_line import spaces
-
-GALLERY = gallery()
 
 
 def small_run(one):

@@ -46,11 +46,17 @@ from spaces.model.schedules.schedule import Schedule
 
 @frozen
 class KnownBounds:
-    """What recent nests have found: placements of Funcs, by their readers and by what these demand;
-    what they demand, whatever the loops of the Func are; what is read of images; what is allocated,
-    by the numbers of placements; the largest sizes that loops reach, in kernels; and normal forms.
+    """Parts of the bounds of recent nests. Different readers often demand the same, so what is
+    placed below them is the same, too.
 
-    Different readers often demand the same, so that what is placed below them is the same, too.
+    Attributes:
+        placements: placements of Funcs, by their readers and by the regions that readers demand.
+        demanded: the same without loops of the Func.
+        images: regions that are read of images.
+        allocations: storage of Funcs, by the numbers of placements.
+        forms: normal forms of formulas.
+        sites: the reads and writes that demand a region.
+        largest: the largest sizes that loops in kernels reach.
     """
 
     placements: Memo[MemoEntry[Placement]] = field(factory=lambda: Memo(4096))

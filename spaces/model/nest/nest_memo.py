@@ -18,8 +18,8 @@ NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 @define(eq=False)
 class NestMemo:
-    """What recent nests have found, and the bounds of the last one: a structure is
-    judged and then scored, or the other way round.
+    """Parts of the bounds of recent nests, and all bounds of the last one: a structure is judged
+    and then scored, or the other way round.
     """
 
     known: KnownBounds = field(factory=KnownBounds)

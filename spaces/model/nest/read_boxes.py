@@ -49,7 +49,7 @@ class ReadBoxes:
         return box
 
     def _touched(self, function: Function, stage: Stage, box: Box) -> Box:
-        """``box`` widened by what an update stage writes and reads of its own Func."""
+        """A box that holds ``box``, and each place of a Func that an update of it touches."""
         ranges = {
             name: Interval(self.simplify(i.min), self.simplify(i.max))
             for name, i in self.visits.stage_box(function, stage, box).items()

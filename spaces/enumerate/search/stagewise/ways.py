@@ -106,7 +106,7 @@ class Ways:
         if len(known.funcs) >= NEST and may_start_nest(process, name):
             return lambda entry: entry.compute.is_root
         reads_once = is_read_once(part, known, name)
-        if reads_once and self.loses_nothing_inlined(state, name, part, known):
+        if reads_once and self.should_be_inlined(state, name, part, known):
             return lambda entry: entry.compute.is_inline
         path = process.frontier.path(name)
         terms = _terms(process.pipeline)
@@ -121,16 +121,11 @@ class Ways:
         around = funcs_around(process.pipeline, process.entries, readers)
         return decided_part(process.pipeline, around), Schedule(state.entries(around))
 
-    def loses_nothing_inlined(
+    def should_be_inlined(
         self, state: HalfDecided, name: str, part: Pipeline, nests: Schedule
     ) -> bool:
-        """Whether a Func whose values are each read once may be inlined, and runs as well then.
-
-        Args:
-            state: the state before the Func.
-            name: the Func.
-            part: the Funcs of the nests that read it.
-            nests: their schedule.
+        """Whether a Func whose values are each read once may be inlined, and loses nothing then.
+        The arguments are those of :meth:`DevicePolicy.loses_nothing_inlined`.
         """
         loses_nothing = self.policy.loses_nothing_inlined(state, name, part, nests)
         return loses_nothing and may_be_inlined(state.partial.state, name)

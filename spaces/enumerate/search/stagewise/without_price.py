@@ -40,7 +40,7 @@ def inline_func(
         part, around = task.ways.nests_of_readers(state, name)
         starts_nest = len(around.funcs) >= NEST and may_start_nest(process, name)
         reads_once = not starts_nest and is_read_once(part, around, name)
-        if not reads_once or not task.ways.loses_nothing_inlined(state, name, part, around):
+        if not reads_once or not task.ways.should_be_inlined(state, name, part, around):
             return None
         ways = state.partial.ways(name, lambda entry: entry.compute.is_inline)
         known, *others = islice(ways, 2)
