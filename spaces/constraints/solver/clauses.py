@@ -3,8 +3,8 @@
 A clause says: if these structural options are chosen, this formula over the numeric decisions must
 hold. Rules that read one Func give clauses over the decisions of this Func; rules that read
 consumers, too, over those of the consumers as well, or over all decisions if Funcs may share
-loops. Loop nests are built only for structures that
-all other rules allow, with numeric decisions as parameters.
+loops. Loop nests are built only for structures that all other rules allow, with numeric decisions
+as parameters.
 """
 
 from __future__ import annotations
