@@ -19,7 +19,7 @@ from spaces.enumerate.search import pricer
 from spaces.enumerate.search.apart import bare
 from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Certificate, Done, Expanded
-from spaces.enumerate.search.papers.best_first import BestFirst, _promising
+from spaces.enumerate.search.papers.best_first import BestFirst, _keep_promising
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.structure import Structure
 from tests.cpus import FOUR_CORES
@@ -159,7 +159,7 @@ def test_a_schedule_keeps_the_bound_of_the_one_before() -> None:
     *_, last = of("blur").way_to(spaces.Schedule.default(blur()))
     judge = Pricer.of(of("blur"), Weighted(), Limits())
     with judge.board.deadline.kept():
-        (node,) = _promising(judge, (last,), 1e9)
+        (node,) = _keep_promising(judge, (last,), 1e9)
     assert lower_bound(last, Weighted()) < node.bound == 1e9
 
 

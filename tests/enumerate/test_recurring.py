@@ -52,7 +52,7 @@ def test_a_search_that_remembers_looks_at_less_and_misses_little(
     """For stencils one after the other, which are alike but for their extents."""
     space = ScheduleSpace(_chain(LAYERS, size), FOUR_CORES).of_patterns
     with_memory = best(search(space, model, "stagewise"))
-    monkeypatch.setattr(RecurringDecisions, "again", lambda *_: None)
+    monkeypatch.setattr(RecurringDecisions, "find_decision", lambda *_: None)
     without = best(search(space, model, "stagewise"))
     assert with_memory.structures <= (0.6 if model is _rooted else 1.0) * without.structures
     assert with_memory.best[0].cost <= 1.05 * without.best[0].cost

@@ -13,7 +13,7 @@ from spaces.enumerate.search.events import Done, Found
 from spaces.enumerate.search.handover import with_tidy_results
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
-from spaces.enumerate.search.tidying import NestSizes, tidied
+from spaces.enumerate.search.tidying import NestSizes, tidy_schedule
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
@@ -41,7 +41,7 @@ def _two_lines() -> Pipeline:
 
 
 def _tidy(whole: Pipeline, schedule: Schedule, on=FOUR_CORES) -> Schedule:
-    return tidied(whole, schedule, lambda one: verify(whole, one, on).legal)
+    return tidy_schedule(whole, schedule, lambda one: verify(whole, one, on).legal)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from spaces.enumerate.search.events import Done, Event, Found, Improved
 from spaces.enumerate.search.first_schedules import PRICING
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.tidying import tidied
+from spaces.enumerate.search.tidying import tidy_schedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.domain_order import Split, Tail
@@ -88,7 +88,7 @@ def _tidy(space: ScheduleSpace, model: CostModel, found: Found, deadline: Deadli
     schedule, pricer = found.schedule, Pricer.of(space, model, Limits())
     try:
         with deadline.kept():
-            form = tidied(
+            form = tidy_schedule(
                 space.pipeline,
                 schedule,
                 pricer.is_legal,

@@ -48,7 +48,7 @@ class BestFirst:
         opened = _Open(self.most_open)
         try:
             with board.deadline.kept():
-                opened.add(_promising(pricer, (space.start(),), -math.inf), board.worst)
+                opened.add(_keep_promising(pricer, (space.start(),), -math.inf), board.worst)
             for number in count(1):
                 node = opened.next(board.worst)
                 if node is None:
@@ -61,7 +61,7 @@ class BestFirst:
                     yield Expanded(number, 0, state.agenda[0].name)
                     following = map(node.partial.take, node.partial.options)
                     with board.deadline.kept():
-                        opened.add(_promising(pricer, following, node.bound), board.worst)
+                        opened.add(_keep_promising(pricer, following, node.bound), board.worst)
         except OutOfTime:
             yield board.scored
             yield board.done(space, complete=False, left=opened.least)
@@ -83,7 +83,7 @@ class _Node:
         return (self.bound, -len(self.partial.taken))
 
 
-def _promising(
+def _keep_promising(
     pricer: Pricer, partials: Iterable[PartialSchedule], bound: float
 ) -> Iterator[_Node]:
     """Those with a completion that may be legal, and cheap enough to keep.

@@ -89,12 +89,12 @@ class _Groups:
         """The Funcs that read a Func, directly or through inlined ones."""
         return computed_readers(self.space.pipeline, name, self.inlined)
 
-    def without(self, name: str) -> _Groups:
+    def inline(self, name: str) -> _Groups:
         """The division with one more inlined Func."""
         owners = {one: owner for one, owner in self.owners.items() if one != name}
         return evolve(self, owners=owners, inlined=self.inlined | {name})
 
-    def merged(self, producer: str, consumer: str) -> _Groups:
+    def merge(self, producer: str, consumer: str) -> _Groups:
         """The division in which a group is part of another one; both are named by their outputs."""
         owners = {o: consumer if owner == producer else owner for o, owner in self.owners.items()}
         return evolve(self, owners=owners)
@@ -135,12 +135,12 @@ class Grouping:
         task = _Merging(pricer, GroupPrices(pricer), self.trivial)
         complete, groups = True, _Groups.separate(space)
         phases: list[tuple[str, _Phase]] = [
-            ("trivial", task.without_trivial),
-            ("inlining", task.inlined),
-            ("merging", task.merged),
+            ("trivial", task.inline_trivial),
+            ("inlining", task.inline_while_cheaper),
+            ("merging", task.merge_while_cheaper),
         ]
         if self.nests and pricer.is_gpu:
-            phases.append(("nesting", task.nested))
+            phases.append(("nesting", task.nest_while_cheaper))
         try:
             for step, (name, phase) in enumerate(phases, start=1):
                 yield Expanded(step, len(phases), name)
@@ -148,10 +148,10 @@ class Grouping:
                     for cheaper in phase(groups):
                         groups = cheaper  # kept, even if the time ends in this phase
                 yield board.scored
-                yield from task.offered(groups)
+                yield from task.offer_division(groups)
         except OutOfTime:
             complete = False
-            yield from task.offered(groups)
+            yield from task.offer_division(groups)
         yield board.scored
         yield from offer_runners_up(pricer)
         yield board.done(space, complete)
@@ -170,7 +170,7 @@ class _Merging:
         """The space of the search."""
         return self.pricer.space
 
-    def offered(self, groups: _Groups) -> Iterator[Event]:
+    def offer_division(self, groups: _Groups) -> Iterator[Event]:
         """Offers the schedule of a division, if it is legal and there is time to verify it."""
         try:
             with self.pricer.board.deadline.kept():
@@ -195,14 +195,14 @@ class _Merging:
             tuple(entries[function.name] for function in self.space.pipeline.functions)
         )
 
-    def without_trivial(self, groups: _Groups) -> Iterator[_Groups]:
+    def inline_trivial(self, groups: _Groups) -> Iterator[_Groups]:
         """Inlines the Funcs that cost no more than a load, and those whose values are each read
         only once.
         """
         for function in self.space.pipeline.functions:
             ask_clock()
             if self._may_inline(groups, function.name) and self._is_trivial(function, groups):
-                groups = groups.without(function.name)
+                groups = groups.inline(function.name)
         for group in groups.all:
             self.prices.of(group)
         yield groups
@@ -223,32 +223,32 @@ class _Merging:
         is_alone = groups.owners.get(name) == name
         return is_alone and self.space.menus[name].places.inline and bool(groups.readers(name))
 
-    def inlined(self, groups: _Groups) -> Iterator[_Groups]:
+    def inline_while_cheaper(self, groups: _Groups) -> Iterator[_Groups]:
         """Inlines one Func after another into all its readers."""
-        yield from self._greedily(groups, self._inlinings)
+        yield from self._take_best(groups, self._inline_each)
 
-    def _inlinings(self, groups: _Groups) -> Iterator[tuple[_Groups, frozenset[str]]]:
+    def _inline_each(self, groups: _Groups) -> Iterator[tuple[_Groups, frozenset[str]]]:
         for name in groups.outputs:
             if self._may_inline(groups, name):
                 readers = {groups.owners[one] for one in groups.readers(name)}
-                yield groups.without(name), frozenset({name, *readers})
+                yield groups.inline(name), frozenset({name, *readers})
 
-    def merged(self, groups: _Groups) -> Iterator[_Groups]:
+    def merge_while_cheaper(self, groups: _Groups) -> Iterator[_Groups]:
         """Merges one group after another into the only group that reads it."""
-        yield from self._greedily(groups, self._merges)
+        yield from self._take_best(groups, self._merge_each)
 
-    def _merges(self, groups: _Groups) -> Iterator[tuple[_Groups, frozenset[str]]]:
+    def _merge_each(self, groups: _Groups) -> Iterator[tuple[_Groups, frozenset[str]]]:
         for name in groups.outputs:
             readers = {groups.owners[one] for one in groups.readers(name)}
             if len(readers) == 1 and self.space.menus[name].places.at:
                 (consumer,) = readers
-                yield groups.merged(name, consumer), frozenset({name, consumer})
+                yield groups.merge(name, consumer), frozenset({name, consumer})
 
-    def nested(self, groups: _Groups) -> Iterator[_Groups]:
+    def nest_while_cheaper(self, groups: _Groups) -> Iterator[_Groups]:
         """Moves one member after another into the threads of its only reader."""
-        yield from self._greedily(groups, self._nestings)
+        yield from self._take_best(groups, self._nest_each)
 
-    def _nestings(self, groups: _Groups) -> Iterator[tuple[_Groups, frozenset[str]]]:
+    def _nest_each(self, groups: _Groups) -> Iterator[tuple[_Groups, frozenset[str]]]:
         for name, owner in groups.owners.items():
             if name != owner and name not in groups.nested and len(groups.readers(name)) == 1:
                 after = evolve(groups, nested=groups.nested | {name})
@@ -263,7 +263,7 @@ class _Merging:
             return False
         return self.prices.evaluations(after, func) <= self.prices.evaluations(before, func)
 
-    def _greedily(self, groups: _Groups, changes: _Changes) -> Iterator[_Groups]:
+    def _take_best(self, groups: _Groups, changes: _Changes) -> Iterator[_Groups]:
         """Takes the change with the largest benefit, as long as there is one."""
         while True:
             best, most = None, 0.0

@@ -92,7 +92,7 @@ class GroupPrices:
             OutOfTime: the time limit, or the limit of structures, is reached.
         """
         if group not in self._known:
-            self._known[group] = self._cheapest(group)
+            self._known[group] = self._price(group)
         return self._known[group]
 
     def known(self, group: StageGroup) -> PricedGroup | None:
@@ -115,20 +115,20 @@ class GroupPrices:
         """The cost of the group."""
         return self.of(group).cost
 
-    def _cheapest(self, group: StageGroup) -> PricedGroup:
+    def _price(self, group: StageGroup) -> PricedGroup:
         best = PricedGroup(math.inf)
         if not may_stand_alone(self.space.pipeline, group.output):
             return best  # a Param without a value decides about its size
         part = _part_of(self.space.pipeline, group)
-        for entries in self._structures(group):
+        for entries in self._list_structures(group):
             ask_clock()
             self.pricer.board.considered += 1
-            found = self._tiled(part, group, entries)
+            found = self._choose_tiles(part, group, entries)
             if found.cost < best.cost:
                 best = found
         return best
 
-    def _structures(self, group: StageGroup) -> Iterator[tuple[FuncSchedule, ...]]:
+    def _list_structures(self, group: StageGroup) -> Iterator[tuple[FuncSchedule, ...]]:
         """The entries of the group's Funcs, producers first, one for each pattern of the output."""
         menu = self.space.menus[group.output]
         is_given = group.output in {entry.name for entry in self.space.kept.funcs}
@@ -137,11 +137,11 @@ class GroupPrices:
         for orders in menu.root.values():
             given = getattr(menu, "entry", None)
             output = given or menu.scheduled(orders, ROOT, ROOT)
-            entries = self._with_members(group, output)
+            entries = self._place_members(group, output)
             if entries is not None:
                 yield entries
 
-    def _with_members(
+    def _place_members(
         self, group: StageGroup, output: FuncSchedule
     ) -> tuple[FuncSchedule, ...] | None:
         """The entries of the group's Funcs; None if a member cannot be at the tiles."""
@@ -166,7 +166,7 @@ class GroupPrices:
             entries.insert(0, entry)
         return tuple(entries)
 
-    def _tiled(
+    def _choose_tiles(
         self, part: Pipeline, group: StageGroup, entries: tuple[FuncSchedule, ...]
     ) -> PricedGroup:
         """The group with the cheapest legal tile sizes of its output. Members have the first number
@@ -176,7 +176,7 @@ class GroupPrices:
         output = next(entry for entry in entries if entry.name == group.output)
         numbers = {name: menu[0] for name, menu in menus.items()}
         searched = {name: menus[name] for name in entry_parameters(output)}
-        searched = {name: self._sensible(output, name, menu) for name, menu in searched.items()}
+        searched = {name: self._limit_tiles(output, name, menu) for name, menu in searched.items()}
         numbers |= {name: menu[len(menu) // 2] for name, menu in searched.items()}
         cost = math.inf
         for chunk in _chunks(searched):
@@ -200,7 +200,7 @@ class GroupPrices:
             for name in entry_parameters(entry)
         }
 
-    def _sensible(
+    def _limit_tiles(
         self, output: FuncSchedule, parameter: str, menu: tuple[int, ...]
     ) -> tuple[int, ...]:
         """The tile sizes of a menu between T_min and T_max on a GPU; all if none is [S20 4.2]."""

@@ -61,7 +61,7 @@ class KnownCosts:
                 self._at_root.setdefault(state, entry)
         return found
 
-    def with_bounds(self, found: Iterable[PricedWay]) -> list[PricedWay]:
+    def add_bounded_ways(self, found: Iterable[PricedWay]) -> list[PricedWay]:
         """The priced ways. Each also gets the same way with bounds, if there is one, for the case
         that it is illegal itself.
         """

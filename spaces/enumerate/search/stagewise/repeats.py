@@ -75,7 +75,7 @@ class RecurringDecisions:
     _known: dict[Hashable, _Decided] = field(init=False, factory=dict)
     _dearest: float = field(init=False, default=0.0)
 
-    def compared(self, added: float) -> None:
+    def note_cost(self, added: float) -> None:
         """Remembers what a Func cost whose options were compared."""
         if math.isfinite(added):
             self._dearest = max(self._dearest, added)
@@ -109,7 +109,7 @@ class RecurringDecisions:
                 chosen = tuple(state.numbers[name] for name in free)
                 known.numbers.setdefault(_choice(before, context, free), chosen)
 
-    def again(self, before: HalfDecided, func: str) -> PartialSchedule | None:
+    def find_decision(self, before: HalfDecided, func: str) -> PartialSchedule | None:
         """The partial schedule after the decision that is known for the context of a Func; None if
         none is known, if the Func has no such options, or if it is decided already.
         """
@@ -127,7 +127,7 @@ class RecurringDecisions:
         is_decided = any(entry.name == func for entry in after.state.entries)
         return after if is_decided else None
 
-    def numbers_again(
+    def find_numbers(
         self, before: HalfDecided, func: str, free: FreeNumbers
     ) -> Mapping[str, int] | None:
         """The numbers that were chosen with the known decision about a Func, where those in its

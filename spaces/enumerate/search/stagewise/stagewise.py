@@ -177,7 +177,7 @@ class Stagewise:
             kept = evolve(kept, width=max(width, self.before_sums), alike=1)
         if task.space.where:
             places = _ALL
-        again = [recurring.again(state, decided[-1]) for state in states]
+        again = [recurring.find_decision(state, decided[-1]) for state in states]
         found: list[HalfDecided] = []
         if len(states) == 1:
             only = decide_without_price(task, states[0], decided, again[0], recurring)
@@ -204,7 +204,7 @@ class Stagewise:
             found = kept.keep_cheapest(
                 task, part, self._price_ways(task, part, states, decided, places)
             )
-            recurring.compared(_added(states, found))
+            recurring.note_cost(_added(states, found))
         if not reads_sum:  # else the sum shows which of them are good
             last = decided[-2:] if adds_up(function) else decided[-1:]
             for state in found:
@@ -227,7 +227,7 @@ class Stagewise:
         """Ways to decide the last of some Funcs, with what they cost by usual numbers."""
         ways = [way for state in states for way in task.ways.list_ways(state, decided)]
         known = KnownCosts(task, part)
-        return known.with_bounds(price_in_phases(ways, places, known, task.policy.compared))
+        return known.add_bounded_ways(price_in_phases(ways, places, known, task.policy.compared))
 
 
 def _added(before: Sequence[HalfDecided], after: Sequence[HalfDecided]) -> float:

@@ -106,7 +106,7 @@ def decide_without_price(
     if found is None and known is not None:
 
         def numbers(free: FreeNumbers) -> Mapping[str, int] | None:
-            return recurring.numbers_again(state, decided[-1], free)
+            return recurring.find_numbers(state, decided[-1], free)
 
         found = repeat_decision(task, state, decided, known, numbers)
     return found
