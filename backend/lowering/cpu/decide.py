@@ -17,7 +17,7 @@ from spaces.backend.ir.walk import map_own
 from spaces.backend.lowering.analyses.conditions import is_coordinate
 from spaces.backend.lowering.analyses.hints import wishes, without_hints
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant
-from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.rewrite import rewrite, variables
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.formulas.interval import Interval
@@ -35,6 +35,11 @@ _OUTPUT_EXTENT, _IMAGE_EXTENT = 1 << 10, 1 << 20
 away.
 """
 
+_TILES = 8
+"""An assumed output has room for at least so many of the smallest outputs that the program takes,
+in each dimension: the middle of a loop over tiles must be a place of the output.
+"""
+
 
 @frozen
 class MiddleValues:
@@ -46,11 +51,17 @@ class MiddleValues:
     def of(program: LoopProgram) -> MiddleValues:
         """The values outside of all loops."""
         values = {scalar.name: 1 for scalar in program.scalars}
+        of_outputs: dict[str, int] = {}
         for buffer in program.buffers:
-            extent = _OUTPUT_EXTENT if buffer.is_output else _IMAGE_EXTENT
-            for d in range(buffer.dimensions):
-                values |= {f"{buffer.name}.min.{d}": 0, f"{buffer.name}.extent.{d}": extent}
-        return MiddleValues(values)
+            extents = [f"{buffer.name}.extent.{d}" for d in range(buffer.dimensions)]
+            values |= {f"{buffer.name}.min.{d}": 0 for d in range(buffer.dimensions)}
+            if buffer.is_output:
+                of_outputs |= dict.fromkeys(extents, _OUTPUT_EXTENT // _TILES)
+            else:
+                values |= dict.fromkeys(extents, _IMAGE_EXTENT)
+        for check in program.size_checks:
+            of_outputs = _grown_to_hold(check.condition, of_outputs, values)
+        return MiddleValues(values | {name: _TILES * n for name, n in of_outputs.items()})
 
     def into(self, loop: For) -> MiddleValues:
         """The values in the middle of a loop."""
@@ -66,6 +77,22 @@ class MiddleValues:
             return bool(evaluate(condition, self.values))
         except FormulaError:
             return None
+
+
+def _grown_to_hold(
+    condition: Expr, extents: Mapping[str, int], others: Mapping[str, int]
+) -> dict[str, int]:
+    """Extents of outputs with which a condition holds, if doubling those that it names makes it
+    hold before an output is as large as images are; else the same extents.
+    """
+    grown = dict(extents)
+    named = grown.keys() & set(variables(condition))
+    while named and MiddleValues(others | grown).holds(condition) is False:
+        for name in named:
+            grown[name] *= 2
+        if max(grown.values()) * _TILES > _IMAGE_EXTENT:
+            return dict(extents)
+    return grown
 
 
 @frozen
@@ -110,7 +137,11 @@ class Decisions:
 
     def body(self, statement: Statement) -> Statement:
         """The loop's body in its steady state."""
-        return self._with_choices(self._statement(statement, Inside(), self.middle))
+        decided = self._with_choices(self._statement(statement, Inside(), self.middle))
+        if decided is statement or not (self.lows or self.highs):
+            return decided
+        # Loops inside may be short now, so that this loop decides tests along them.
+        return self._with_choices(self._statement(decided, Inside(), self.middle))
 
     def _statement(self, statement: Statement, inside: Inside, middle: MiddleValues) -> Statement:
         match statement:
@@ -133,7 +164,8 @@ class Decisions:
         low = analysis.least(loop.min)
         high = analysis.most(loop.min + loop.extent - 1)
         name = loop.var.name
-        is_short = isinstance(loop.extent, Const) and loop.extent.value <= SHORT
+        extent = self.known(loop.extent)
+        is_short = isinstance(extent, Const) and extent.value <= SHORT
         may_split = loop.kind.is_scalar_loop
         return Inside(
             {**inside.ranges, name: Interval(low, high)},
@@ -170,7 +202,8 @@ class Decisions:
             return False
         if wish is None and not (inside.vectorized or self.everywhere):
             return False
-        counts = self.everywhere or wish is not None or inside.is_innermost
+        is_start = isinstance(node, Op) and node.name == "eq" and names == {self.var.name}
+        counts = self.everywhere or wish is not None or inside.is_innermost or is_start
         return (counts or bool(names & inside.vectorized)) and bool(_claims(node))
 
     def _choose(
@@ -257,6 +290,15 @@ def _at_most(a: Expr, b: Expr) -> _Claims:
     return [(constant(True, Bool), (b - a,)), (constant(False, Bool), (a - b - 1,))]
 
 
+def _equal(a: Expr, b: Expr) -> _Claims:
+    """A window that slides computes more where the variable of a loop equals its first value."""
+    return [
+        (constant(False, Bool), (a - b - 1,)),
+        (constant(False, Bool), (b - a - 1,)),
+        (constant(True, Bool), (a - b, b - a)),
+    ]
+
+
 _CLAIMS: Mapping[str, Callable[[Expr, Expr], _Claims]] = {
     "min": lambda a, b: [(a, (b - a,)), (b, (a - b,))],
     "max": lambda a, b: [(a, (a - b,)), (b, (b - a,))],
@@ -265,4 +307,5 @@ _CLAIMS: Mapping[str, Callable[[Expr, Expr], _Claims]] = {
     "le": _at_most,
     "gt": lambda a, b: _less(b, a),
     "ge": lambda a, b: _at_most(b, a),
+    "eq": _equal,
 }

@@ -10,7 +10,15 @@ from spaces.apps.pipelines import blur
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.ir.sizes import elements
-from spaces.backend.ir.statements import Allocate, For, If, ParallelFor, Provide, Store
+from spaces.backend.ir.statements import (
+    Allocate,
+    For,
+    If,
+    ParallelFor,
+    Provide,
+    Statement,
+    Store,
+)
 from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp
 from spaces.backend.lowering.cpu.passes import lower
 from spaces.model.algorithm import boundary
@@ -124,6 +132,41 @@ def test_partition_loads_whole_vectors_away_from_the_edges(edge: str) -> None:
     counts = [evaluate(loop.extent, sizes) for loop in (before, steady, after)]
     # Twelve vectors cover 90 columns: the first reads column -1, the last is shifted inwards.
     assert counts == [1, 10, 1]
+
+
+def vector_reads(statement: Statement, buffer: str) -> list[bool]:
+    """For each store of values of a buffer, whether it reads them as whole vectors."""
+    stores = [s for s in walk_nodes(statement) if isinstance(s, Store)]
+    reads = [
+        [n.index for n in walk(s.value) if isinstance(n, Load) and n.buffer == buffer]
+        for s in stores
+    ]
+    return [all(isinstance(one, Ramp) for one in of) for of in reads if of]
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("width", [512, 4096])
+def test_tiles_of_any_width_have_a_steady_state(edge: str, width: int) -> None:
+    image, out = ImageParam(UInt16, 2, "input"), Func("out")
+    source = EDGES[edge](image)
+    out[X, Y] = source[X - 1, Y] + source[X + 2, Y]
+    algorithm = pipeline(out)
+    tiles = schedule(algorithm).split("x", "x", "xi", width).split("xi", "xi", "xv", 8)
+    program = programs(algorithm, tiles.vectorize("xv"))["vectorize"]
+    assert True in vector_reads(program.body, "input")
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_a_window_that_slides_has_a_steady_state(edge: str) -> None:
+    """In its first step the window is wider than in others."""
+    image, out = ImageParam(UInt16, 2, "input"), Func("out")
+    source = EDGES[edge](image)
+    out[X, Y] = source[X - 2, Y - 1] + source[X + 2, Y + 1]
+    algorithm = pipeline(out)
+    rows = schedule(algorithm).split("y", "y", "yi", 128).vectorize("x", 128).func(edge)
+    slides = rows.store_at("out", "y").compute_at("out", "x").vectorize("_0", 64)
+    program = programs(algorithm, slides)["vectorize"]
+    assert any(set(vector_reads(steady.body, "input")) == {True} for steady in found(program, If))
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
