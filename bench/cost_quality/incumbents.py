@@ -16,6 +16,7 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.registry import cost_model
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
@@ -51,7 +52,11 @@ def incumbents(space: ScheduleSpace) -> list[Schedule]:
 def _searched(space: ScheduleSpace) -> Iterator[Schedule]:
     for how, model in SEARCHES:
         limits = Limits(top=TOP, structures=STRUCTURES)
-        done = best(search(space, cost_model(model, space.device), how, limits))
+        try:
+            done = best(search(space, cost_model(model, space.device), how, limits))
+        except EmptySpaceError as empty:
+            print(f"  {space.pipeline.name}: {how} under {model}: {empty}", flush=True)
+            continue
         for one in done.best:
             yield one.schedule
 
