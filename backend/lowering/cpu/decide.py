@@ -87,7 +87,7 @@ def _grown_to_hold(
     """
     grown = dict(extents)
     named = grown.keys() & set(variables(condition))
-    while named and MiddleValues(others | grown).holds(condition) is False:
+    while named and MiddleValues({**others, **grown}).holds(condition) is False:
         for name in named:
             grown[name] *= 2
         if max(grown.values()) * _TILES > _IMAGE_EXTENT:

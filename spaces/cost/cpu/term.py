@@ -165,7 +165,7 @@ class Core:
         func = features.func(stage.func)
         registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
         shares = self.registers.stored_shares(features, func, stage)
-        return StageWork(features, func, stage, stage.points / stage.lanes, registers, *shares)
+        return StageWork(features, func, stage, stage.executed / stage.lanes, registers, *shares)
 
     def sum_terms(self, kind: TermKind[Costed], costed: Costed) -> SymbolicNumber:
         """The cycles of all terms of a kind."""

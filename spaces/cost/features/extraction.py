@@ -203,6 +203,7 @@ class _Extractor:
             loops=found,
             depth=len(path),
             points=self.totals.total(self._points(placement, index), path),
+            executed=self.totals.total(self._executed(placement, index), path),
             lanes=product([_at_least_one(as_formula(trips)) for trips in lanes]),
             reduced=tuple(r.name for r in function.stages[index].rvars),
         )
@@ -252,16 +253,45 @@ class _Extractor:
 
     def _points(self, placement: Placement, index: int) -> Expr:
         """The evaluations in a visit: the iterations that guards do not skip."""
+        return self._iterations(placement.stages[index], frozenset())
+
+    def _executed(self, placement: Placement, index: int) -> Expr:
+        """The same with the lanes that a guard switches off: vectors are executed whole."""
         traversal = placement.stages[index]
+        loops = {v.loop: v for v in traversal.loops}
+        cut = set()
+        for step in reversed(traversal.steps):
+            record = step.record
+            if isinstance(record, Split) and step.tail in GUARDED:
+                inner = loops.get(record.inner)
+                is_vector = inner is not None and inner.kind is LoopKind.VECTORIZED
+                if record.inner in cut or (is_vector and not _divides(inner, step.first[1])):
+                    cut |= {record.inner, *record.taken}
+            elif not cut.isdisjoint(record.made):
+                cut.update(record.taken)
+        return self._iterations(traversal, frozenset(cut))
+
+    def _iterations(self, traversal: Traversal, cut: frozenset[str]) -> Expr:
+        """The iterations of the loops of a stage. Guarded splits whose inner loop is one of ``cut``
+        count all iterations, others those that the guard does not skip.
+        """
         counts = {frozenset((v.loop,)): v.extent for v in self._own(traversal)}
         for step in reversed(traversal.steps):
-            _undo(step, counts, self.nest.simplify)
+            _undo(step, counts, self.nest.simplify, cut)
         return product(tuple(counts.values()))
 
 
-def _undo(step: Step, counts: dict[frozenset[str], Expr], simplify: Simplifier) -> None:
+def _divides(loop: LoopVar, extent: Expr) -> bool:
+    """Whether a loop is known to fill an extent without rest."""
+    known = isinstance(loop.extent, Const) and isinstance(extent, Const)
+    return known and extent.value % max(loop.extent.value, 1) == 0
+
+
+def _undo(
+    step: Step, counts: dict[frozenset[str], Expr], simplify: Simplifier, cut: frozenset[str]
+) -> None:
     """Replaces the loops that a step made by those that it took. ``counts`` has for each loop, or
-    for several that were fused, the number of iterations that no guard skips.
+    for several that were fused, the number of iterations that count.
     """
     record = step.record
     keys = [key for key in counts if not key.isdisjoint(record.made)]
@@ -271,7 +301,8 @@ def _undo(step: Step, counts: dict[frozenset[str], Expr], simplify: Simplifier) 
         counts[frozenset((record.inner,))] = step.first[1]
         counts[frozenset((record.outer,))] = step.second[1]
         return
-    if isinstance(record, Split) and not left and step.tail in GUARDED:
+    skips = isinstance(record, Split) and step.tail in GUARDED and record.inner not in cut
+    if skips and not left:
         count = step.first[1]
     counts[left.union(record.taken)] = count
 

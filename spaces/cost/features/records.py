@@ -66,6 +66,8 @@ class StageFeatures:
         work: the operations and reads of one evaluation.
         loops: the loops around it, outermost first; the first ``depth`` belong to consumers.
         points: the number of all evaluations, redundant ones included.
+        executed: the same with the lanes that a guard switches off, since vectors are executed
+            whole.
         lanes: the iterations of its vectorized loops, 1 without vectorized loops.
         reduced: its RVars.
     """
@@ -76,6 +78,7 @@ class StageFeatures:
     loops: tuple[LoopFeatures, ...]
     depth: int
     points: SymbolicNumber
+    executed: SymbolicNumber
     lanes: SymbolicNumber
     reduced: tuple[str, ...] = ()
 
