@@ -1,7 +1,7 @@
 """``python -m bench [NAME ...]`` measures, writes ``bench/results`` and renews all tables.
 
 ``python -m bench tables`` renews them from the results that are there. ``python -m bench gpu``,
-``gpu_bundle`` and ``ranks`` are commands of their own.
+``first``, ``fit``, ``gpu_bundle`` and ``ranks`` are commands of their own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ def main(arguments: list[str]) -> None:
     """Runs a command, or the named measurements."""
     if arguments[:1] and arguments[0] in ON_GPUS:
         importlib.import_module("bench.gpu.command").main(arguments)
+    elif arguments[:1] == ["fit"]:
+        importlib.import_module("bench.cost_quality.fit").main(arguments[1:])
+    elif arguments[:1] == ["first"]:
+        importlib.import_module("bench.cost_quality.first_found").main(arguments[1:])
     elif arguments[:1] == ["ranks"]:
         importlib.import_module("bench.cost_quality.ranks").main(arguments[1:])
     elif arguments == ["tables"]:

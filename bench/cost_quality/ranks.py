@@ -13,15 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from attrs import asdict, frozen
 
-from bench.cost_quality import FOLDER, RANDOM_FILE
-from bench.cost_quality.pricing import Timed, timed
-from bench.cost_quality.records import records
+from bench.cost_quality import FOLDER
+from bench.cost_quality.measured_sets import Measured, by_pipeline, measured_files
 from bench.cost_quality.scores import regret, spearman
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
@@ -61,28 +59,14 @@ def main(arguments: list[str]) -> None:
     )
     without = parser.parse_args(arguments).without
     chosen = [tuple(without)] if without else [(one,) for one in term_names()]
-    found = rank_without([(), *chosen], by_pipeline(_files()))
+    found = rank_without([(), *chosen], by_pipeline(measured_files()))
     print(table(found))
     if not without:
         FILE.write_text(json.dumps({k: _plain(v) for k, v in found.items()}, indent=2) + "\n")
 
 
-def _files() -> list[Path]:
-    return sorted(FOLDER.glob("*.jsonl"))
-
-
-def by_pipeline(files: Iterable[Path]) -> dict[tuple[str, str], list[Timed]]:
-    """The measured schedules of each pipeline, by its set (``apps`` or ``random``) and its name."""
-    found: dict[tuple[str, str], list[Timed]] = {}
-    for path in files:
-        kind = "random" if path == RANDOM_FILE else "apps"
-        for one in timed(records(path)):
-            found.setdefault((kind, one.subject), []).append(one)
-    return found
-
-
 def rank_without(
-    left_out: Sequence[tuple[str, ...]], measured: Mapping[tuple[str, str], Sequence[Timed]]
+    left_out: Sequence[tuple[str, ...]], measured: Measured
 ) -> dict[str, dict[str, Ranks]]:
     """For each choice of terms, and each set of pipelines, how well the model ranks without them.
 

@@ -19,11 +19,13 @@ class PricedRun:
         kernel: the name of the pipeline.
         batch: the schedule with its features.
         seconds: its time. Only the proportions of the times of a pipeline count.
+        weight: how much its error counts, beside those of other runs.
     """
 
     kernel: str
     batch: Batch
     seconds: float
+    weight: float = 1.0
 
 
 @runtime_checkable

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import attrs
 
 from spaces.cost.cpu.catalogue import PRICES
 from spaces.model.suggestions import suggestion
 
+FILE = Path(__file__).with_name("prices.toml")
+"""The fitted prices. A price that is not there has the cycles of its term."""
+
 _NAMES = [one.name for one in PRICES]
+_FITTED = tomllib.loads(FILE.read_text("utf-8"))
 
 
 @attrs.frozen(
-    these={one.name: attrs.field(default=one.cycles, type=float) for one in PRICES}, init=False
+    these={
+        one.name: attrs.field(default=float(_FITTED.get(one.name, one.cycles)), type=float)
+        for one in PRICES
+    },
+    init=False,
 )
 class Prices:
     """The cycles of one core for each operation, without other delays. Each term of the cost brings

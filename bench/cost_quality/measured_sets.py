@@ -1,0 +1,58 @@
+"""The measured schedules of each pipeline, in sets that say what they may be used for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from bench.cost_quality import FOLDER, RANDOM_FILE
+from bench.cost_quality.pricing import Timed, timed
+from bench.cost_quality.records import records
+from bench.cost_quality.split import USES, Use
+from spaces.apps.gallery.catalog import GALLERY
+
+
+class MeasuredSet(StrEnum):
+    """A set of pipelines."""
+
+    APPS = "apps"
+    """The apps: prices are fitted to them, and each is judged by a fit to all others."""
+    RANDOM = "random"
+    """Random pipelines: prices are fitted to them."""
+    LEARN = "learn"
+    """Pipelines of the gallery that prices are fitted to."""
+    CHOOSE = "choose"
+    """Pipelines of the gallery that choose between fits."""
+    JUDGE = "judge"
+    """Pipelines of the gallery that only judge."""
+
+
+OF_USE = {
+    Use.LEARN: MeasuredSet.LEARN,
+    Use.CHOOSE: MeasuredSet.CHOOSE,
+    Use.JUDGE: MeasuredSet.JUDGE,
+}
+
+Measured = Mapping[tuple[MeasuredSet, str], Sequence[Timed]]
+"""The measured schedules by set and name of their pipeline."""
+
+
+def measured_files() -> list[Path]:
+    """All files of measured schedules."""
+    return sorted(FOLDER.rglob("*.jsonl"))
+
+
+def by_pipeline(files: Iterable[Path]) -> Measured:
+    """The measured schedules of some files."""
+    found: dict[tuple[MeasuredSet, str], list[Timed]] = {}
+    for path in files:
+        for one in timed(records(path)):
+            found.setdefault((_set_of(path, one.subject), one.subject), []).append(one)
+    return found
+
+
+def _set_of(path: Path, subject: str) -> MeasuredSet:
+    if path == RANDOM_FILE:
+        return MeasuredSet.RANDOM
+    return OF_USE[USES[GALLERY[subject].kind]] if subject in GALLERY else MeasuredSet.APPS
