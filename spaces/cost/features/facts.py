@@ -111,7 +111,7 @@ def _loops(features: Features, stage: StageFeatures) -> str:
 LEVEL = Fact("computes it {}", _level)
 KERNEL = Fact("computes it {}", _kernel_of)
 EVALUATIONS = Fact("evaluates it {} time{s}", lambda features, stage: stage.points)
-REDUNDANT = Fact("computes {} of its values again", _redundant)
+REDUNDANT = Fact("repeats {} evaluation{s}", _redundant)
 OPERATIONS = Fact(
     "takes {} operation{s} for one evaluation",
     lambda features, stage: stage.work.operations.total,
