@@ -317,7 +317,7 @@ def _stage(features: Features, part: PartDifference) -> StageFeatures | None:
 
 def _aligned(parts: Iterable[PartDifference]) -> list[str]:
     """The lines of a table of parts, with their head."""
-    rows = [("stage", "what", "first", "second", "difference", "share")]
+    rows: list[tuple[str, ...]] = [("stage", "what", "first", "second", "difference", "share")]
     for part in parts:
         costs = (f"{cost:,.4g}" for cost in (part.first, part.second))
         share = "-" if part.share is None else f"{part.share:z.1%}"
