@@ -187,7 +187,7 @@ def explain(
         BatchError: the model gives no number, or an output has no estimate.
         TypeError: something else is given than verdicts.
 
-    >>> print(explain(verify(blur, mine, cpu), verify(blur, best(space).schedule, cpu)))
+    >>> print(explain(verify(blur, mine, cpu), verify(blur, other, cpu)))
     """
     _check_verdicts(first, second)
     one, other = price(first, model), price(second, model)
@@ -200,23 +200,22 @@ def explain(
     return PriceDifference(one.model, one.cost, other.cost, has_parts, differing, reasons)
 
 
-def _check_verdicts(first: object, second: object) -> None:
+def _check_verdicts(first: CheckedSchedule, second: CheckedSchedule) -> None:
     """Raises unless both are legal, of one pipeline and for one device."""
+    given: dict[str, object] = {"first": first, "second": second}
     illegal = []
-    for which, verdict in (("first", first), ("second", second)):
+    for which, verdict in given.items():
         if isinstance(verdict, Illegal):
             illegal.append(
                 f"explain does not price the {which} schedule: it is not legal.\n{verdict}"
             )
         elif not isinstance(verdict, CheckedSchedule):
             raise TypeError(
-                f"explain takes what verify returns for two legal schedules, not "
+                "explain takes what verify returns for two legal schedules, not "
                 f"{shown_kind(verdict)}."
             )
     if illegal:
         raise ValueError("\n".join(illegal))
-    assert isinstance(first, CheckedSchedule)
-    assert isinstance(second, CheckedSchedule)
     if first.device != second.device:
         raise ValueError(
             f"explain compares schedules for one device; the first is verified for "
