@@ -23,7 +23,8 @@ in `spaces/cost/cpu/terms` and owns some prices, in cycles of one core. A term w
 0 is off. Loads and stores, operations, and waits for own results run side by side in a stage, so
 only the longest of the three counts there. All else adds up.
 
-`spaces.price` shows the terms of one part together. `Reuse.without` leaves terms out:
+`spaces.price` shows the terms of one part together, and `spaces.explain` compares two schedules by
+these parts ([uses](uses.md#explain-a-difference)). `Reuse.without` leaves terms out:
 
 ```python
 from spaces import device

@@ -331,6 +331,11 @@ from spaces.cost.price import (
     SchedulePrice as SchedulePrice,
     PricePart as PricePart,
 )
+from spaces.cost.explain import (
+    explain as explain,
+    PriceDifference as PriceDifference,
+    PartDifference as PartDifference,
+)
 from spaces.cost.batch import (
     Batch as Batch,
     BatchError as BatchError,

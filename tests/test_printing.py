@@ -34,6 +34,10 @@ def objects():
     yield "tree", spaces.schedule_tree(pipeline, cpu)
     yield "form", spaces.canonical_form(pipeline, cpu)
     yield "price", spaces.price(checked)
+    rows = spaces.parse_schedule(
+        "\n".join(f"{func.name}.compute_root()" for func in pipeline.functions), pipeline
+    )
+    yield "price difference", spaces.explain(checked, spaces.verify(pipeline, rows, CPU))
     yield "batch", spaces.Batch.of(checked.pipeline, checked.schedule)
     yield "features", spaces.Batch.of(checked.pipeline, checked.schedule).features
     space = spaces.ScheduleSpace(pipeline, CPU)

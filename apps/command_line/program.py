@@ -26,6 +26,7 @@ _MODULES = {
     "list": "list",
     "show": "show",
     "verify": "verify",
+    "explain": "explain",
     "prove": "prove",
     "rules": "rules",
     "count": "count",

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import attrs
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from spaces.apps.catalog import find
 from spaces.apps.command_line.collected import Collected
-from spaces.apps.command_line.completion import model_names, strategy_names
+from spaces.apps.command_line.completion import strategy_names
 from spaces.apps.command_line.console import line, table
+from spaces.apps.command_line.cost_models import Cost, given_model, json_cost
 from spaces.apps.command_line.options import MOST, AppName, DeviceName, Seed
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.progress import Reporter
@@ -29,12 +28,11 @@ from spaces.apps.command_line.space import (
     space_of,
 )
 from spaces.apps.errors import CommandError, Interrupted, WrongUsage
-from spaces.apps.loading import brief, is_function_name, load_function
 from spaces.backend.cuda.errors import CudaUnavailable
 from spaces.constraints.devices.device import GpuDevice
-from spaces.cost.batch import Batch, BatchError
-from spaces.cost.model import CostFunction, CostModel
-from spaces.cost.registry import cost_model, default_model
+from spaces.cost.batch import BatchError
+from spaces.cost.model import CostModel
+from spaces.cost.registry import default_model
 from spaces.enumerate.search.events import (
     Certificate,
     Done,
@@ -58,18 +56,7 @@ from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from spaces.tuning.compiler_ranking import CompiledSchedule, rank_by_compiler
-from spaces.tuning.fitted_models import load_model_here
-from spaces.tuning.schema import StoreError
 
-Cost = Annotated[
-    str,
-    typer.Option(
-        "--cost",
-        help="A cost model, or file.py:function that takes a batch.",
-        autocompletion=model_names,
-        show_default="reuse on a CPU, occupancy on a GPU",
-    ),
-]
 StrategyName = Annotated[
     str,
     typer.Option(
@@ -148,14 +135,8 @@ def search(
         raise WrongUsage(f"--compiler is for GPUs, and {space.device.name} is a CPU.")
     strategy = strategy or DEFAULT
     cost = cost or default_model(space.device)
-    own = _own_model(cost) if is_function_name(cost) else None
     limits = Limits(top=top, apart=apart, seconds=seconds, seed=seed)
-    try:
-        chosen = (
-            load_model_here(cost, space.device) if own is None else cost_model(own, space.device)
-        )
-    except (StoreError, ValueError) as error:
-        raise WrongUsage(str(error)) from None
+    chosen = given_model(cost, space.device)
     try:
         events = Collected(search_space(space, chosen, strategy, limits))
         done = follow(events, seconds)
@@ -178,7 +159,7 @@ def search(
     if as_json:
         counted = [_json_kernels(one) for one in compiled] or [{}] * len(done.best)
         found = [
-            {"cost": _json_cost(f.cost), "schedule": _text(f.schedule, space.pipeline), **more}
+            {"cost": json_cost(f.cost), "schedule": _text(f.schedule, space.pipeline), **more}
             for f, more in zip(done.best, counted, strict=True)
         ]
         report = {
@@ -210,26 +191,6 @@ def _compiled(space: ScheduleSpace, done: Done, model: CostModel) -> tuple[Compi
 def _json_kernels(compiled: CompiledSchedule) -> dict[str, object]:
     kernels = compiled.kernels
     return {"kernels": kernels and {name: attrs.asdict(one) for name, one in kernels.items()}}
-
-
-def _json_cost(cost: float) -> float | None:
-    """JSON has no infinity: null for a schedule without a cost."""
-    return cost if math.isfinite(cost) else None
-
-
-def _own_model(name: str) -> CostFunction:
-    """The user's function called ``name``; its errors become a sentence that names it."""
-    function = load_function(name)
-
-    def cost(batch: Batch) -> NDArray[np.float64]:
-        try:
-            return batch.full(function(batch))
-        except BatchError as error:
-            raise CommandError(f"{name}: {error}") from None
-        except Exception as error:
-            raise CommandError(f"{name} failed: {brief(error)}") from error
-
-    return cost
 
 
 def follow(events: Iterable[Event], seconds: float | None = None) -> Done:

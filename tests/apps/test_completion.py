@@ -9,6 +9,8 @@ OFFERED = [
     ("se", ["search"]),
     ("show unsh", ["unsharp"]),
     ("verify bl", ["blur"]),
+    ("explain bl", ["blur"]),
+    ("explain blur cpu default --cost roof", ["roofline"]),
     ("search guided", ["guided_filter"]),
     ("verify blur --device h1", ["h100", "h100 pcie"]),
     ("search blur --strategy stage", ["stagewise"]),

@@ -1,0 +1,332 @@
+"""Why one schedule costs more than another: the parts of their prices that differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+from attrs import frozen
+
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
+from spaces.cost.batch import Batch
+from spaces.cost.features import facts
+from spaces.cost.features.facts import Fact
+from spaces.cost.features.features import Features
+from spaces.cost.features.records import StageFeatures
+from spaces.cost.model import CostFunction, CostModel
+from spaces.cost.price import SchedulePrice, price
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.articles import shown_kind
+from spaces.model.schedules.schedule import StageOf
+from spaces.model.showing import few_lines, outline
+
+_EXPLAINED = 0.9
+"""The largest differences get a sentence, until they make this share of all differences."""
+
+_ROUNDING = 1e-12
+"""Costs that differ by a smaller share are sums of equal numbers in another order."""
+
+_ROWS = 12
+"""The most rows of the table, and the most sentences, that an explanation prints."""
+
+
+@frozen
+class _Cause:
+    """A kind of cost.
+
+    Attributes:
+        says: the kind in words, as the subject of a sentence.
+        facts: what may differ between two schedules, and matters for this kind.
+    """
+
+    says: str
+    facts: tuple[Fact, ...]
+
+
+_EVALUATED = (facts.LEVEL, facts.EVALUATIONS, facts.REDUNDANT)
+_WORK = (*_EVALUATED, facts.OPERATIONS, facts.READS)
+_COMPUTED = (facts.KERNEL, *_WORK, facts.LANES, facts.TASKS)
+_MOVED = (*_EVALUATED, facts.READS, facts.STORAGE, facts.TASKS)
+
+_CAUSES: Mapping[str, _Cause] = {
+    "compute": _Cause("computing", _COMPUTED),
+    "from_l2": _Cause("moving lines from the second-level cache", _MOVED),
+    "from_l3": _Cause("moving lines from the third-level cache", _MOVED),
+    "from_memory": _Cause("moving lines from memory", _MOVED),
+    "allocation": _Cause("allocating", (facts.LEVEL, facts.ALLOCATIONS, facts.STORAGE)),
+    "overhead": _Cause("running parallel loops", (facts.STARTS, facts.ITERATIONS)),
+    "kernel": _Cause("its kernel", (facts.KERNEL,)),
+    "host": _Cause("computing on the host", (facts.KERNEL, *_WORK)),
+    "loads": _Cause("loading values", (*_EVALUATED, facts.LOADS)),
+    "arith": _Cause("arithmetic", (*_EVALUATED, facts.OPERATIONS)),
+    "math": _Cause("calls of functions", (*_EVALUATED, facts.OPERATIONS)),
+    "mem": _Cause("the size of its storage", (facts.LEVEL, facts.STORAGE)),
+    "seconds": _Cause("its time", (*_COMPUTED, facts.STORAGE)),
+    "stage": _Cause("the whole stage", (*_COMPUTED, facts.STORAGE)),
+    "stores": _Cause("storing values", (facts.LEVEL, facts.STORES)),
+}
+"""The kinds of cost of the library's models; other kinds have their own name."""
+
+_MOVES = ("from_l2", "from_l3", "from_memory")
+"""The kinds of cost that depend on the storage of what a stage reads."""
+
+
+@frozen
+class PartDifference:
+    """A part of two prices that differs.
+
+    Attributes:
+        func: the Func that costs it.
+        stage: 0 for its pure stage, n for its update n - 1.
+        what: the kind of cost, such as ``compute`` or ``from_memory``.
+        first: its cost in the first schedule, in the unit of the model; 0 if it has no such part.
+        second: its cost in the second schedule.
+        share: its share of the difference of the two whole costs; negative if it makes this
+            difference smaller. None if the whole costs are equal, or infinite.
+    """
+
+    func: str
+    stage: int
+    what: str
+    first: float
+    second: float
+    share: float | None
+
+    @property
+    def difference(self) -> float:
+        """The first cost less the second."""
+        return _difference(self.first, self.second)
+
+
+@frozen(repr=False)
+class PriceDifference:
+    """Why one schedule costs more than another by a cost model, at the estimates.
+
+    Attributes:
+        model: the name of the model.
+        first: the whole cost of the first schedule; lower is better.
+        second: the whole cost of the second schedule.
+        has_parts: whether the model says what costs how much. If not, there are no parts.
+        parts: the parts that differ, the largest difference first. Their differences add up to the
+            difference of the whole costs.
+        reasons: a line for each of the largest parts, until these make nine tenths of all
+            differences: both costs, and the numbers of the loop nests that differ there.
+    """
+
+    model: str
+    first: float
+    second: float
+    has_parts: bool
+    parts: tuple[PartDifference, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def difference(self) -> float:
+        """The cost of the first schedule less that of the second."""
+        return _difference(self.first, self.second)
+
+    @property
+    def ratio(self) -> float:
+        """The cost of the first schedule over that of the second; 1 if they are equal."""
+        if self.first == self.second:
+            return 1.0
+        return self.first / self.second if self.second else math.copysign(math.inf, self.first)
+
+    def __str__(self) -> str:
+        lines = [self._head()]
+        if not self.has_parts:
+            lines.append(f"{self.model} does not say what costs how much.")
+        elif not self.parts:
+            lines.append(f"Nothing differs that {self.model} prices.")
+        else:
+            head, *rows = _aligned(self.parts)
+            lines += [head, few_lines(rows, _ROWS, "differences")]
+            lines.append(few_lines(self.reasons, _ROWS, "reasons"))
+        return "\n".join(lines)
+
+    def _head(self) -> str:
+        """``The first costs 3e+06 by reuse, the second 1e+06: the first costs 3.00 times ...``."""
+        if self.first == self.second:
+            return f"Both cost {self.first:,.6g} by {self.model}."
+        costs = f"The first costs {self.first:,.6g} by {self.model}, the second {self.second:,.6g}"
+        least, most = sorted((self.first, self.second))
+        if not (0 < least and most < math.inf):
+            return f"{costs}."
+        dearer = "first" if self.first > self.second else "second"
+        ratio = most / least
+        if ratio < facts.LEAST_RATIO:
+            return f"{costs}: the {dearer} costs {ratio - 1:.2%} more."
+        return f"{costs}: the {dearer} costs {facts.as_ratio(ratio)} times as much."
+
+    def __repr__(self) -> str:
+        return outline(self)
+
+
+def explain(
+    first: CheckedSchedule,
+    second: CheckedSchedule,
+    model: str | CostModel | CostFunction | None = None,
+) -> PriceDifference:
+    """Why the first of two legal schedules costs more than the second, or less.
+
+    Compares their prices (:func:`price`) by Func, stage and kind of cost. For the largest
+    differences it adds the numbers that differ in the loop nests: evaluations, redundant ones
+    among them, vector lanes, parallel tasks, bytes of storage, the compute level. These are facts
+    of both schedules; a model may weigh them in either direction. A model without parts
+    (:class:`~spaces.cost.model.PartedModel`) gives the two costs alone.
+
+    Args:
+        first: what :func:`verify` returns for a legal schedule.
+        second: the same for another schedule of the pipeline, for the same device.
+        model: a cost model, its name, or a function of a batch; by default :func:`default_model`.
+
+    Raises:
+        UnknownModelError: no model has this name.
+        ValueError: a schedule is illegal (the message has its violations), the two are of
+            different pipelines or devices, or the model does not model the device.
+        BatchError: the model gives no number, or an output has no estimate.
+        TypeError: something else is given than verdicts.
+
+    >>> print(explain(verify(blur, mine, cpu), verify(blur, other, cpu)))
+    """
+    _check_verdicts(first, second)
+    one, other = price(first, model), price(second, model)
+    differing = _differing_parts(one, other)
+    reasons: tuple[str, ...] = ()
+    if differing:
+        both = tuple(Batch.of(v.pipeline, v.schedule).features for v in (first, second))
+        reasons = tuple(_reason(part, *both) for part in _largest(differing))
+    has_parts = bool(one.parts or other.parts)
+    return PriceDifference(one.model, one.cost, other.cost, has_parts, differing, reasons)
+
+
+def _check_verdicts(first: CheckedSchedule, second: CheckedSchedule) -> None:
+    """Raises unless both are legal, of one pipeline and for one device."""
+    given: dict[str, object] = {"first": first, "second": second}
+    illegal = []
+    for which, verdict in given.items():
+        if isinstance(verdict, Illegal):
+            illegal.append(
+                f"explain does not price the {which} schedule: it is not legal.\n{verdict}"
+            )
+        elif not isinstance(verdict, CheckedSchedule):
+            raise TypeError(
+                "explain takes what verify returns for two legal schedules, not "
+                f"{shown_kind(verdict)}."
+            )
+    if illegal:
+        raise ValueError("\n".join(illegal))
+    if first.device != second.device:
+        raise ValueError(
+            f"explain compares schedules for one device; the first is verified for "
+            f"{first.device.name}, the second for {second.device.name}."
+        )
+    if not _are_one(first.pipeline, second.pipeline):
+        raise ValueError(
+            f"explain compares schedules of one pipeline; the first is of {first.pipeline.name}, "
+            f"the second of another pipeline {second.pipeline.name}."
+        )
+
+
+def _are_one(first: Pipeline, second: Pipeline) -> bool:
+    """Whether two pipelines are one, except for the Funcs that schedules derive."""
+    if first.derivations == second.derivations:
+        return first == second
+    names = ("name", "images", "scalars", "outputs", "estimates")
+    return all(getattr(first, name) == getattr(second, name) for name in names)
+
+
+def _differing_parts(first: SchedulePrice, second: SchedulePrice) -> tuple[PartDifference, ...]:
+    """The parts of two prices that differ, the largest difference first."""
+    one, other = (
+        {(part.func, part.stage, part.what): part.cost for part in found.parts}
+        for found in (first, second)
+    )
+    whole = _difference(first.cost, second.cost)
+    found = []
+    for key in dict.fromkeys((*one, *other)):
+        cost, other_cost = one.get(key, 0.0), other.get(key, 0.0)
+        if not math.isclose(cost, other_cost, rel_tol=_ROUNDING):
+            share = _difference(cost, other_cost) / whole if whole else math.nan
+            known = share if math.isfinite(whole) and math.isfinite(share) else None
+            found.append(PartDifference(*key, cost, other_cost, known))
+    return tuple(sorted(found, key=lambda d: (-abs(d.difference), d.func, d.stage, d.what)))
+
+
+def _difference(first: float, second: float) -> float:
+    """``first - second``; 0 for two infinities."""
+    return 0.0 if first == second else first - second
+
+
+def _largest(parts: Iterable[PartDifference]) -> Iterator[PartDifference]:
+    """The first parts, until they make most of the sizes of all."""
+    every = tuple(parts)
+    most = _EXPLAINED * math.fsum(abs(part.difference) for part in every)
+    explained = 0.0
+    for part in every:
+        yield part
+        explained += abs(part.difference)
+        if explained >= most:
+            return
+
+
+def _reason(part: PartDifference, first: Features, second: Features) -> str:
+    """Both costs of a part, and the facts that differ, as a line of sentences."""
+    cause = _CAUSES.get(part.what, _Cause(part.what, _COMPUTED))
+    costs = f"{part.first:,.4g} in the first, {part.second:,.4g} in the second"
+    head = f"{StageOf(part.func, part.stage)}: {cause.says} {_weight(part.share)} ({costs})."
+    return " ".join([head, *filter(None, _differing_facts(part, cause, first, second))])
+
+
+def _weight(share: float | None) -> str:
+    """``makes 61.2% of the difference``."""
+    if share is None:
+        return "differs"
+    if share < 0:
+        return f"takes {-share:.1%} off the difference"
+    return f"makes {share:.1%} of the difference"
+
+
+def _differing_facts(
+    part: PartDifference, cause: _Cause, first: Features, second: Features
+) -> Iterator[str]:
+    """Sentences about what differs where a part of a price does."""
+    one, other = _stage(first, part), _stage(second, part)
+    if one is None or other is None:
+        which, features = ("first", first) if one is None else ("second", second)
+        yield facts.absence(which, features, part.func)
+        return
+    pairs = (first, one), (second, other)
+    told = [fact.difference(*pairs) for fact in cause.facts]
+    if part.what in _MOVES:
+        told += facts.read_storage(*pairs)
+    if part.what == "kernel":
+        told += facts.kernel_facts(first, second, (part.func, part.stage))
+    if any(told):
+        yield from told
+    else:
+        yield facts.LOOPS.difference(*pairs) or "Its loops are the same in both."
+
+
+def _stage(features: Features, part: PartDifference) -> StageFeatures | None:
+    """The stage of a part; None if the schedule does not compute its Func."""
+    func = features.computed(part.func)
+    return None if func is None or part.stage >= len(func.stages) else func.stages[part.stage]
+
+
+def _aligned(parts: Iterable[PartDifference]) -> list[str]:
+    """The lines of a table of parts, with their head."""
+    rows: list[tuple[str, ...]] = [("stage", "what", "first", "second", "difference", "share")]
+    for part in parts:
+        costs = (f"{cost:,.4g}" for cost in (part.first, part.second))
+        share = "-" if part.share is None else f"{part.share:z.1%}"
+        stage = str(StageOf(part.func, part.stage))
+        rows.append((stage, part.what, *costs, f"{part.difference:+,.4g}", share))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if column < 2 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
