@@ -10,7 +10,16 @@ import pytest
 from attrs import evolve
 
 from bench import cost_quality
-from bench.cost_quality import incumbents, pricing, ranks, split, subjects
+from bench.cost_quality import (
+    first_found,
+    fit,
+    incumbents,
+    measured_sets,
+    pricing,
+    ranks,
+    split,
+    subjects,
+)
 from bench.cost_quality.brief import SharedTime
 from bench.cost_quality.collecting import BATCH, Collecting
 from bench.cost_quality.drawing import LONGEST_WALK, Drawing, Origin
@@ -23,8 +32,11 @@ from spaces.apps.gallery.kind import PipelineKind
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
+from spaces.cost.batch import Batch
+from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.cost.training import PricedRun
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
 from spaces.model.writing.text import format_schedule, parse_schedule
@@ -297,3 +309,65 @@ def test_quartiles_and_means_are_over_pipelines():
     found = ranks._ranks([(0.0, 0.5), (0.4, 0.1), (0.8, 0.0), (1.0, 0.2), (0.2, 0.2)])
     assert (found.median, found.quartile) == (0.4, 0.2)
     assert found.regret == pytest.approx(0.2)
+
+
+def test_measured_schedules_are_in_the_set_of_their_pipeline(tmp_path):
+    found = measured_sets.by_pipeline(
+        [cost_quality.file_of("blur"), cost_quality.gallery_file_of("equalize_16")]
+    )
+    kinds = {name: kind for kind, name in found}
+    assert kinds["blur"] == "apps"
+    use = split.USES[GALLERY["equalize_16"].kind]
+    assert kinds["equalize_16"] == use.value
+    assert measured_sets.by_pipeline([cost_quality.RANDOM_FILE]).keys() == {
+        ("random", f"random_{seed}") for seed in subjects.RANDOM
+    }
+
+
+def test_no_fit_reads_pipelines_that_judge():
+    name = split.pipelines_to(split.Use.JUDGE)[0]
+    with pytest.raises(split.JudgedPipelineError, match=name):
+        fit.runs_of({("judge", name): []}, ["judge"])
+
+
+def test_each_pipeline_weighs_as_much_as_any_other_in_a_fit():
+    batch = Batch.of(random_pipeline(17), Schedule.default(random_pipeline(17)))
+    runs = [PricedRun("one", batch, seconds) for seconds in (1.0, 2.0, 4.0)]
+    for emphasis, first in ((0.0, 1 / 3), (1.0, 4 / 7)):
+        found = [one.weight for one in fit.weighted(runs, emphasis)]
+        assert sum(found) == pytest.approx(1)
+        assert found[0] == pytest.approx(first)
+
+
+def test_fitted_prices_are_read_as_they_are_written(tmp_path):
+    prices = Prices(load=1.25, stall=0.0)
+    text = fit.as_toml(fit.Fit(0.5, prices, 0.8, 0.1), {"blur": []})
+    path = tmp_path / "prices.toml"
+    path.write_text(text, "utf-8")
+    assert first_found.read_prices(path) == prices
+
+
+def test_the_fastest_of_all_has_no_regret(monkeypatch):
+    """A search that finds the fastest, one that finds another, and one whose first hangs."""
+    found = pricing.timed(records(cost_quality.file_of("blur"))[:40])
+
+    def regret_with(*ratios):
+        class Fake:
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_):
+                return None
+
+            def measure(self, pipeline, schedules):
+                made = zip(schedules, ratios, strict=False)
+                return [
+                    Measurement(one, RunOutcome.CORRECT, "", (r,), (1.0,), 0.1) for one, r in made
+                ]
+
+        monkeypatch.setattr(first_found, "measurer_of", lambda subject: Fake())
+        return first_found.regret_of_first("blur", found, Reuse.of(device("cpu")))
+
+    assert regret_with(1.0, 1.2, 1.1, 1.3) == 0
+    assert regret_with(1.5, 1.0, 1.1, 1.3) == pytest.approx(0.5)
+    assert "1 above 30 %" in first_found.summary([0.0, 0.5, 0.1])

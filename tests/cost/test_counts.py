@@ -148,3 +148,26 @@ def test_what_any_guard_skips_is_not_evaluated(splits: str) -> None:
     pipe = pipeline(f, estimates={f: [18, 7]})
     found = extract_features(pipe, parse_schedule(f"f.{splits}", pipe)).read_ints(pipe.sizes())
     assert found.func("f").points == 18 * 7
+
+
+@pytest.mark.parametrize(
+    ("splits", "executed"),
+    [
+        ("split(x, x, xv, 16, GuardWithIf).vectorize(xv)", 2 * 16 * 7),
+        ("split(x, x, xv, 16, ShiftInwards).vectorize(xv)", 2 * 16 * 7),
+        ("split(x, x, xi, 16, GuardWithIf)", 18 * 7),
+        ("split(x, x, xv, 6, GuardWithIf).vectorize(xv)", 18 * 7),
+        ("split(x, x, xi, 12, GuardWithIf).split(xi, xi, xv, 4, GuardWithIf).vectorize(xv)", 126),
+        ("split(x, x, xi, 9, GuardWithIf).split(xi, xi, xv, 4, GuardWithIf).vectorize(xv)", 168),
+        ("split(x, x, xv, 16, GuardWithIf).vectorize(xv).fuse(x, y, t).parallel(t)", 224),
+    ],
+)
+def test_vectors_are_executed_whole(splits: str, executed: int) -> None:
+    """Over 18 by 7 values; 9 of them take three vectors of 4."""
+    f = Func("f")
+    x, y = Var("x"), Var("y")
+    f[x, y] = x + y
+    pipe = pipeline(f, estimates={f: [18, 7]})
+    found = extract_features(pipe, parse_schedule(f"f.{splits}", pipe)).read_ints(pipe.sizes())
+    (stage,) = found.func("f").stages
+    assert stage.executed == executed

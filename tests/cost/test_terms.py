@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import attrs
+import numpy as np
 import pytest
 
 from spaces.apps.catalog import APPS
@@ -119,3 +120,27 @@ def test_a_fit_leaves_prices_of_0_alone(batches: list[Batch]) -> None:
     found = Reuse(FOUR_CORES, start).retrain(runs).prices
     assert attrs.asdict(found)["stall"] == 0.0
     assert attrs.asdict(found)["load"] / attrs.asdict(found)["store"] > 1.5
+
+
+def test_a_fit_passes_over_times_that_nothing_explains(batches: list[Batch]) -> None:
+    """One schedule in eight takes 50 times as long as its price; the others count."""
+    truth = attrs.evolve(Prices(), load=2.7)
+    times = costs(Reuse(FOUR_CORES, truth), batches)
+    odd = [50.0 if place % 8 == 0 else 1.0 for place in range(len(batches))]
+    runs = [
+        PricedRun("one", batch, time * factor)
+        for batch, time, factor in zip(batches, times, odd, strict=True)
+    ]
+    found = costs(Reuse(FOUR_CORES).retrain(runs), batches)
+    ratios = np.array([a / b for a, b, one in zip(found, times, odd, strict=True) if one == 1.0])
+    assert np.log(ratios / np.median(ratios)).std() < 0.02
+
+
+def test_a_run_without_weight_teaches_nothing(batches: list[Batch]) -> None:
+    times = costs(Reuse(FOUR_CORES, attrs.evolve(Prices(), load=2.7)), batches)
+    runs = [PricedRun("one", *of) for of in zip(batches, times, strict=True)]
+    wrong = [PricedRun("one", batch, 1.0, weight=0.0) for batch in batches]
+    with_wrong = Reuse(FOUR_CORES).retrain([*runs, *wrong]).prices
+    assert attrs.astuple(with_wrong) == pytest.approx(
+        attrs.astuple(Reuse(FOUR_CORES).retrain(runs).prices), rel=1e-6
+    )

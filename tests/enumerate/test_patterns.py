@@ -9,6 +9,7 @@ import pytest
 from spaces import (
     DomainOrder,
     Float32,
+    Float64,
     Func,
     Fuse,
     ImageParam,
@@ -117,6 +118,27 @@ def test_lines_that_scatter_are_counted_side_by_side() -> None:
     assert kinds[-2:] == [("across.x", SERIAL), ("yi", UNROLLED)], str(found)
     pure = [loop.kind for loop in found.stages[0].loops]
     assert pure[-1] is VECTORIZED, str(found)
+
+
+def test_lines_that_scan_are_computed_side_by_side() -> None:
+    """As running sums along rows: vectors across rows would touch a line of memory for each lane.
+    Where the sums run across rows, vectors lie along rows.
+    """
+    for along_rows in (True, False):
+        image, sums = ImageParam(Float64, 2, "image"), Func("sums")
+        x, y = Var("x"), Var("y")
+        sums[x, y] = image[x, y]
+        r = RDom([(1, 2047)], "r")
+        if along_rows:
+            sums[r, y] += sums[r - 1, y]
+        else:
+            sums[x, r] += sums[x, r - 1]
+        pipe = pipeline(sums, estimates={sums: [2048, 2048], image: [2048, 2048]})
+        space = ScheduleSpace(pipe, FOUR_CORES, Options.medium(FOUR_CORES))
+        found = best(search(space)).best[0].schedule.of("sums")
+        kinds = [loop.kind for loop in found.stages[1].loops]
+        assert (VECTORIZED in kinds) is not along_rows, str(found)
+        assert LoopKind.PARALLEL in kinds, str(found)
 
 
 def test_channels_are_unrolled_around_vectors() -> None:

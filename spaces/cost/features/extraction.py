@@ -263,9 +263,13 @@ class _Extractor:
         for step in reversed(traversal.steps):
             record = step.record
             if isinstance(record, Split) and step.tail in GUARDED:
-                inner = loops.get(record.inner)
-                is_vector = inner is not None and inner.kind is LoopKind.VECTORIZED
-                if record.inner in cut or (is_vector and not _divides(inner, step.first[1])):
+                vector = loops.get(record.inner)
+                is_filled = (
+                    vector is None
+                    or vector.kind is not LoopKind.VECTORIZED
+                    or _divides(vector.extent, step.first[1])
+                )
+                if record.inner in cut or not is_filled:
                     cut |= {record.inner, *record.taken}
             elif not cut.isdisjoint(record.made):
                 cut.update(record.taken)
@@ -281,10 +285,11 @@ class _Extractor:
         return product(tuple(counts.values()))
 
 
-def _divides(loop: LoopVar, extent: Expr) -> bool:
-    """Whether a loop is known to fill an extent without rest."""
-    known = isinstance(loop.extent, Const) and isinstance(extent, Const)
-    return known and extent.value % max(loop.extent.value, 1) == 0
+def _divides(lanes: Expr, extent: Expr) -> bool:
+    """Whether vectors are known to fill an extent without rest."""
+    if not (isinstance(lanes, Const) and isinstance(extent, Const)):
+        return False
+    return int(extent.value) % max(int(lanes.value), 1) == 0
 
 
 def _undo(

@@ -35,6 +35,7 @@ class Shape:
         reads_sums: whether the Func is pure and reads such a Func.
         scatters: whether the first coordinate at which the stage writes is a value that it reads,
             such as the bin of a histogram.
+        scans: whether the stage goes along rows in order: RVars alone give its first coordinate.
         terms: the members of ``bound`` that many threads of a GPU may share, as the update may
             change each element in one step (``atomic``): long RVars, innermost first. Entries made
             of patterns are atomic where iterations that change the same element run at once.
@@ -53,6 +54,7 @@ class Shape:
     reads_sums: bool = False
     short: tuple[str, ...] = ()
     scatters: bool = False
+    scans: bool = False
     terms: tuple[str, ...] = ()
     long_terms: tuple[str, ...] = ()
     is_narrow: bool = False

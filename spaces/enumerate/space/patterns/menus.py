@@ -244,8 +244,18 @@ def _shape(
         sums=adds_up(function),
         reads_sums=reads_sums,
         scatters=any(coordinate.loads for coordinate in stage.args[:1]),
+        scans=_goes_along_rows(stage, free),
         terms=terms if is_shared else (),
         long_terms=terms,
+    )
+
+
+def _goes_along_rows(stage: Stage, free: tuple[str, ...]) -> bool:
+    """Whether RVars alone give the first coordinate at which a stage writes."""
+    rvars = {r.name for r in stage.rvars}
+    return any(
+        not one.loads and not rvars.isdisjoint(one.names) and one.names.isdisjoint(free)
+        for one in stage.args[:1]
     )
 
 
