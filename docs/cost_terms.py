@@ -7,11 +7,16 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.cost_quality.measured_sets import MeasuredSet
 from bench.cost_quality.ranks import FILE, Ranks, table
 from spaces.cost.cpu.catalogue import TERMS
+from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.term import FITTED, KINDS
 
 PAGE = Path(__file__).with_name("cost_terms.md")
+
+SHOWN = (MeasuredSet.APPS, MeasuredSet.RANDOM, MeasuredSet.JUDGE)
+"""The sets of pipelines in the table."""
 
 _HEAD = f"""\
 <!-- Made by `python -m docs.cost_terms` from the terms; change those, not this. -->
@@ -42,11 +47,12 @@ Where the last column is empty, a price is {FITTED}.
 _RANKS = """
 ## Ranks without a term
 
-`python -m bench ranks` leaves out each term in turn and prices the measured schedules of 12 apps
-and 60 random pipelines: Spearman's correlation of costs and times, median and lower quartile over
-the pipelines, and by how much the cheapest schedule is slower than the fastest, on average.
-A small loss does not prove that a term is idle: most of these schedules are random, and a search
-visits extremes.
+`python -m bench ranks` leaves out each term in turn and prices the measured schedules of 12 apps,
+60 random pipelines and those pipelines of the gallery whose kinds no price was fitted to or chosen
+by (judge): Spearman's correlation of costs and times, median and lower quartile over the pipelines,
+and by how much the cheapest schedule is slower than the fastest, on average. `ranks.json` has the
+kinds to learn from and to choose by, too. A small loss does not prove that a term is idle: most of
+these schedules are random, and a search visits extremes.
 
 """
 
@@ -54,7 +60,7 @@ visits extremes.
 def page() -> str:
     """The whole page."""
     ranks = {
-        name: {kind: Ranks(**figures) for kind, figures in of.items()}
+        name: {kind: Ranks(**figures) for kind, figures in of.items() if kind in SHOWN}
         for name, of in json.loads(FILE.read_text("utf-8")).items()
     }
     return _HEAD + "\n".join(_rows()) + "\n" + _RANKS + table(ranks) + "\n"
@@ -62,13 +68,16 @@ def page() -> str:
 
 def _rows() -> Iterator[str]:
     """A row for each price, and for each term without one."""
+    prices = Prices()
     for one in sorted(TERMS, key=lambda one: KINDS.index(one.kind)):
         text = (inspect.getdoc(one.function) or "").partition("\n\n")[0]
         says = " ".join(text.replace("``", "`").split())
         start = (one.kind.part, f"`{one.name}`", says, one.kind.counts)
         for price in one.owns:
             source = "" if price.source == FITTED else price.source
-            yield _row(*start, f"`{price.name}`", f"{price.cycles:g}", price.per, source)
+            yield _row(
+                *start, f"`{price.name}`", f"{getattr(prices, price.name):g}", price.per, source
+            )
             start = ("", "", "", "")
         if not one.owns:
             yield _row(*start, "those of others", "", "", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from attrs import evolve
 
 from spaces import (
     DomainOrder,
@@ -208,3 +209,23 @@ def test_threads_of_a_gpu_take_other_tiles_than_a_narrow_dimension() -> None:
 
 def test_dimensions_that_are_all_short_have_patterns() -> None:
     assert next(iter(_summed(12, 8)))
+
+
+@pytest.mark.parametrize("columns", [32, 24])
+def test_sums_stay_in_registers_whatever_the_size_is(columns: int) -> None:
+    """24 columns are no multiple of a vector of 16: the block is legal for each number alone, not
+    for all at once.
+    """
+    features, weights = ImageParam(Float32, 2, "features"), ImageParam(Float32, 2, "weights")
+    product, out = Func("product"), Func("out")
+    j, i = Var("j"), Var("i")
+    k = RDom([(0, 64)], "k")
+    product[j, i] += features[k, i] * weights[j, k]
+    out[j, i] = sqrt(product[j, i])
+    sizes = {features: [64, 100_000], weights: [columns, 64], out: [columns, 100_000]}
+    wide = evolve(FOUR_CORES, vector_bits=512)
+    space = ScheduleSpace(pipeline(out, estimates=sizes), wide, Options.medium(wide))
+    found = best(search(space)).best[0].schedule.of("product")
+    kinds = [loop.kind for loop in found.stages[1].loops]
+    assert kinds[:2] == [SERIAL, UNROLLED], str(found)
+    assert kinds[-1] is VECTORIZED, str(found)

@@ -22,7 +22,6 @@ class CpuPolicy:
     quick_width: ClassVar[int] = 1
     compared: ClassVar[float] = 1 / 3
     doubts_repeats: ClassVar[bool] = False
-    judged_alone: ClassVar[int] = 0
 
     def keeps_more_at_end(self, pipeline: Pipeline) -> bool:
         """If a Func adds up: another state may be the cheapest once an image that a sum reads is

@@ -21,14 +21,11 @@ class DevicePolicy(Protocol):
         quick_width: how many half-decided schedules a search keeps while it is quick.
         compared: the share of the compute levels of a Func that are compared by more than one way.
         doubts_repeats: whether a decision that recurs must cost about as much as before.
-        judged_alone: how many choices of a structure are judged one by one if none is legal with
-            open numbers.
     """
 
     quick_width: ClassVar[int]
     compared: ClassVar[float]
     doubts_repeats: ClassVar[bool]
-    judged_alone: ClassVar[int]
 
     def keeps_more_at_end(self, pipeline: Pipeline) -> bool:
         """Whether a search keeps more states than one after the last Func, for rewrites."""

@@ -21,15 +21,12 @@ from spaces.model.schedules.schedule import FuncSchedule, Schedule
 @frozen
 class GpuPolicy:
     """Compares ways by all numbers, since the middle ones of threads and of the values of a thread
-    often do not go together, and keeps two states while the search is quick. Judges choices one by
-    one where none is legal with open numbers: some extents are known to be constant only with
-    numbers, such as those of threads of a Func that a block computes for its tile.
+    often do not go together, and keeps two states while the search is quick.
     """
 
     quick_width: ClassVar[int] = 2
     compared: ClassVar[float] = 1.0
     doubts_repeats: ClassVar[bool] = True
-    judged_alone: ClassVar[int] = 8
 
     def keeps_more_at_end(self, pipeline: Pipeline) -> bool:
         """No rewrite for GPUs needs them."""

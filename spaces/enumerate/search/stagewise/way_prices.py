@@ -16,6 +16,12 @@ from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, of_constant_extent
 
+JUDGED_ALONE = 8
+"""How many choices of a structure are judged one by one if none is legal with open numbers. Some
+extents are known to be constant, and some reads to end in time, only with numbers: as those of the
+threads of a Func that a block computes for its tile, or where a size is no multiple of a vector.
+"""
+
 
 @frozen
 class WayPrices:
@@ -84,7 +90,7 @@ class WayPrices:
         All other choices cost infinitely much.
         """
         costs = np.full(way.costs.shape, np.inf)
-        for index in np.argsort(way.costs, axis=None, kind="stable")[: self.policy.judged_alone]:
+        for index in np.argsort(way.costs, axis=None, kind="stable")[:JUDGED_ALONE]:
             alone = Structure(way.structure.at(int(index)), {})
             cost = self.pricer.keep_legal(alone, np.array(way.costs.flat[index]), part)
             if np.isfinite(cost):
