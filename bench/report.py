@@ -13,6 +13,7 @@ from typing import Any
 
 from bench import against_gpu_autoschedulers, chains, gpu_found, gpu_static
 from bench.against_autoschedulers import GROUPS, OURS, best_of
+from bench.cost_quality.measured_sets import MeasuredSet
 from bench.formal import DEVICES
 from bench.gpu import table as gpu_table
 from bench.spaces.table import HEADS, rows
@@ -20,6 +21,8 @@ from spaces.apps.files import write_text
 from spaces.backend.halide.autoschedule import AUTOSCHEDULERS, GPU_AUTOSCHEDULERS
 
 RESULTS = Path(__file__).parent / "results"
+ABOVE = 0.3
+"""A regret that is counted apart."""
 GPU = "gpu"
 """The results of `python -m bench gpu`, or of a bundle's runner."""
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
@@ -96,7 +99,7 @@ def tables() -> str:
     on_gpu = (_on_gpu,) if _was_on_gpu() else ()
     found = (_gpu_found,) if (RESULTS / "gpu_found.json").exists() else ()
     gpus = (*on_gpu, _gpu_autoschedulers, *found, _gpu_static)
-    searches = (_autoschedulers, *gpus, _spaces, _quality)
+    searches = (_autoschedulers, *gpus, _spaces, _quality, _first_found)
     parts = (_speed, _halide, *searches, _blas, _formal, _throughput, _growth, _machine, _trust)
     return "\n\n".join(part() for part in parts)
 
@@ -343,6 +346,41 @@ def _quality() -> str:
     heads = ("app", "schedules", "ended in time", *(f"`{model}`" for model in models))
     machine = f"Measured on {info['processor']} ({info['llvm_cpu']}), {info['cores']} cores."
     return f"{QUALITY} {machine}\n\n{_table(heads, rows)}"
+
+
+FIRST_FOUND = """\
+By how much the first schedule of a search is slower than the fastest one known of a pipeline: of
+drawn schedules, those of several searches and cost models, and those of Halide's autoschedulers.
+No price and no rule of the search was chosen by the pipelines of the last row."""
+"""What the table of first schedules shows, printed above it."""
+
+_SETS = {
+    MeasuredSet.APPS: "apps",
+    MeasuredSet.RANDOM: "random pipelines",
+    MeasuredSet.LEARN: "gallery, kinds to learn from",
+    MeasuredSet.CHOOSE: "gallery, kinds to choose by",
+    MeasuredSet.JUDGE: "gallery, kinds that only judge",
+}
+
+
+def _first_found() -> str:
+    """A row for each set of pipelines."""
+    loaded = _load("first_found")
+    found = loaded["results"]
+    rows = [
+        (
+            what,
+            len(regrets),
+            f"{statistics.median(regrets):.0%}",
+            f"{max(regrets):.0%}",
+            sum(one > ABOVE for one in regrets),
+        )
+        for kind, what in _SETS.items()
+        if (regrets := list(found.get(kind, {}).values()))
+    ]
+    heads = ("pipelines", "number", "median", "largest", f"above {ABOVE:.0%}")
+    machine = f"Measured on {loaded['machine']['processor']}, {loaded['machine']['cores']} cores."
+    return f"{FIRST_FOUND} {machine}\n\n{_table(heads, rows)}"
 
 
 def _ranked(quality: dict[str, float]) -> str:

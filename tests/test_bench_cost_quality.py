@@ -370,4 +370,4 @@ def test_the_fastest_of_all_has_no_regret(monkeypatch):
 
     assert regret_with(1.0, 1.2, 1.1, 1.3) == 0
     assert regret_with(1.5, 1.0, 1.1, 1.3) == pytest.approx(0.5)
-    assert "1 above 30 %" in first_found.summary([0.0, 0.5, 0.1])
+    assert "1 above 30%" in first_found.summary([0.0, 0.5, 0.1])

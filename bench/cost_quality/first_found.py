@@ -3,7 +3,7 @@
 ``python -m bench first`` searches for each pipeline with measured schedules under the cost model
 ``reuse``, and times the first schedule beside the fastest of the measured ones, in the same
 rounds. It writes ``bench/results/first_found.json``; with ``--set`` it does some sets of pipelines
-and prints them. ``--prices`` searches with the prices of a file.
+and keeps the others. ``--prices`` searches with the prices of a file, and writes nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.cost_quality.measured_sets import MeasuredSet, by_pipeline, measured_
 from bench.cost_quality.pricing import RANDOM_PREFIX, Timed
 from bench.cost_quality.subjects import Subject, space_of
 from bench.machine import machine
-from bench.report import RESULTS
+from bench.report import ABOVE, RESULTS
 from spaces.apps.files import write_text
 from spaces.constraints.devices.device import host_cpu
 from spaces.cost.cpu.prices import Prices
@@ -38,7 +38,7 @@ RIVALS = 3
 
 
 def main(arguments: list[str]) -> None:
-    """Measures, prints, and writes the file if all sets are measured with the library's prices."""
+    """Measures, prints, and writes the file if the prices are those of the library."""
     parser = argparse.ArgumentParser(prog="python -m bench first", description=__doc__)
     parser.add_argument("--set", action="append", choices=tuple(MeasuredSet), metavar="SET")
     parser.add_argument("--prices", type=Path, metavar="FILE")
@@ -53,8 +53,9 @@ def main(arguments: list[str]) -> None:
             print(f"{kind} {name}: {once:.1%}", flush=True)
     for each, of in found.items():
         print(f"{each}: {summary(list(of.values()))}")
-    if chosen.set is None and chosen.prices is None:
-        document = {"machine": machine(), "results": found}
+    if chosen.prices is None:
+        earlier = json.loads(FILE.read_text("utf-8"))["results"] if FILE.exists() else {}
+        document = {"machine": machine(), "results": {**earlier, **found}}
         write_text(FILE, json.dumps(document, indent=2) + "\n")
 
 
@@ -84,8 +85,8 @@ def regret_of_first(name: str, measured: Sequence[Timed], model: Reuse) -> float
 
 def summary(regrets: Sequence[float]) -> str:
     """The median, the largest and how many are above 30 %."""
-    above = sum(one > 0.3 for one in regrets)
+    above = sum(one > ABOVE for one in regrets)
     return (
         f"{len(regrets)} pipelines, median {statistics.median(regrets):.1%}, largest "
-        f"{max(regrets):.0%}, {above} above 30 %"
+        f"{max(regrets):.0%}, {above} above {ABOVE:.0%}"
     )

@@ -31,8 +31,8 @@ LEARNED_FROM = (MeasuredSet.APPS, MeasuredSet.RANDOM, MeasuredSet.LEARN)
 """The sets that prices are fitted to."""
 
 EMPHASES = (0.0, 0.5, 1.0)
-"""The weight of a schedule is the power of how many times as fast it is as the slowest that counts:
-at 0 all schedules of a pipeline count the same, at 1 one twice as fast counts twice.
+"""The weight of a schedule is its speed to one of these powers: at 0 all schedules of a pipeline
+count the same, at 1 one twice as fast counts twice.
 """
 
 

@@ -229,3 +229,17 @@ def test_sums_stay_in_registers_whatever_the_size_is(columns: int) -> None:
     kinds = [loop.kind for loop in found.stages[1].loops]
     assert kinds[:2] == [SERIAL, UNROLLED], str(found)
     assert kinds[-1] is VECTORIZED, str(found)
+
+
+def test_output_channels_share_what_they_read() -> None:
+    """In a convolution whose rows are innermost, a block of registers goes across channels."""
+    image, weights = ImageParam(Float32, 3, "image"), ImageParam(Float32, 4, "weights")
+    layer, out = Func("layer"), Func("out")
+    x, y, c = Var("x"), Var("y"), Var("c")
+    r = RDom([(0, 32), (0, 3), (0, 3)], "r")
+    layer[x, y, c] += image[x + r.y, y + r.z, r.x] * weights[r.x, r.y, r.z, c]
+    out[x, y, c] = sqrt(layer[x, y, c])
+    sizes = {image: [66, 66, 32], weights: [32, 3, 3, 64], out: [64, 64, 64]}
+    space = ScheduleSpace(pipeline(out, estimates=sizes), FOUR_CORES, Options.medium(FOUR_CORES))
+    found = best(search(space)).best[0].schedule.of("out")
+    assert ("cb", UNROLLED) in [(one.name, one.kind) for one in found.stages[0].loops], str(found)

@@ -60,14 +60,23 @@ def register_rows(shape: Shape) -> Pattern | None:
     the registers. One follows the other along a line; the outermost long dimension runs in
     parallel.
     """
-    return _register_blocks(shape, tuple(reversed(shape.free)))
+    return _register_blocks(shape, tuple(reversed(shape.free)), shape.free[1:2])
 
 
 def register_columns(shape: Shape) -> Pattern | None:
     """For what reads sums: blocks as in :func:`register_rows`, in columns that run in parallel:
     what a column reads may stay in a cache.
     """
-    return _register_blocks(shape, (*shape.free[:1], *reversed(shape.free[1:])))
+    return _register_blocks(shape, (*shape.free[:1], *reversed(shape.free[1:])), shape.free[1:2])
+
+
+def register_planes(shape: Shape) -> Pattern | None:
+    """For what reads sums: blocks of a few vectors by a few planes, which share what they read: as
+    the output channels of a convolution whose rows are innermost.
+    """
+    if len(shape.free) < 3:
+        return None
+    return _register_blocks(shape, tuple(reversed(shape.free)), shape.free[2:3])
 
 
 def channel_strips(shape: Shape) -> Pattern | None:
@@ -98,19 +107,22 @@ def _with_channels(shape: Shape, maker: Maker) -> Pattern | None:
     return evolve(pattern, order=evolve(pattern.order, loops=(*outer, *channels, vector)))
 
 
-def _register_blocks(shape: Shape, order: tuple[str, ...]) -> Pattern | None:
-    """Blocks of registers along the two innermost dimensions.
+def _register_blocks(
+    shape: Shape, order: tuple[str, ...], across: tuple[str, ...]
+) -> Pattern | None:
+    """Blocks of registers along the innermost dimension and others.
 
     Args:
         shape: the stage.
         order: the free dimensions, outermost first; the first long one runs in parallel.
+        across: the other dimensions of a block.
     """
     if not (shape.reads_sums and shape.rows and shape.long):
         return None
     build = PatternBuilder(shape)
     width = build.split(shape.rows, f"{shape.rows}b", "block_row")
     lanes = build.split(width, f"{shape.rows}r", "register")
-    lines = [build.split(name, f"{name}b", "block") for name in shape.free[1:2]]
+    lines = [build.split(name, f"{name}b", "block") for name in across]
     shared = next(name for name in order if name in shape.long)
     outer = (OrderedLoop(name) for name in order if name != shared)
     block = (OrderedLoop(name, LoopKind.UNROLLED) for name in (*lines, width))
@@ -122,11 +134,21 @@ def sums_in_registers(shape: Shape) -> Pattern | None:
     """For sums: blocks of a vector by a few lines, each kept in registers for all terms; the
     outermost long dimension runs in parallel.
     """
+    return _sums_in_blocks(shape, shape.free[1:2])
+
+
+def plane_sums_in_registers(shape: Shape) -> Pattern | None:
+    """For sums: blocks of a vector by a few planes, as in :func:`register_planes`."""
+    return _sums_in_blocks(shape, shape.free[2:3]) if len(shape.free) > 2 else None
+
+
+def _sums_in_blocks(shape: Shape, across: tuple[str, ...]) -> Pattern | None:
+    """Blocks of a vector by a few values of other dimensions, inside the loops over terms."""
     if not (shape.sums and shape.rows and shape.long):
         return None
     build = PatternBuilder(shape)
     lanes = build.split(shape.rows, f"{shape.rows}r", "lanes")
-    lines = [build.split(name, f"{name}b", "block") for name in shape.free[1:2]]
+    lines = [build.split(name, f"{name}b", "block") for name in across]
     shared = shape.long[-1]
     outer = (OrderedLoop(name) for name in reversed(shape.free) if name != shared)
     terms = (OrderedLoop(name) for name in reversed(shape.bound))
