@@ -18,7 +18,6 @@ from pathlib import Path
 
 from bench.contenders import inputs_of
 from bench.cost_quality.collecting import measurer_of
-from bench.cost_quality.incumbents import STRUCTURES
 from bench.cost_quality.measured_sets import MeasuredSet, by_pipeline, measured_files
 from bench.cost_quality.pricing import RANDOM_PREFIX, Timed
 from bench.cost_quality.subjects import Subject, space_of
@@ -28,7 +27,6 @@ from spaces.apps.files import write_text
 from spaces.constraints.devices.device import host_cpu
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 
 FILE = RESULTS / "first_found.json"
@@ -71,7 +69,7 @@ def regret_of_first(name: str, measured: Sequence[Timed], model: Reuse) -> float
     rivals = [one.schedule for one in sorted(measured, key=lambda one: one.ratio)[:RIVALS]]
     pipeline = measured[0].pipeline
     space = space_of(pipeline)
-    first = best(search(space, model, limits=Limits(top=1, structures=STRUCTURES))).best[0].schedule
+    first = best(search(space, model)).best[0].schedule
     if first in rivals:
         rivals = [first, *(one for one in rivals if one != first)]
     inputs = None if name.startswith(RANDOM_PREFIX) else inputs_of(name)

@@ -240,6 +240,8 @@ def test_output_channels_share_what_they_read() -> None:
     layer[x, y, c] += image[x + r.y, y + r.z, r.x] * weights[r.x, r.y, r.z, c]
     out[x, y, c] = sqrt(layer[x, y, c])
     sizes = {image: [66, 66, 32], weights: [32, 3, 3, 64], out: [64, 64, 64]}
-    space = ScheduleSpace(pipeline(out, estimates=sizes), FOUR_CORES, Options.medium(FOUR_CORES))
+    medium = Options.medium(FOUR_CORES)
+    options = evolve(medium, root=(*medium.root, "register_planes", "plane_sums_in_registers"))
+    space = ScheduleSpace(pipeline(out, estimates=sizes), FOUR_CORES, options)
     found = best(search(space)).best[0].schedule.of("out")
     assert ("cb", UNROLLED) in [(one.name, one.kind) for one in found.stages[0].loops], str(found)

@@ -88,7 +88,7 @@ class Stagewise:
     """
 
     width: int | None = None
-    before_sums: int = 6
+    before_sums: int = 4
     lattice: int = 4096
     alike: int = 1
     places: int = 3
