@@ -47,12 +47,10 @@ Where the last column is empty, a price is {FITTED}.
 _RANKS = """
 ## Ranks without a term
 
-`python -m bench ranks` leaves out each term in turn and prices the measured schedules of 12 apps,
-60 random pipelines and those pipelines of the gallery whose kinds no price was fitted to or chosen
-by (judge): Spearman's correlation of costs and times, median and lower quartile over the pipelines,
-and by how much the cheapest schedule is slower than the fastest, on average. `ranks.json` has the
-kinds to learn from and to choose by, too. A small loss does not prove that a term is idle: most of
-these schedules are random, and a search visits extremes.
+`python -m bench ranks` leaves out each term in turn and prices the measured schedules of each set of
+pipelines: Spearman's correlation of costs and times, median and lower quartile over the pipelines,
+and by how much the cheapest schedule is slower than the fastest, on average. A small loss does not
+prove that a term is idle: most of these schedules are random, and a search visits extremes.
 
 """
 
