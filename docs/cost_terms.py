@@ -47,8 +47,8 @@ Where the last column is empty, a price is {FITTED}.
 _RANKS = """
 ## Ranks without a term
 
-`python -m bench ranks` leaves out each term in turn and prices the measured schedules of each set of
-pipelines: Spearman's correlation of costs and times, median and lower quartile over the pipelines,
+`python -m bench ranks` leaves out each term in turn and prices the measured schedules of each set
+of pipelines: Spearman's correlation of costs and times, median and lower quartile over them,
 and by how much the cheapest schedule is slower than the fastest, on average. A small loss does not
 prove that a term is idle: most of these schedules are random, and a search visits extremes.
 
