@@ -153,7 +153,7 @@ def test_tiles_of_any_width_have_a_steady_state(edge: str, width: int) -> None:
     algorithm = pipeline(out)
     tiles = schedule(algorithm).split("x", "x", "xi", width).split("xi", "xi", "xv", 8)
     program = programs(algorithm, tiles.vectorize("xv"))["vectorize"]
-    assert True in vector_reads(program.body, "input")
+    assert any(vector_reads(program.body, "input"))
 
 
 @pytest.mark.parametrize("edge", EDGES)
@@ -167,6 +167,20 @@ def test_a_window_that_slides_has_a_steady_state(edge: str) -> None:
     slides = rows.store_at("out", "y").compute_at("out", "x").vectorize("_0", 64)
     program = programs(algorithm, slides)["vectorize"]
     assert any(set(vector_reads(steady.body, "input")) == {True} for steady in found(program, If))
+
+
+@pytest.mark.parametrize("marked", [0, 40, 512])
+def test_a_marked_column_leaves_the_steady_state_as_it_is(marked: int) -> None:
+    """A test for one column may lie anywhere; only edges bound the steady state."""
+    image, out = ImageParam(UInt16, 2, "input"), Func("out")
+    source = boundary.repeat_edge(image)
+    out[X, Y] = select(X == marked, 0, source[X - 1, Y] + source[X + 1, Y])
+    algorithm = pipeline(out)
+    program = programs(algorithm, schedule(algorithm).vectorize("x", 8))["vectorize"]
+    loops = [one for one in found(program, For) if one.var.name == "out.s0.x"]
+    sizes = {f"{b}.{part}.{d}": n for b in ("input", "out") for d in (0, 1)
+             for part, n in (("min", 0), ("extent", 1024))}  # fmt: skip
+    assert [evaluate(one.extent, sizes) for one in loops] == [1, 126, 1]
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
