@@ -159,6 +159,7 @@ def test_what_any_guard_skips_is_not_evaluated(splits: str) -> None:
         ("split(x, x, xv, 6, GuardWithIf).vectorize(xv)", 18 * 7),
         ("split(x, x, xi, 12, GuardWithIf).split(xi, xi, xv, 4, GuardWithIf).vectorize(xv)", 126),
         ("split(x, x, xi, 9, GuardWithIf).split(xi, xi, xv, 4, GuardWithIf).vectorize(xv)", 168),
+        ("split(x, x, xi, 12, GuardWithIf).split(xi, xi, xv, 8, GuardWithIf).vectorize(xv)", 168),
         ("split(x, x, xv, 16, GuardWithIf).vectorize(xv).fuse(x, y, t).parallel(t)", 224),
     ],
 )
@@ -171,3 +172,18 @@ def test_vectors_are_executed_whole(splits: str, executed: int) -> None:
     found = extract_features(pipe, parse_schedule(f"f.{splits}", pipe)).read_ints(pipe.sizes())
     (stage,) = found.func("f").stages
     assert stage.executed == executed
+
+
+@pytest.mark.parametrize(("tile", "lanes"), [(12, 4), (9, 4), (18, 16), (5, 8)])
+def test_open_numbers_execute_as_many_as_written_ones(tile: int, lanes: int) -> None:
+    f = Func("f")
+    x, y = Var("x"), Var("y")
+    f[x, y] = x + y
+    pipe = pipeline(f, estimates={f: [18, 7]})
+    tiles = "f.split(x, x, xi, {}, GuardWithIf).split(xi, xi, xv, {}, GuardWithIf).vectorize(xv)"
+    written = extract_features(pipe, parse_schedule(tiles.format(tile, lanes), pipe))
+    opened = extract_features(pipe, parse_schedule(tiles.format("tile", "lanes"), pipe))
+    sizes = pipe.sizes()
+    (one,) = written.read_ints(sizes).func("f").stages
+    (other,) = opened.read_ints({**sizes, "tile": tile, "lanes": lanes}).func("f").stages
+    assert one.executed == other.executed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
@@ -196,6 +196,10 @@ class _Extractor:
         coverage += [self._coverage_of(loop, function.name, index) for loop in own]
         found = tuple(self._loop(loops[: i + 1], coverage[i]) for i in range(len(loops)))
         lanes = [one.trips for one in found[len(path) :] if one.kind is LoopKind.VECTORIZED]
+        guarded = [
+            tuple(self.totals.typical(one, loops) for one in pair)
+            for pair in self._guarded_vectors(placement.stages[index])
+        ]
         return StageFeatures(
             func=function.name,
             index=index,
@@ -203,7 +207,8 @@ class _Extractor:
             loops=found,
             depth=len(path),
             points=self.totals.total(self._points(placement, index), path),
-            executed=self.totals.total(self._executed(placement, index), path),
+            guarded_values=product([values for values, _ in guarded]),
+            guarded_lanes=product([lanes for _, lanes in guarded]),
             lanes=product([_at_least_one(as_formula(trips)) for trips in lanes]),
             reduced=tuple(r.name for r in function.stages[index].rvars),
         )
@@ -253,50 +258,28 @@ class _Extractor:
 
     def _points(self, placement: Placement, index: int) -> Expr:
         """The evaluations in a visit: the iterations that guards do not skip."""
-        return self._iterations(placement.stages[index], frozenset())
-
-    def _executed(self, placement: Placement, index: int) -> Expr:
-        """The same with the lanes that a guard switches off: vectors are executed whole."""
         traversal = placement.stages[index]
-        loops = {v.loop: v for v in traversal.loops}
-        cut = set()
-        for step in reversed(traversal.steps):
-            record = step.record
-            if isinstance(record, Split) and step.tail in GUARDED:
-                vector = loops.get(record.inner)
-                is_filled = (
-                    vector is None
-                    or vector.kind is not LoopKind.VECTORIZED
-                    or _divides(vector.extent, step.first[1])
-                )
-                if record.inner in cut or not is_filled:
-                    cut |= {record.inner, *record.taken}
-            elif not cut.isdisjoint(record.made):
-                cut.update(record.taken)
-        return self._iterations(traversal, frozenset(cut))
-
-    def _iterations(self, traversal: Traversal, cut: frozenset[str]) -> Expr:
-        """The iterations of the loops of a stage. Guarded splits whose inner loop is one of ``cut``
-        count all iterations, others those that the guard does not skip.
-        """
         counts = {frozenset((v.loop,)): v.extent for v in self._own(traversal)}
         for step in reversed(traversal.steps):
-            _undo(step, counts, self.nest.simplify, cut)
+            _undo(step, counts, self.nest.simplify)
         return product(tuple(counts.values()))
 
+    def _guarded_vectors(self, traversal: Traversal) -> Iterator[tuple[Expr, Expr]]:
+        """For each guarded split into vectors the values along it, and the lanes of the vectors
+        that hold them.
+        """
+        vectors = {v.loop: v for v in traversal.loops if v.kind is LoopKind.VECTORIZED}
+        for step in traversal.steps:
+            record = step.record
+            if isinstance(record, Split) and step.tail in GUARDED and record.inner in vectors:
+                lanes, values = vectors[record.inner].extent, step.first[1]
+                rounded = self.nest.simplify((values + lanes - 1) / lanes)
+                yield values, times(rounded, lanes)
 
-def _divides(lanes: Expr, extent: Expr) -> bool:
-    """Whether vectors are known to fill an extent without rest."""
-    if not (isinstance(lanes, Const) and isinstance(extent, Const)):
-        return False
-    return int(extent.value) % max(int(lanes.value), 1) == 0
 
-
-def _undo(
-    step: Step, counts: dict[frozenset[str], Expr], simplify: Simplifier, cut: frozenset[str]
-) -> None:
+def _undo(step: Step, counts: dict[frozenset[str], Expr], simplify: Simplifier) -> None:
     """Replaces the loops that a step made by those that it took. ``counts`` has for each loop, or
-    for several that were fused, the number of iterations that count.
+    for several that were fused, the number of iterations that no guard skips.
     """
     record = step.record
     keys = [key for key in counts if not key.isdisjoint(record.made)]
@@ -306,8 +289,7 @@ def _undo(
         counts[frozenset((record.inner,))] = step.first[1]
         counts[frozenset((record.outer,))] = step.second[1]
         return
-    skips = isinstance(record, Split) and step.tail in GUARDED and record.inner not in cut
-    if skips and not left:
+    if isinstance(record, Split) and not left and step.tail in GUARDED:
         count = step.first[1]
     counts[left.union(record.taken)] = count
 

@@ -66,8 +66,9 @@ class StageFeatures:
         work: the operations and reads of one evaluation.
         loops: the loops around it, outermost first; the first ``depth`` belong to consumers.
         points: the number of all evaluations, redundant ones included.
-        executed: the same with the lanes that a guard switches off, since vectors are executed
-            whole.
+        guarded_values: the values along the loops that a guarded split vectorizes; 1 without any.
+        guarded_lanes: the lanes of the vectors that hold them, with those that the guard switches
+            off.
         lanes: the iterations of its vectorized loops, 1 without vectorized loops.
         reduced: its RVars.
     """
@@ -78,7 +79,8 @@ class StageFeatures:
     loops: tuple[LoopFeatures, ...]
     depth: int
     points: SymbolicNumber
-    executed: SymbolicNumber
+    guarded_values: SymbolicNumber
+    guarded_lanes: SymbolicNumber
     lanes: SymbolicNumber
     reduced: tuple[str, ...] = ()
 
@@ -86,6 +88,11 @@ class StageFeatures:
     def visits(self) -> SymbolicNumber:
         """How often the program enters its loops."""
         return self.loops[self.depth - 1].runs if self.depth else 1
+
+    @property
+    def executed(self) -> SymbolicNumber:
+        """The evaluations with the lanes that a guard switches off: vectors are executed whole."""
+        return self.points * self.guarded_lanes / maximum(self.guarded_values, 1)
 
     @property
     def own(self) -> tuple[LoopFeatures, ...]:
