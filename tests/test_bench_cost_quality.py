@@ -2,12 +2,13 @@
 
 import json
 import math
+import tomllib
 from collections import Counter
 from itertools import islice
 
 import numpy as np
 import pytest
-from attrs import evolve
+from attrs import asdict, evolve
 
 from bench import cost_quality
 from bench.cost_quality import (
@@ -21,7 +22,7 @@ from bench.cost_quality import (
     subjects,
 )
 from bench.cost_quality.brief import SharedTime
-from bench.cost_quality.collecting import BATCH, Collecting
+from bench.cost_quality.collecting import BATCH, Collecting, collect
 from bench.cost_quality.drawing import LONGEST_WALK, Drawing, Origin
 from bench.cost_quality.random_pipelines import FAMILIES, by_name, random_pipeline
 from bench.cost_quality.records import append, records
@@ -29,14 +30,16 @@ from bench.cost_quality.scores import regret, spearman
 from bench.cost_quality.subjects import Subject
 from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
+from spaces.backend.measuring.session import MeasuringError
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
-from spaces.cost.cpu.prices import Prices
+from spaces.cost.cpu.prices import FILE, Prices
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.training import PricedRun
+from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
 from spaces.model.writing.text import format_schedule, parse_schedule
@@ -322,6 +325,39 @@ def test_measured_schedules_are_in_the_set_of_their_pipeline(tmp_path):
     assert measured_sets.by_pipeline([cost_quality.RANDOM_FILE]).keys() == {
         ("random", f"random_{seed}") for seed in subjects.RANDOM
     }
+
+
+def test_a_pipeline_that_cannot_be_measured_does_not_end_a_run(subject, tmp_path, monkeypatch):
+    """One without schedules, one whose reference does not run, and one that is measured."""
+
+    class Measuring(FakeMeasurer):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def close(self):
+            return None
+
+    class Broken(Measuring):
+        def measure(self, pipeline, schedules):
+            raise MeasuringError("the reference hangs")
+
+    def subject_of(name):
+        if name == "empty":
+            raise EmptySpaceError("nothing is legal")
+        return evolve(subject, name=name)
+
+    made = {"broken": Broken(), "good": Measuring()}
+    monkeypatch.setattr("bench.cost_quality.collecting.measurer_of", lambda one: made[one.name])
+    names = ["empty", "broken", "good"]
+    collect(names, subject_of, lambda name: tmp_path / name, 4, together=1)
+    assert [len(records(tmp_path / name)) >= 4 for name in names] == [False, False, True]
+
+
+def test_prices_of_the_file_are_prices():
+    assert tomllib.loads(FILE.read_text("utf-8")).keys() <= asdict(Prices()).keys()
 
 
 def test_no_fit_reads_pipelines_that_judge():

@@ -14,8 +14,10 @@ from bench.cost_quality.records import Record, append, records
 from bench.cost_quality.subjects import Subject
 from bench.machine import processor
 from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.session import MeasuringError
 from spaces.backend.measuring.task import MeasuringLimits
 from spaces.cost.measurer import Measurer
+from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 
@@ -106,7 +108,8 @@ def collect(
     together: int,
 ) -> None:
     """Measures until each subject has its records: a batch of one after the other, so that
-    subjects have about as many when the run is stopped.
+    subjects have about as many when the run is stopped. A subject that no search finds a schedule
+    of, or whose reference does not run, is left out.
 
     Args:
         names: of the subjects; records have them.
@@ -123,13 +126,21 @@ def collect(
         while turns or waiting:
             while waiting and len(turns) < together:
                 name = waiting.pop(0)
-                subject = subject_of(name)
+                try:
+                    subject = subject_of(name)
+                except EmptySpaceError as error:
+                    print(f"  {name} is left out: {error}", flush=True)
+                    continue
                 measurer = stack.enter_context(measurer_of(subject))
                 drawing = Drawing(subject.space, subject.good, subject.beyond)
                 one = Collecting(subject, drawing, measurer, path(name), wanted, cpu)
                 turns[name] = one.batches(), measurer
             for name, (batches, measurer) in list(turns.items()):
-                count = next(batches, None)
+                try:
+                    count = next(batches, None)
+                except MeasuringError as error:
+                    print(f"  {name} is left out: {error}", flush=True)
+                    count = None
                 if count is None:
                     measurer.close()
                     del turns[name]

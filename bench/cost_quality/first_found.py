@@ -70,8 +70,6 @@ def regret_of_first(name: str, measured: Sequence[Timed], model: Reuse) -> float
     pipeline = measured[0].pipeline
     space = space_of(pipeline)
     first = best(search(space, model)).best[0].schedule
-    if first in rivals:
-        rivals = [first, *(one for one in rivals if one != first)]
     inputs = None if name.startswith(RANDOM_PREFIX) else inputs_of(name)
     subject = Subject(name, pipeline, space, rivals[0], rivals, inputs)
     schedules = list(dict.fromkeys([first, *rivals]))

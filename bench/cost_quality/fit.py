@@ -2,8 +2,9 @@
 
 ``python -m bench fit`` fits to the apps, random pipelines and the pipelines of the gallery that are
 there to learn from, several times with other weights; the pipelines that are there to choose say
-which fit is taken. ``spaces/cost/cpu/prices.toml`` gets its prices, and says from what they come.
-Pipelines that only judge are not read. Nothing is measured.
+which fit is taken. ``spaces/cost/cpu/prices.toml``, or the file of ``--into``, gets its prices, and
+says from what they come. Pipelines that only judge are not read. Nothing is measured: whether a
+search finds faster schedules by these prices, ``python -m bench first --prices FILE`` tells.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
+from pathlib import Path
 
 from attrs import asdict, evolve, frozen
 
@@ -54,15 +56,18 @@ class Fit:
 
 def main(arguments: list[str]) -> None:
     """Fits, chooses, prints the choices and writes the file."""
-    argparse.ArgumentParser(prog="python -m bench fit", description=__doc__).parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m bench fit", description=__doc__)
+    parser.add_argument("--into", type=Path, default=FILE, metavar="FILE")
+    path = parser.parse_args(arguments).into
     measured = by_pipeline(measured_files())
     learned = runs_of(measured, LEARNED_FROM)
     choosing = runs_of(measured, [MeasuredSet.CHOOSE])
+    print("as they are: " + shown(*judge(Reuse.of(device("cpu")), choosing)))
     found = [fit(learned, choosing, emphasis) for emphasis in EMPHASES]
     for one in found:
-        print(f"emphasis {one.emphasis}: Spearman {one.spearman:.3f}, regret {one.regret:.1%}")
+        print(f"emphasis {one.emphasis}: {shown(one.spearman, one.regret)}")
     chosen = max(found, key=lambda one: one.spearman)
-    write_text(FILE, as_toml(chosen, learned))
+    write_text(path, as_toml(chosen, learned))
 
 
 Runs = Mapping[str, Sequence[PricedRun]]
@@ -95,9 +100,7 @@ def fit(learned: Runs, choosing: Runs, emphasis: float) -> Fit:
     model = Reuse.of(device("cpu"))
     runs = [run for of in learned.values() for run in weighted(of, emphasis)]
     model = model.retrain(runs)
-    scores = [score(model, of) for of in choosing.values()]
-    correlations, regrets = zip(*scores, strict=True)
-    return Fit(emphasis, model.prices, statistics.fmean(correlations), statistics.fmean(regrets))
+    return Fit(emphasis, model.prices, *judge(model, choosing))
 
 
 def weighted(runs: Sequence[PricedRun], emphasis: float) -> list[PricedRun]:
@@ -106,6 +109,17 @@ def weighted(runs: Sequence[PricedRun], emphasis: float) -> list[PricedRun]:
     """
     weights = [run.seconds**-emphasis for run in runs]
     return [evolve(run, weight=one / sum(weights)) for run, one in zip(runs, weights, strict=True)]
+
+
+def judge(model: Reuse, runs: Runs) -> tuple[float, float]:
+    """The mean correlation and the mean regret over some pipelines."""
+    correlations, regrets = zip(*(score(model, of) for of in runs.values()), strict=True)
+    return statistics.fmean(correlations), statistics.fmean(regrets)
+
+
+def shown(correlation: float, lost: float) -> str:
+    """Both as text."""
+    return f"Spearman {correlation:.3f}, regret {lost:.1%}"
 
 
 def score(model: Reuse, runs: Sequence[PricedRun]) -> tuple[float, float]:

@@ -20,19 +20,13 @@ class MeasuredSet(StrEnum):
     """The apps: prices are fitted to them, and each is judged by a fit to all others."""
     RANDOM = "random"
     """Random pipelines: prices are fitted to them."""
-    LEARN = "learn"
+    LEARN = Use.LEARN.value
     """Pipelines of the gallery that prices are fitted to."""
-    CHOOSE = "choose"
+    CHOOSE = Use.CHOOSE.value
     """Pipelines of the gallery that choose between fits."""
-    JUDGE = "judge"
+    JUDGE = Use.JUDGE.value
     """Pipelines of the gallery that only judge."""
 
-
-OF_USE = {
-    Use.LEARN: MeasuredSet.LEARN,
-    Use.CHOOSE: MeasuredSet.CHOOSE,
-    Use.JUDGE: MeasuredSet.JUDGE,
-}
 
 Measured = Mapping[tuple[MeasuredSet, str], Sequence[Timed]]
 """The measured schedules by set and name of their pipeline."""
@@ -55,4 +49,4 @@ def by_pipeline(files: Iterable[Path]) -> Measured:
 def _set_of(path: Path, subject: str) -> MeasuredSet:
     if path == RANDOM_FILE:
         return MeasuredSet.RANDOM
-    return OF_USE[USES[GALLERY[subject].kind]] if subject in GALLERY else MeasuredSet.APPS
+    return MeasuredSet(USES[GALLERY[subject].kind]) if subject in GALLERY else MeasuredSet.APPS

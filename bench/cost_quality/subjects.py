@@ -13,6 +13,7 @@ from spaces.backend.arguments import Array
 from spaces.constraints.devices.device import device
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
@@ -92,12 +93,18 @@ class Subject:
 
     @staticmethod
     def of_gallery(name: str) -> Subject:
-        """A pipeline of the gallery. The reference is the first schedule that a search finds."""
+        """A pipeline of the gallery. The reference is the first schedule that a search finds.
+
+        Raises:
+            EmptySpaceError: no search finds a schedule of the space.
+        """
         pipeline = pipeline_of(name)
         space = space_of(pipeline)
         found = incumbents(space)
         good = [one for one in found if one in space]
         beyond = [one for one in found if one not in space]
+        if not good:
+            raise EmptySpaceError(f"No search finds a schedule of {name}.")
         return Subject(name, pipeline, space, good[0], good, inputs_of(name), beyond)
 
 
