@@ -11,6 +11,7 @@ _MORE = f"{FITTED}, but higher: few of these schedules tile short rows"
 LINE_FROM_L2 = Price("line_from_l2", 0.25, "a line from the second-level cache", _MORE)
 LINE_FROM_L3 = Price("line_from_l3", 1.2, "a line from the third-level cache", _MORE)
 LINE_FROM_MEMORY = Price("line_from_memory", 5.0, "a line from memory", _MORE)
+ROW_FROM_L2 = Price("row_from_l2", 3.0, "a new row in the second-level cache")
 ROW_FROM_L3 = Price("row_from_l3", 10.0, "a new row in the third-level cache", _MORE)
 ROW_FROM_MEMORY = Price("row_from_memory", 25.0, "a new row in memory", _MORE)
 
@@ -19,6 +20,14 @@ ROW_FROM_MEMORY = Price("row_from_memory", 25.0, "a new row in memory", _MORE)
 def lines_from_l2(core: Core, moved: Footprint) -> SymbolicNumber:
     """Lines from the second-level cache."""
     return moved.lines * core[LINE_FROM_L2]
+
+
+@term(FROM_L2, ROW_FROM_L2)
+def rows_from_l2(core: Core, moved: Footprint) -> SymbolicNumber:
+    """Rows that no prefetcher brings from the second-level cache in time: as where each lane of a
+    vector reads another row, and the first-level cache cannot keep the lines of all.
+    """
+    return moved.rows * core[ROW_FROM_L2]
 
 
 @term(FROM_L3, LINE_FROM_L3)
@@ -45,4 +54,4 @@ def rows_from_memory(core: Core, moved: Footprint) -> SymbolicNumber:
     return moved.rows * core[ROW_FROM_MEMORY]
 
 
-TERMS = (lines_from_l2, lines_from_l3, rows_from_l3, lines_from_memory, rows_from_memory)
+TERMS = (lines_from_l2, rows_from_l2, lines_from_l3, rows_from_l3, lines_from_memory, rows_from_memory)

@@ -28,6 +28,10 @@ CHANNELS = 4
 """The largest extent that whole patterns unroll."""
 
 
+_REGISTER_PARTS = (4, 2, 1)
+"""Vectors whose lanes read other rows may have these parts of the lanes of a register."""
+
+
 @frozen
 class FuncMenu:
     """The options of one Func.
@@ -210,9 +214,8 @@ def _shape(
 ) -> Shape:
     stage = function.stages[index]
     racing = racing_dimensions(function, index)
-    # Rows of one value have no lanes: vectors go along the next dimension.
-    pure = (name for name in stage.pure_vars if name not in racing)
-    free = tuple(sorted(pure, key=lambda name: extents.get(name) == 1))
+    pure = tuple(name for name in stage.pure_vars if name not in racing)
+    free = _vectors_first(pure, options, extents)
     bound = tuple(name for name in stage.dimensions if name not in free)
     natural = 1
     narrow: tuple[int, ...] = ()
@@ -225,6 +228,8 @@ def _shape(
         natural = max(1, device.vector_bits // max(8, *(t.bits for t in function.types)))
         row = extents.get(free[0], 0) if free else 0
         narrow = (row,) if row > CHANNELS and free[0] not in long else ()
+    parts = _REGISTER_PARTS if _reads_across(stage, free) else (1,)
+    fewer = tuple(natural // part for part in parts if part <= natural)
     return Shape(
         func=function.name,
         stage=index,
@@ -234,8 +239,8 @@ def _shape(
         menus={
             "row": narrow or options.row_tiles,
             "tile": options.tiles,
-            "lanes": narrow or tuple(natural * multiple for multiple in options.lanes),
-            "register": narrow or (natural,),
+            "lanes": narrow or (*fewer[:-1], *(natural * one for one in options.lanes)),
+            "register": narrow or fewer,
             "block_row": narrow or tuple(natural * vectors for vectors in options.block_vectors),
             "block": options.blocks,
         },
@@ -247,6 +252,34 @@ def _shape(
         scans=_goes_along_rows(stage, free),
         terms=terms if is_shared else (),
         long_terms=terms,
+    )
+
+
+def _vectors_first(
+    pure: tuple[str, ...], options: Options, extents: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Dimensions in the order in which vectors may go along them. Rows of one value have no lanes.
+    Those of a few, as the colours of a pixel that lie side by side, follow the first long one.
+    """
+    several = [name for name in pure if extents.get(name) != 1]
+    short = _few_values(tuple(several), options, extents)
+    after = next((name for name in several if name not in short), "")
+    if several[:1] == list(short[:1]) and extents.get(after, options.long) >= options.long:
+        several.sort(key=lambda name: (name != after, several.index(name)))
+    return (*several, *(name for name in pure if name not in several))
+
+
+def _reads_across(stage: Stage, free: tuple[str, ...]) -> bool:
+    """Whether the lanes of a vector read other rows of a buffer while the loops inside go along
+    them, as in sums over rows. Each lane then keeps a line of the cache, and all these lines may
+    compete for the same few places: fewer lanes than a register has are faster.
+    """
+    rvars = {r.name for r in stage.rvars}
+    return any(
+        not rvars.isdisjoint(first.names) and free[0] not in first.names
+        for call in stage.calls
+        if free and any(free[0] in other.names for other in call.args[1:])
+        for first in call.args[:1]
     )
 
 
@@ -270,8 +303,15 @@ def _channels(
     free: tuple[str, ...], options: Options, extents: Mapping[str, int]
 ) -> tuple[str, ...]:
     """The dimensions short enough to be unrolled around vectors along the innermost one."""
-    short = tuple(n for n in free if extents.get(n, math.inf) <= min(options.short, CHANNELS))
+    short = _few_values(free, options, extents)
     return () if free[:1] == short[:1] else short
+
+
+def _few_values(
+    free: tuple[str, ...], options: Options, extents: Mapping[str, int]
+) -> tuple[str, ...]:
+    """The dimensions that whole patterns unroll."""
+    return tuple(n for n in free if extents.get(n, math.inf) <= min(options.short, CHANNELS))
 
 
 def adds_up(function: Function) -> bool:
