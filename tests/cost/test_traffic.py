@@ -5,6 +5,7 @@ places that a scan writes.
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
@@ -96,6 +97,24 @@ def test_columns_of_an_image_fit_a_cache_only_if_their_rows_have_places() -> Non
         costs[width] = cost / (width * 64)
     assert ONE_CORE.l2_bytes < 3 << 20
     assert costs[1536] > 20 * costs[1552]
+
+
+@pytest.mark.parametrize(("lanes", "misses"), [(4, False), (8, False), (16, True)])
+def test_lanes_that_read_other_rows_share_a_cache_up_to_its_ways(lanes: int, misses: bool) -> None:
+    """Rows of 16 KiB begin at one place of their pages: a cache of 32 KiB holds a line of eight,
+    whatever else it holds. With sixteen, each value is a line of its own from the next cache.
+    """
+    matrix, vector = ImageParam(Float32, 2, "matrix"), ImageParam(Float32, 1, "vector")
+    out, k = Func("out"), RDom([(0, 4096)], "k")
+    out[X] = cast(Float32, 0)
+    out[X] += matrix[k, X] * vector[k]
+    sizes = {matrix: [4096, 4096], vector: [4096], out: [4096]}
+    pipe = pipeline(out, estimates=sizes)
+    text = f"out.update(0).split(x, x, xv, {lanes}).reorder(xv, k.x, x).vectorize(xv)"
+    batch = Batch.of(pipe, parse_schedule(text, pipe))
+    model = Reuse(evolve(ONE_CORE, l1_bytes=32768), free(lane_from_l2=1))
+    values = 4096 * 4096
+    assert float(model.cost(batch)) == pytest.approx(values if misses else 0, abs=values / 1000)
 
 
 def test_values_as_coordinates_touch_as_much_as_there_is_at_most() -> None:

@@ -20,13 +20,16 @@ from spaces import (
     Pattern,
     PatternError,
     RDom,
+    Schedule,
     ScheduleSpace,
     Shape,
     Split,
+    Tail,
     UInt8,
     Var,
     best,
     cast,
+    clamp,
     device,
     format_schedule,
     pipeline,
@@ -36,6 +39,7 @@ from spaces import (
 )
 from spaces.apps.catalog import APPS
 from spaces.enumerate.space.patterns.by_name import ROOT_PATTERNS
+from spaces.enumerate.space.patterns.menus import func_menus, stage_shapes
 from spaces.model.schedules.schedule import Bound
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
@@ -240,8 +244,83 @@ def test_output_channels_share_what_they_read() -> None:
     layer[x, y, c] += image[x + r.y, y + r.z, r.x] * weights[r.x, r.y, r.z, c]
     out[x, y, c] = sqrt(layer[x, y, c])
     sizes = {image: [66, 66, 32], weights: [32, 3, 3, 64], out: [64, 64, 64]}
-    medium = Options.medium(FOUR_CORES)
-    options = evolve(medium, root=(*medium.root, "register_planes", "plane_sums_in_registers"))
+    options = Options.medium(FOUR_CORES)
     space = ScheduleSpace(pipeline(out, estimates=sizes), FOUR_CORES, options)
     found = best(search(space)).best[0].schedule.of("out")
     assert ("cb", UNROLLED) in [(one.name, one.kind) for one in found.stages[0].loops], str(found)
+
+
+def test_vectors_go_along_pixels_whose_colours_lie_side_by_side() -> None:
+    """The first dimension has three values: no vectors fit it."""
+    x, y, c = Var("x"), Var("y"), Var("c")
+    image, out = ImageParam(UInt8, 2, "image"), Func("out")
+    out[c, x, y] = cast(UInt8, image[x, y] * (c + 1))
+    sizes = {image: [640, 480], out: [3, 640, 480]}
+    options = Options.medium(FOUR_CORES)
+    space = ScheduleSpace(pipeline(out, estimates=sizes), FOUR_CORES, options)
+    loops = best(search(space)).best[0].schedule.of("out").stages[0].loops
+    assert [one.kind for one in loops if one.name == "c"] == [UNROLLED], str(loops)
+    assert loops[-1] == OrderedLoop("xv", VECTORIZED)
+
+
+@pytest.mark.parametrize("across", [True, False])
+def test_vectors_across_rows_may_have_fewer_lanes_than_a_register(across: bool) -> None:
+    image, total = ImageParam(Float32, 2, "image"), Func("total")
+    i, k = Var("i"), RDom([(0, 512)], "k")
+    total[i] = cast(Float32, 0)
+    total[i] += image[k, i] if across else image[i, k]
+    sizes = {image: [512, 512], total: [512]}
+    options = Options.medium(FOUR_CORES)
+    space = ScheduleSpace(pipeline(total, estimates=sizes), FOUR_CORES, options)
+    shape = stage_shapes(space.pipeline, FOUR_CORES, options)["total"][1]
+    assert shape.menus["register"] == ((2, 4, 8) if across else (8,))
+    assert shape.menus["lanes"] == ((2, 4, 8, 16) if across else (8, 16))
+
+
+def _box_sums(size: int, image_size: int | None, is_clamped: bool = False) -> ScheduleSpace:
+    """Sums of 7 values along rows, and of 7 of these; the image ends with what they read, or has
+    the given size.
+    """
+    x = Var("x")
+    image, line, twice, out = ImageParam(Float32, 1, "image"), *map(Func, ("line", "twice", "out"))
+    r, s = RDom([(0, 7)], "r"), RDom([(0, 7)], "s")
+    column = x + r
+    line[x] += image[clamp(column, 0, image.width() - 1) if is_clamped else column]
+    twice[x] += line[x + s]
+    out[x] = sqrt(twice[x])
+    sizes = {image: [image_size or size + 12], out: [size]}
+    made = pipeline(out, estimates=sizes)
+    return ScheduleSpace(made, FOUR_CORES, Options.medium(FOUR_CORES))
+
+
+def _tails(space: ScheduleSpace, name: str) -> set[Tail]:
+    """The tails of the first update of a Func in its inner patterns."""
+    menus = func_menus(space.pipeline, FOUR_CORES, space.options, Schedule(()))
+    orders = [one[1] for one in menus[name].inner.values()]
+    return {split.tail for order in orders for split in order.splits if isinstance(split, Split)}
+
+
+def test_updates_guard_their_tails_where_an_image_ends() -> None:
+    """What reads an image has no other tails, what reads only sums has both."""
+    space = _box_sums(1000, None)
+    assert _tails(space, "line") == {Tail.GUARD_WITH_IF}
+    assert _tails(space, "twice") == {Tail.AUTO, Tail.GUARD_WITH_IF}
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        _box_sums(1000, 2000),
+        _box_sums(1000, None, is_clamped=True),
+    ],
+    ids=["room", "clamped"],
+)
+def test_updates_round_up_where_no_image_ends(space: ScheduleSpace) -> None:
+    assert _tails(space, "line") == _tails(space, "twice") == {Tail.AUTO}
+
+
+def test_sums_of_sums_stay_near_their_readers_whatever_the_size_is() -> None:
+    """With tails that round up, both sums were legal at root only."""
+    found = best(search(_box_sums(1_000_001, None))).best[0].schedule
+    assert not found.of("line").compute.is_root
+    assert not found.of("twice").compute.is_root

@@ -66,17 +66,23 @@ class Traffic:
         return self._taken(stage, depth, is_even=True)
 
     def _taken(self, stage: StageFeatures, depth: int, is_even: bool) -> SymbolicNumber:
-        """The bytes that a working set takes in a cache."""
+        """The bytes that a working set takes in a cache. Rows that compete for a few places of it
+        leave the other places to other buffers.
+        """
         outer = stage.loops[max(depth, 1) - 1].key
         key = (outer[0], outer[1], outer[2] if depth else ""), is_even
         if key not in self._sets:
             lines: dict[str, SymbolicNumber] = {}
+            crowded: dict[str, SymbolicNumber] = {}
             for other in self._inside[outer]:
                 for buffer in (*other.work.buffers, other.func):
                     found = self.regions.footprint(other, buffer, depth)
-                    touched = found.lines if is_even else found.room
-                    lines[buffer] = maximum(lines.get(buffer, 0), touched)
-            self._sets[key] = sum(lines.values()) * self.line_bytes
+                    lines[buffer] = maximum(lines.get(buffer, 0), found.lines)
+                    if not is_even:
+                        room = where(found.room > found.lines, found.room, 0)
+                        crowded[buffer] = maximum(crowded.get(buffer, 0), room)
+            taken = maximum(sum(lines.values()), sum(crowded.values()))
+            self._sets[key] = taken * self.line_bytes
         return self._sets[key]
 
     def fitting_depth(self, stage: StageFeatures, cache: Cache) -> SymbolicNumber:

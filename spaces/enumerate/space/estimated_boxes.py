@@ -14,6 +14,9 @@ from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.bounds import Bounds
 from spaces.model.schedules.schedule import ROOT, Schedule
 
+LARGER = 15
+"""By how many values a vector may go over the end of an output."""
+
 
 @frozen
 class EstimatedBoxes:
@@ -23,10 +26,13 @@ class EstimatedBoxes:
         boxes: for each Func, by dimension, its (min, extent) when all Funcs are computed at root.
             Empty without estimates.
         constant: for each Func the dimensions whose extents are then the same for all sizes.
+        reads_on: whether the pipeline would read beyond the end of an image if its outputs were a
+            little larger: no boundary condition and no room keeps it inside.
     """
 
     boxes: Mapping[str, Mapping[str, tuple[int, int]]] = field(eq=False)
     constant: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
+    reads_on: bool = False
 
     def extent(self, func: str, dimension: str) -> int | None:
         """The extent of one dimension of a Func; None if it is unknown."""
@@ -72,4 +78,25 @@ def sizes_of(pipeline: Pipeline) -> EstimatedBoxes:
             except FormulaError:
                 continue
             boxes[name][dimension] = (int(box[0]), int(box[1]))
-    return EstimatedBoxes(boxes, constant)
+    return EstimatedBoxes(boxes, constant, _reads_on(bounds))
+
+
+def _reads_on(bounds: Bounds) -> bool:
+    """Whether an image ends before what larger outputs would read."""
+    pipeline = bounds.pipeline
+    sizes = pipeline.sizes()
+    larger = sizes | {
+        name: sizes[name] + LARGER
+        for output in pipeline.outputs
+        for name in (f"{output}.extent.{d}" for d in range(len(pipeline.function(output).args)))
+        if name in sizes
+    }
+    for image, box in bounds.inputs.items():
+        for d, interval in enumerate(box):
+            end = sizes.get(f"{image}.min.{d}", 0) + sizes.get(f"{image}.extent.{d}", 0)
+            try:
+                if interval.max is None or read_all((interval.max,), larger, INTEGERS)[0] >= end:
+                    return True
+            except FormulaError:
+                continue
+    return False

@@ -245,6 +245,8 @@ class Options:
                 "interleaved_lines",
                 "register_rows",
                 "register_columns",
+                "register_planes",
+                "plane_sums_in_registers",
                 "sums_in_registers",
             ),
             inner=(*small.inner, "channel_vectors", "registers"),

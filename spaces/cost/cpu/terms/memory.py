@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from spaces.cost.cpu.term import FITTED, FROM_L2, FROM_L3, FROM_MEMORY, Core, Price, term
 from spaces.cost.features.footprints import Footprint
-from spaces.model.formulas.symbolic import SymbolicNumber
+from spaces.model.formulas.symbolic import SymbolicNumber, where
 
 _MORE = f"{FITTED}, but higher: few of these schedules tile short rows"
 
 LINE_FROM_L2 = Price("line_from_l2", 0.25, "a line from the second-level cache", _MORE)
 LINE_FROM_L3 = Price("line_from_l3", 1.2, "a line from the third-level cache", _MORE)
 LINE_FROM_MEMORY = Price("line_from_memory", 5.0, "a line from memory", _MORE)
-ROW_FROM_L2 = Price("row_from_l2", 3.0, "a new row in the second-level cache")
+LANE_FROM_L2 = Price(
+    "lane_from_l2", 3.0, "a line from the second-level cache for a value without neighbors"
+)
 ROW_FROM_L3 = Price("row_from_l3", 10.0, "a new row in the third-level cache", _MORE)
 ROW_FROM_MEMORY = Price("row_from_memory", 25.0, "a new row in memory", _MORE)
 
@@ -22,12 +24,13 @@ def lines_from_l2(core: Core, moved: Footprint) -> SymbolicNumber:
     return moved.lines * core[LINE_FROM_L2]
 
 
-@term(FROM_L2, ROW_FROM_L2)
-def rows_from_l2(core: Core, moved: Footprint) -> SymbolicNumber:
-    """Rows that no prefetcher brings from the second-level cache in time: as where each lane of a
-    vector reads another row, and the first-level cache cannot keep the lines of all.
+@term(FROM_L2, LANE_FROM_L2)
+def lanes_from_l2(core: Core, moved: Footprint) -> SymbolicNumber:
+    """Lines of which one value is read before the first-level cache loses them: as where each lane
+    of a vector reads another row, and the lines of all lanes do not fit.
     """
-    return moved.rows * core[ROW_FROM_L2]
+    is_apart = (moved.innermost <= 1) & (moved.rows > 1)
+    return where(is_apart, moved.rows, 0) * core[LANE_FROM_L2]
 
 
 @term(FROM_L3, LINE_FROM_L3)
@@ -54,4 +57,11 @@ def rows_from_memory(core: Core, moved: Footprint) -> SymbolicNumber:
     return moved.rows * core[ROW_FROM_MEMORY]
 
 
-TERMS = (lines_from_l2, rows_from_l2, lines_from_l3, rows_from_l3, lines_from_memory, rows_from_memory)
+TERMS = (
+    lines_from_l2,
+    lanes_from_l2,
+    lines_from_l3,
+    rows_from_l3,
+    lines_from_memory,
+    rows_from_memory,
+)

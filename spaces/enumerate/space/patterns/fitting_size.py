@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
@@ -25,11 +25,11 @@ from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.further_sizes import FurtherSize
 from spaces.enumerate.space.judged_sizes import JudgedSizes
 from spaces.enumerate.space.patterns.builder import Orders
+from spaces.enumerate.space.patterns.tails import guard_tails
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import ARRAYS, read_all
 from spaces.model.nest.nest_memo import NestMemo
-from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, Schedule
 
@@ -85,7 +85,7 @@ class OutputLoops:
         if self._first((first,), factors, Fit.WHOLE_WARPS) or not self._first((plain,), factors):
             return dict(known)
         quick = (vectors,) if isinstance(self.device, CpuDevice) else tuple(known.values())
-        ways = (*quick, *map(_guard_tails, quick))
+        ways = (*quick, *map(guard_tails, quick))
         fitting = self._first(ways, factors, Fit.WHOLE_WARPS) or self._first(ways, factors)
         found = (
             {"serial": plain} if fitting in (None, plain) else {"fitting": fitting, "serial": plain}
@@ -143,17 +143,3 @@ def _has_whole_warps(part: Pipeline, structure: Structure, device: Device) -> ND
 def _values(part: Pipeline) -> int:
     """The number of values of the only output of a pipeline."""
     return math.prod(extent for _, extent in part.estimate(*part.outputs) or ())
-
-
-def _guard_tails(orders: Orders) -> Orders:
-    """The orders with a guard around the iterations beyond the end of each split loop."""
-    return tuple(
-        evolve(
-            order,
-            splits=tuple(
-                evolve(one, tail=Tail.GUARD_WITH_IF) if isinstance(one, Split) else one
-                for one in order.splits
-            ),
-        )
-        for order in orders
-    )

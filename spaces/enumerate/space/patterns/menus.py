@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from attrs import field, frozen
 
@@ -17,6 +17,7 @@ from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Maker, Orders, Pattern, Shape
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, ROOT_PATTERNS, make_pattern
 from spaces.enumerate.space.patterns.fitting_size import OutputLoops
+from spaces.enumerate.space.patterns.tails import with_guarded_updates
 from spaces.enumerate.space.places import NO_PLACES, FuncPlaces
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.formulas.algebra import evaluate
@@ -142,13 +143,14 @@ def _func_menu(
 ) -> FuncMenu:
     factors: dict[str, tuple[int, ...]] = {}
     is_output = function.name in pipeline.outputs
-    root = _orders(options.root, ROOT_PATTERNS, shapes, factors)
+    guard = partial(with_guarded_updates, pipeline, function)
+    root = guard(_orders(options.root, ROOT_PATTERNS, shapes, factors))
     if is_output:
         (in_vectors,) = _orders(("vectors",), ROOT_PATTERNS, shapes, factors).values()
         (plain,) = _orders(("serial",), ROOT_PATTERNS, shapes, factors).values()
         loops = OutputLoops.of(pipeline, function.name, device, sizes)
         root = loops.fitting(root, factors, in_vectors, plain)
-    inner = {} if is_output else _orders(options.inner, INNER_PATTERNS, shapes, factors)
+    inner = {} if is_output else guard(_orders(options.inner, INNER_PATTERNS, shapes, factors))
     return FuncMenu(
         function=function,
         places=FuncPlaces.of(pipeline, options, function.name),
@@ -265,7 +267,7 @@ def _vectors_first(
     short = _few_values(tuple(several), options, extents)
     after = next((name for name in several if name not in short), "")
     if several[:1] == list(short[:1]) and extents.get(after, options.long) >= options.long:
-        several.sort(key=lambda name: (name != after, several.index(name)))
+        several.sort(key=lambda name: name != after)
     return (*several, *(name for name in pure if name not in several))
 
 
