@@ -605,7 +605,9 @@ def wider(value: Expr, other: Expr) -> Expr:
 
 
 def cast(to: Type | str, value: ExprLike) -> Expr:
-    """``value`` converted to the element type ``to``; a ``value`` of that type stays as it is.
+    """``value`` converted to the element type ``to``; a ``value`` of that type stays as it is. A
+    number of Python or NumPy keeps its value in float64, as with Halide's ``f64``: it is no float32
+    in between.
 
     Raises:
         OverflowError: a literal is too large for a float ``to``.
@@ -613,6 +615,8 @@ def cast(to: Type | str, value: ExprLike) -> Expr:
     target = type_of(to)
     if isinstance(value, np.integer | np.floating):
         value = value.item()
+    if isinstance(value, float) and target == Float64:
+        return _literal(value, target)
     if isinstance(value, int | float) and _is_long(value):
         return _long_literal(value, target)
     expr = as_expr(value)
