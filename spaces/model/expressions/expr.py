@@ -24,8 +24,6 @@ from spaces.model.expressions.operators import literal, operation, symbol
 from spaces.model.expressions.shared_text import ATOM, Shown, shared_text
 from spaces.model.expressions.types import Bool, Float32, Float64, Int32, Type, promote, type_of
 
-ExprLike: TypeAlias = "Arithmetic | int | float | bool | np.integer[Any] | np.floating[Any]"
-
 
 class Arithmetic:
     """Halide's operators, for every object that :func:`as_expr` accepts as an expression."""
@@ -139,6 +137,12 @@ class Arithmetic:
 
     def __rrshift__(self, value: ExprLike) -> Expr:
         return shift("shift_right", value, self)
+
+
+ExprLike: TypeAlias = Arithmetic | int | float | bool | np.integer[Any] | np.floating[Any]
+"""What may stand where an expression is wanted: an expression, a value of a Func (``f[x]``), a
+Param, an RDom of one dimension, or a number of Python or NumPy.
+"""
 
 
 @frozen(eq=False, slots=True, repr=False)
