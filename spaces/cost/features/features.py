@@ -215,7 +215,9 @@ class Features:
         left = volume(tuple(extents[name] for name in sorted(movers)))
         for d in reversed(free):
             own = volume(tuple(extents[name] for name in sorted(indices[d].moved_by)))
-            found[d] = maximum(1, minimum(self._limit(buffer, d), minimum(own, left)))
+            limit, most = self._limit(buffer, d), indices[d].most
+            limit = limit if most is None else minimum(limit, most)
+            found[d] = maximum(1, minimum(limit, minimum(own, left)))
             left = left / found[d]
         return tuple(found)
 
@@ -311,7 +313,7 @@ def spans(
         for var, step, divisor in index.strides:
             moved = (extents[var] - 1) * step
             span = span + (moved if divisor == 1 else moved // divisor)
-        result.append(span)
+        result.append(span if index.most is None else minimum(span, index.most))
     return tuple(result)
 
 
