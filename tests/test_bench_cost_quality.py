@@ -387,7 +387,7 @@ def test_the_fastest_of_all_has_no_regret(monkeypatch):
     """A search that finds the fastest, one that finds another, and one whose first hangs."""
     found = pricing.timed(records(cost_quality.file_of("blur"))[:40])
 
-    def regret_with(*ratios):
+    def regrets_with(*ratios):
         class Fake:
             def __enter__(self):
                 return self
@@ -396,14 +396,19 @@ def test_the_fastest_of_all_has_no_regret(monkeypatch):
                 return None
 
             def measure(self, pipeline, schedules):
-                made = zip(schedules, ratios, strict=False)
+                assert len(schedules) == len(set(schedules)) == len(ratios)
+                made = zip(schedules, ratios, strict=True)
                 return [
                     Measurement(one, RunOutcome.CORRECT, "", (r,), (1.0,), 0.1) for one, r in made
                 ]
 
         monkeypatch.setattr(first_found, "measurer_of", lambda subject: Fake())
-        return first_found.regret_of_first("blur", found, Reuse.of(device("cpu")))
+        return first_found.regrets_of_search("blur", found, Reuse.of(device("cpu")))
 
-    assert regret_with(1.0, 1.2, 1.1, 1.3) == 0
-    assert regret_with(1.5, 1.0, 1.1, 1.3) == pytest.approx(0.5)
+    five = (1.5, 1.2, 1.1, 1.3)
+    assert regrets_with(1.0, *five, 1.1, 1.3, 1.4) == first_found.Regrets(0, 0)
+    slower = regrets_with(1.5, *five[1:], 1.4, 1.0, 1.1, 1.3)
+    assert (slower.first, slower.five) == pytest.approx((0.5, 0.1))
+    hung = regrets_with(math.inf, *five[1:], 1.4, 1.0, 1.1, 1.3)
+    assert (hung.first, hung.five) == (math.inf, pytest.approx(0.1))
     assert "1 above 30%" in first_found.summary([0.0, 0.5, 0.1])

@@ -130,12 +130,12 @@ class Fitted:
 
     def _of_pipeline(self, found: Errors) -> float:
         differences = found.differences()
-        count, tail = differences.shape[1], self.tail
+        count, tail = len(found.logs) - 1, self.tail
         covariance = differences.T @ self.errors.covariance(found.prices) @ differences
         root = np.linalg.cholesky(covariance)
         scaled = np.linalg.solve(root, differences.T @ found.logs)
         squares = float((scaled * scaled).sum())
-        density = lgamma((tail + count) / 2) - lgamma(tail / 2)
+        density: float = lgamma((tail + count) / 2) - lgamma(tail / 2)
         density -= count / 2 * math.log(tail * math.pi) + float(np.log(np.diag(root)).sum())
         return density - (tail + count) / 2 * math.log1p(squares / tail)
 

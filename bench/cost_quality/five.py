@@ -40,7 +40,7 @@ MOST = 60
 """So many schedules of a pipeline are taken, the cheapest ones."""
 
 LARGEST = 1.0
-"""A larger regret of a case counts as this one: a schedule that did not end has an infinite time."""
+"""A larger regret counts as this one: a schedule that did not end has an infinite time."""
 
 RULES = ("first", "cheapest", "chosen")
 """The first schedule alone, the five cheapest, and five chosen by the errors of their prices."""

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
-from spaces.cost.errors import PriceParts
+from spaces.cost.errors import PartName, PriceParts
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostFunction, CostModel, PartedModel
 from spaces.cost.registry import cost_model, default_model
@@ -47,6 +47,11 @@ class SchedulePrice:
     model: str
     cost: float
     parts: tuple[PricePart, ...] = ()
+
+    @property
+    def by_part(self) -> dict[PartName, float]:
+        """The cost of each part by Func, stage and kind, the dearest first."""
+        return {(part.func, part.stage, part.what): part.cost for part in self.parts}
 
     @property
     def by_func(self) -> dict[str, float]:
