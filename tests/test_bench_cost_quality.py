@@ -42,6 +42,8 @@ from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.errors import PriceErrors
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.training import PricedRun
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
@@ -388,9 +390,23 @@ def test_fitted_prices_are_read_as_they_are_written(tmp_path):
 
 def test_the_fastest_of_all_has_no_regret(monkeypatch):
     """A search that finds the fastest, one that finds another, and one whose first hangs."""
-    found = pricing.timed(records(cost_quality.file_of("blur"))[:40])
+    found = pricing.timed(records(cost_quality.file_of("harris"))[:40])
 
-    def regrets_with(*ratios):
+    model = Reuse.of(device("cpu"))
+    space = subjects.space_of(found[0].pipeline)
+    done = {
+        type(made): best(search(space, made, limits=Limits(top=5)))
+        for made in (model, first_found.WithoutErrors(model))
+    }
+    monkeypatch.setattr(first_found, "search", lambda _, made, limits: iter([done[type(made)]]))
+    searched = [[one.schedule for one in each.best] for each in done.values()]
+    assert searched[0][0] == searched[1][0]
+    by_errors = next(one for one in searched[0] if one not in searched[1])
+    by_price = next(one for one in searched[1] if one not in searched[0])
+
+    def regrets_with(**ratios):
+        """With the ratio of the first schedule, of others of each search, and of all others."""
+
         class Fake:
             def __enter__(self):
                 return self
@@ -399,21 +415,26 @@ def test_the_fastest_of_all_has_no_regret(monkeypatch):
                 return None
 
             def measure(self, pipeline, schedules):
-                assert len(schedules) == len(set(schedules)) == len(ratios)
-                made = zip(schedules, ratios, strict=True)
+                assert len(schedules) == len(set(schedules))
+                told = dict.fromkeys(schedules, (ratios["others"],))
+                told[by_price] = (ratios["by_price"],)
+                told[by_errors] = (ratios["by_errors"],)
+                told[searched[0][0]] = (ratios["first"],)
                 return [
-                    Measurement(one, RunOutcome.CORRECT, "", (r,), (1.0,), 0.1) for one, r in made
+                    Measurement(one, RunOutcome.CORRECT, "", ratio, (1.0,), 0.1)
+                    for one, ratio in told.items()
                 ]
 
         monkeypatch.setattr(first_found, "measurer_of", lambda subject: Fake())
-        return first_found.regrets_of_search("blur", found, Reuse.of(device("cpu")))
+        return first_found.regrets_of_search("harris", found, model)
 
-    five = (1.5, 1.2, 1.1, 1.3)
-    assert regrets_with(1.0, *five, 1.1, 1.3, 1.4) == first_found.Regrets(0, 0)
-    slower = regrets_with(1.5, *five[1:], 1.4, 1.0, 1.1, 1.3)
-    assert (slower.first, slower.five) == pytest.approx((0.5, 0.1))
-    hung = regrets_with(math.inf, *five[1:], 1.4, 1.0, 1.1, 1.3)
-    assert (hung.first, hung.five) == (math.inf, pytest.approx(0.1))
+    assert regrets_with(first=1.0, by_errors=1.1, by_price=1.2, others=1.3) == first_found.Regrets(
+        0, 0, 0
+    )
+    slower = regrets_with(first=3.0, by_errors=1.0, by_price=1.5, others=2.0)
+    assert slower == first_found.Regrets(2, 0, 0.5)
+    hung = regrets_with(first=math.inf, by_errors=1.5, by_price=1.0, others=2.0)
+    assert hung == first_found.Regrets(math.inf, 0.5, 0)
     assert "1 above 30%" in first_found.summary([0.0, 0.5, 0.1])
 
 

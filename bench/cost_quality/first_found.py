@@ -1,8 +1,9 @@
-"""How much slower the first schedule of a search is than the fastest that is known, and how much
-slower the fastest of its first five is.
+"""How much slower what a search finds is than the fastest schedule that is known: its first
+schedule, the fastest of its first five, and the fastest of five by price alone.
 
 ``python -m bench first`` searches for each pipeline with measured schedules under the cost model
-``reuse``, and times the first five schedules beside the fastest of the measured ones, in the same
+``reuse``. It times the first five schedules, and the five that the search hands over if the model
+does not say how far its prices are wrong, beside the fastest of the measured ones, in the same
 rounds. It writes ``bench/results/first_found.json``; with ``--set`` it does some sets of pipelines
 and keeps the others. ``--prices`` searches with the prices of a file, and writes nothing.
 """
@@ -14,10 +15,12 @@ import json
 import math
 import statistics
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from bench.contenders import inputs_of
 from bench.cost_quality.collecting import measurer_of
@@ -29,10 +32,13 @@ from bench.machine import machine
 from bench.report import ABOVE, RESULTS
 from spaces.apps.files import write_text
 from spaces.constraints.devices.device import host_cpu
+from spaces.cost.batch import Batch
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.features.features import Features
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
+from spaces.model.formulas.symbolic import SymbolicNumber
 
 FILE = RESULTS / "first_found.json"
 
@@ -53,19 +59,16 @@ def main(arguments: list[str]) -> None:
     for (kind, name), measured in by_pipeline(measured_files()).items():
         if kind in sets:
             found.setdefault(kind, {})[name] = once = regrets_of_search(name, measured, model)
-            print(f"{kind} {name}: {once.first:.1%}, best of five {once.five:.1%}", flush=True)
+            print(f"{kind} {name}: {shown(once)}", flush=True)
     for each, of in found.items():
-        print(f"{each}, first: {summary([one.first for one in of.values()])}")
-        print(f"{each}, best of five: {summary([one.five for one in of.values()])}")
+        for what, regrets in columns(of).items():
+            print(f"{each}, {what}: {summary(list(regrets.values()))}")
     if chosen.prices is None:
-        earlier = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
-        firsts = {each: {n: one.first for n, one in of.items()} for each, of in found.items()}
-        fives = {each: {n: one.five for n, one in of.items()} for each, of in found.items()}
-        document = {
-            "machine": machine(),
-            "results": {**earlier.get("results", {}), **firsts},
-            "best_of_five": {**earlier.get("best_of_five", {}), **fives},
-        }
+        document = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+        document["machine"] = machine()
+        for each, of in found.items():
+            for what, regrets in columns(of).items():
+                document.setdefault(what, {})[each] = regrets
         write_text(FILE, json.dumps(document, indent=2) + "\n")
 
 
@@ -77,10 +80,49 @@ class Regrets:
     Attributes:
         first: the first schedule.
         five: the fastest of the first :data:`TOP`.
+        cheapest: the fastest of as many from a search by a model without errors.
     """
 
     first: float
     five: float
+    cheapest: float
+
+
+def shown(regrets: Regrets) -> str:
+    """``1.0%, best of five 0.5%, of those by price alone 1.0%``."""
+    return (
+        f"{regrets.first:.1%}, best of five {regrets.five:.1%}, "
+        f"of those by price alone {regrets.cheapest:.1%}"
+    )
+
+
+def columns(found: Mapping[str, Regrets]) -> dict[str, dict[str, float]]:
+    """The regrets of some pipelines by the names that the file has for them."""
+    return {
+        "results": {name: one.first for name, one in found.items()},
+        "best_of_five": {name: one.five for name, one in found.items()},
+        "best_of_five_by_price": {name: one.cheapest for name, one in found.items()},
+    }
+
+
+@frozen
+class WithoutErrors:
+    """The model ``reuse``, which does not say how far its prices are wrong."""
+
+    model: Reuse
+    adds_nests: bool = True
+
+    def cost(self, batch: Batch) -> NDArray[np.float64]:
+        """The costs of the model."""
+        return self.model.cost(batch)
+
+    def price(self, features: Features) -> SymbolicNumber:
+        """The price of the model."""
+        return self.model.price(features)
+
+    def least(self, features: Features) -> SymbolicNumber:
+        """The lower bound of the model."""
+        return self.model.least(features)
 
 
 def read_prices(path: Path) -> Prices:
@@ -93,14 +135,22 @@ def regrets_of_search(name: str, measured: Sequence[Timed], model: Reuse) -> Reg
     rivals = [one.schedule for one in sorted(measured, key=lambda one: one.ratio)[:RIVALS]]
     pipeline = measured[0].pipeline
     space = space_of(pipeline)
-    found = [one.schedule for one in best(search(space, model, limits=Limits(top=TOP))).best]
+    limits = Limits(top=TOP)
+    found = [one.schedule for one in best(search(space, model, limits=limits)).best]
+    plain = best(search(space, WithoutErrors(model), limits=limits)).best
+    cheapest = [one.schedule for one in plain]
     inputs = None if name.startswith(RANDOM_PREFIX) else inputs_of(name)
     subject = Subject(name, pipeline, space, rivals[0], rivals, inputs)
-    schedules = list(dict.fromkeys([*found, *rivals]))
+    schedules = list(dict.fromkeys([*found, *cheapest, *rivals]))
     with measurer_of(subject) as measurer:
-        times = [one.ratio for one in measurer.measure(pipeline, schedules)]
-    known = [one if math.isfinite(one) else math.inf for one in times]
-    return Regrets(*(_regret(min(known[:count]), min(known)) for count in (1, len(found))))
+        ratios = [one.ratio for one in measurer.measure(pipeline, schedules)]
+    times = {
+        schedule: ratio if math.isfinite(ratio) else math.inf
+        for schedule, ratio in zip(schedules, ratios, strict=True)
+    }
+    least = min(times.values())
+    together = (found[:1], found, cheapest)
+    return Regrets(*(_regret(min(times[one] for one in some), least) for some in together))
 
 
 def _regret(time: float, least: float) -> float:

@@ -19,6 +19,7 @@ from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.errors import PriceErrors, PriceParts
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostModel
+from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.companions import WORTH, choose_companions
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.fastest_together import choose_together
@@ -28,6 +29,7 @@ from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.formulas.symbolic import SymbolicNumber
+from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import long_chain
 
@@ -137,6 +139,22 @@ def test_a_board_keeps_what_may_be_fastest() -> None:
     places = sorted(choose_together(MODEL.errors, prices, 3))
     assert pricer.board.best == [offered[place] for place in places]
     assert pricer.board.best[0] == cheapest[0]
+
+
+def test_of_one_structure_the_cheapest_is_offered() -> None:
+    board = Board(Limits(top=2))
+    rows = [
+        parse_schedule(f"f5.split(x, x, xi, {factor}).vectorize(xi)", long_chain(6))
+        for factor in (8, 16, 32)
+    ]
+    other = parse_schedule("f5.split(y, y, yi, 8).parallel(y)", long_chain(6))
+    offered = [
+        Found(cost, one) for cost, one in zip((3.0, 2.0, 4.0, 3.5), (*rows, other), strict=True)
+    ]
+    for found in offered:
+        list(board.offer(found))
+    assert board.offered_below(5.0) == [offered[1], offered[3]]
+    assert board.offered_below(3.0) == [offered[1]]
 
 
 def test_a_model_without_errors_keeps_the_cheapest() -> None:
