@@ -328,7 +328,9 @@ from spaces.cost.model import (
     BoundedModel as BoundedModel,
     CostModel as CostModel,
     PartedModel as PartedModel,
+    UncertainModel as UncertainModel,
 )
+from spaces.cost.errors import PriceErrors as PriceErrors
 from spaces.cost.price import (
     price as price,
     SchedulePrice as SchedulePrice,
