@@ -53,7 +53,19 @@ def batches() -> list[Batch]:
     out[x] = 0.0
     out[x] += near[x + r.x]
     pipe = pipeline(out, estimates={out: [4096], image: [4160]})
-    return found + [Batch.of(pipe, parse_schedule(text, pipe)) for text in SUMS]
+    found += [Batch.of(pipe, parse_schedule(text, pipe)) for text in SUMS]
+    return [*found, _sums_over_rows()]
+
+
+def _sums_over_rows() -> Batch:
+    """Each of many lanes reads another row, and their lines do not fit the first cache."""
+    x, r = Var("x"), RDom([(0, 1024)], name="r")
+    image, out = ImageParam(Float32, 2, "image"), Func("out")
+    out[x] = 0.0
+    out[x] += image[r, x]
+    pipe = pipeline(out, estimates={out: [4096], image: [1024, 4096]})
+    text = "out.update(0).split(x, x, xv, 64).reorder(xv, r.x, x).vectorize(xv)"
+    return Batch.of(pipe, parse_schedule(text, pipe))
 
 
 def without(*names: str) -> Reuse:

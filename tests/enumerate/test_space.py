@@ -115,8 +115,10 @@ def test_golden_candidates_on_a_gpu() -> None:
 
 
 def test_golden_candidates_with_updates() -> None:
-    """Row sums at root, or at y, yi or x of the output, stored there or outside up to y."""
-    assert ScheduleSpace(row_sums(), FOUR_CORES, STRIPS).candidates == 1 + (1 + 2 + 3)
+    """Row sums at root, or at y, yi or x of the output, stored there or outside up to y; with two,
+    four or eight lanes, each in a row of its own.
+    """
+    assert ScheduleSpace(row_sums(), FOUR_CORES, STRIPS).candidates == 3 * (1 + (1 + 2 + 3))
 
 
 def test_kinds_of_loops_tell_states_apart() -> None:

@@ -247,7 +247,7 @@ class Regions:
     def least(self, stage: StageFeatures, buffer: str, depth: int) -> tuple[Footprint, Footprint]:
         """Two lower bounds: the footprint of any larger part of the buffer has at least as many
         lines and rows as one of them. In the first, no dimension is touched whole; in the second,
-        the innermost one is.
+        the innermost one is. Their values have neighbors, as those of a larger part may have.
         """
         common = self._of_buffer(buffer)
         apart: list[SymbolicNumber] = [0, 0]
@@ -260,8 +260,8 @@ class Regions:
             joined[0] = joined[0] + elements * common.per_line + 1
             joined[1] = joined[1] + 1
         return (
-            Footprint(minimum(apart[0], common.kept), apart[1], (), 1, apart[0]),
-            Footprint(minimum(joined[0], common.kept), joined[1], (), 1, joined[0]),
+            Footprint(minimum(apart[0], common.kept), apart[1], (), inf, apart[0]),
+            Footprint(minimum(joined[0], common.kept), joined[1], (), inf, joined[0]),
         )
 
 

@@ -109,7 +109,8 @@ class Options:
             factors of any dimension.
         tiles: in patterns, sizes of tiles along other dimensions; loop by loop, as ``row_tiles``.
         lanes: in patterns, vector lanes, as multiples of the lanes of a vector register of the
-            element type.
+            element type. Where each lane reads another row, as in sums over rows, a half and a
+            quarter of a register beside.
         block_vectors: in patterns, the widths of blocks of registers, as multiples of the lanes of
             a vector register.
         blocks: in patterns, the heights of blocks of registers.
