@@ -1,15 +1,18 @@
 """Settings shared by all tests."""
 
 import gc
+import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
+from spaces.backend.measuring import process
 from spaces.model import deadline
 from tests.backend.cuda.stub.driver import build_driver
 from tests.clocks import Clock
 from tests.examples import register_profiles
+from tests.forked import ForkedWorker
 
 register_profiles()
 
@@ -21,6 +24,20 @@ def _nothing_kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_workers() -> Iterator[None]:
+    """Processes that measure are forked, unless a test asks for `started_workers`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "Popen", ForkedWorker)
+        yield
+
+
+@pytest.fixture
+def started_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that measure are started as for a user."""
+    monkeypatch.setattr(process, "Popen", subprocess.Popen)
 
 
 @pytest.fixture(scope="session")
