@@ -66,5 +66,5 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(20_000)
+        gc.set_threshold(100_000, 20)
         gc.enable()
