@@ -11,6 +11,7 @@ from spaces.backend.measuring import process
 from spaces.model import deadline
 from tests.backend.cuda.stub.driver import build_driver
 from tests.clocks import Clock
+from tests.differential.quick_code import quick_code
 from tests.examples import register_profiles
 from tests.forked import ForkedWorker
 
@@ -38,6 +39,13 @@ def _forked_workers() -> Iterator[None]:
 def started_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that measure are started as for a user."""
     monkeypatch.setattr(process, "Popen", subprocess.Popen)
+
+
+@pytest.fixture
+def quickly() -> Iterator[None]:
+    """Machine code without LLVM's optimiser, for tests that compare values."""
+    with quick_code():
+        yield
 
 
 @pytest.fixture(scope="session")
