@@ -242,7 +242,7 @@ def test_a_race_of_threads_is_mended_by_atomic():
 def members() -> dict[str, list[Schedule]]:
     universe = two_stages()
     found: dict[str, list[Schedule]] = {"legal": [], "illegal": []}
-    for choice, legal in verdicts("two stages", "sm_75").items():
+    for choice, legal in verdicts("two stages", "cpu").items():
         found["legal" if legal else "illegal"].append(universe.schedule(dict(choice)))
     return found
 
@@ -256,7 +256,7 @@ def test_no_legal_member_of_a_universe_is_nearer():
         if least > 2:
             continue
         compared += 1
-        mended = repair(pipe, broken, device("sm_75"), seconds=math.inf)
+        mended = repair(pipe, broken, CPU, seconds=math.inf)
         assert mended.answer == "nearest"
         assert mended.changes <= least
         assert mended.schedule is not None
