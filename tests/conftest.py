@@ -1,15 +1,19 @@
 """Settings shared by all tests."""
 
 import gc
+import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
+from spaces.backend.measuring import process
 from spaces.model import deadline
 from tests.backend.cuda.stub.driver import build_driver
 from tests.clocks import Clock
+from tests.differential.quick_code import quick_code
 from tests.examples import register_profiles
+from tests.forked import ForkedWorker
 
 register_profiles()
 
@@ -20,6 +24,27 @@ def _nothing_kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_workers() -> Iterator[None]:
+    """Processes that measure are forked, unless a test asks for `started_workers`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "Popen", ForkedWorker)
+        yield
+
+
+@pytest.fixture
+def started_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that measure are started as for a user."""
+    monkeypatch.setattr(process, "Popen", subprocess.Popen)
+
+
+@pytest.fixture
+def quickly() -> Iterator[None]:
+    """Machine code without LLVM's optimiser, for tests that compare values."""
+    with quick_code():
         yield
 
 
@@ -49,5 +74,5 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(20_000)
+        gc.set_threshold(100_000, 20)
         gc.enable()

@@ -63,6 +63,12 @@ _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO}
 _EXAMPLES: dict[str, tuple[str, ...]] = {}
 
 
+imported_commands = typer.Typer()
+"""The commands whose modules are imported. The program makes one when a user calls it; typer
+would make all that are registered at the program itself, at every call.
+"""
+
+
 class _Commands(Mapping[str, TyperCommand]):
     """The commands by name. A look-up imports the module of the command: most need compilers or the
     solver, which take long to import.
@@ -70,7 +76,7 @@ class _Commands(Mapping[str, TyperCommand]):
 
     def __getitem__(self, name: str) -> TyperCommand:
         import_module(f"spaces.apps.command_line.{_MODULES[name]}")
-        (info,) = (info for info in program.registered_commands if info.name == name)
+        (info,) = (info for info in imported_commands.registered_commands if info.name == name)
         made = get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
         assert isinstance(made, TyperCommand)
         return made
@@ -181,7 +187,7 @@ def command(name: str, summary: str, *examples: str) -> Callable[[Callable[P, No
                 _stop_writing(error)
 
         shown = _lines("Examples:", [f"spaces {example}" for example in examples])
-        return program.command(name, short_help=summary, epilog=shown)(explained)
+        return imported_commands.command(name, short_help=summary, epilog=shown)(explained)
 
     return add
 

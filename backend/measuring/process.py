@@ -6,11 +6,11 @@ import contextlib
 import os
 import signal
 import socket
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from subprocess import DEVNULL, Popen
 from typing import IO, Self
 
 from attrs import define, field
@@ -44,7 +44,7 @@ class Worker:
     ...     answer = worker.ask(BuildRequest(0, schedule), seconds=60)()
     """
 
-    _process: subprocess.Popen[bytes]
+    _process: Popen[bytes]
     _requests: Connection
     _errors: IO[bytes] = field(repr=False)
 
@@ -64,10 +64,10 @@ class Worker:
         ours, theirs = socket.socketpair()
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         with theirs:
-            process = subprocess.Popen(
+            process = Popen(
                 module_command("spaces.backend.measuring.worker", str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
+                stdin=DEVNULL,
                 stdout=errors,
                 stderr=errors,
                 start_new_session=True,  # Ctrl-C is for the process that measures

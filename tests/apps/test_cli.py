@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from spaces.apps.catalog import APPS
-from spaces.apps.command_line.program import STATUSES, examples, program
+from spaces.apps.command_line.program import STATUSES, examples, imported_commands, program
 from tests.apps.command_line import SCRIPT, files, spaces
 
 
@@ -95,7 +95,7 @@ def test_help_fits_80_columns_and_has_examples_and_statuses(monkeypatch):
 
 def test_every_command_is_in_the_order_and_tells_json():
     listed = [*examples()]
-    assert sorted(listed) == sorted(c.name for c in program.registered_commands)
+    assert sorted(listed) == sorted(c.name for c in imported_commands.registered_commands)
     assert re.findall(r"^  (\w+)  ", spaces("--help")[0].partition("Commands:")[2], re.M) == listed
     for name in listed:
         assert "--json" in spaces(name, "--help")[0]

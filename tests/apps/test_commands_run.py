@@ -14,6 +14,8 @@ from spaces.backend.llvm.statements import Statements
 from tests.apps.command_line import files, spaces
 from tests.apps.formulas import blur, photograph
 
+pytestmark = pytest.mark.usefixtures("quickly")
+
 
 @pytest.mark.parametrize("schedule", ["default", "cpu"])
 def test_run_writes_the_picture_that_the_reference_computes(tmp_path, picture, schedule):

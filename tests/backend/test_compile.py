@@ -37,6 +37,8 @@ from tests.backend.cpu_schedules import cpu_schedules
 from tests.examples import examples
 from tests.strategies import stencil_pipelines
 
+pytestmark = pytest.mark.optimised
+
 X, Y = Var("x"), Var("y")
 BLUR = blur.pipeline()
 

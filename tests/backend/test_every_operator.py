@@ -36,6 +36,8 @@ from tests.differential.quick_code import quick_code
 from tests.every_operator import OPERATORS, Form, some
 from tests.examples import examples
 
+pytestmark = pytest.mark.optimised
+
 X, C = Var("x"), Var("c")
 SIZE = 40
 
@@ -226,14 +228,14 @@ def assert_compiled_as_evaluated(
     name: str, algorithm: Pipeline, is_rounded: bool, turn: int
 ) -> None:
     """Asserts that compiled vectors, in even turns, or compiled loops, in odd ones, give the values
-    of the reference. LLVM's optimiser sees two turns of four.
+    of the reference. LLVM's optimiser sees two turns of three.
     """
     sizes = dict.fromkeys(algorithm.outputs, (SIZE,))
     wanted = outcome(lambda: evaluate(algorithm, inputs(algorithm), sizes=sizes))
     chosen = schedule(algorithm)
     for output in algorithm.outputs if turn % 2 == 0 else ():
         chosen = chosen.func(output).vectorize("x", 8)
-    code = compiled(algorithm, chosen.schedule, is_optimised=turn % 4 < 2)
+    code = compiled(algorithm, chosen.schedule, is_optimised=turn % 3 != 1)
     found = outcome(lambda: code.run(inputs(algorithm), sizes=sizes))
     assert (found is None) == (wanted is None), name
     for output, values in (wanted or {}).items():
@@ -251,8 +253,8 @@ def test_values_and_conditions(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in OPERATORS if n not in ROUNDED])
 def test_places(name: str) -> None:
-    # The type that values above have in vectors is here in loops first.
-    for turn, form in enumerate(some(name, examples(3, fewest=2)), start=1):
+    # The type that values above have in vectors is here in loops first, which are optimised.
+    for turn, form in enumerate(some(name, examples(3, fewest=2)), start=3):
         # require() may stand only in values.
         direct = ("where", "left side") if name == REQUIRE else ()
         kinds = {k: v for k, v in PLACES.items() if k not in direct}

@@ -22,6 +22,8 @@ from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.expressions.expr import Expr
 from tests.examples import examples
 
+pytestmark = pytest.mark.optimised
+
 X = Var("x")
 CPU = spaces.device("cpu")
 WIDTH, HEIGHT, PLACES = 8, 6, 4

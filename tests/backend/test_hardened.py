@@ -140,6 +140,7 @@ def one_element_short(program: LoopProgram, buffer: str = "g") -> LoopProgram:
     return changed(program, shorter, buffer)
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_results_are_the_same(name: str) -> None:
     built = stencil()

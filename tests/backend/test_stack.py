@@ -26,6 +26,7 @@ def takes_from_the_heap(text: str) -> bool:
     return "malloc" in spaces.compile_cpu_unchecked(SLOPES, chosen).llvm_ir()
 
 
+@pytest.mark.optimised  # small buffers leave the heap there
 @pytest.mark.parametrize(
     "text",
     [

@@ -20,6 +20,8 @@ from spaces.model.formulas.recorded import DependsOnDataError, Recorded, express
 from spaces.model.writing.text import parse_schedule
 from tests.examples import examples, some
 
+pytestmark = pytest.mark.usefixtures("quickly")
+
 SMALL = ("blur", "unsharp", "harris", "hist", "conv_layer", "iir_blur", "toy_trig", "sgemm")
 MODELS = {"cpu": ("weighted", "reuse"), "gpu": ("weighted", "occupancy")}
 DEVICES = {"cpu": "cpu", "gpu": "sm_80"}

@@ -8,6 +8,7 @@ again, proven, lowered, and computes the reference on the fuzzer's machines.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
@@ -41,6 +42,8 @@ from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.obligations.decide import Decider
 from spaces.constraints.obligations.records import Obligation, Proven
 from spaces.constraints.proofs.prove import obligations
+from spaces.constraints.reasoning.solvers import BY_STEPS
+from spaces.model.formulas.smt import NO_TIMEOUT
 from spaces.model.schedules.domain_order import Tail
 from tests.backend.guarded import guarded
 from tests.differential.check import Case, Fuzzer, refused
@@ -187,11 +190,12 @@ def texts(at: LoopCase) -> list[str]:
 
 @define
 class Prover:
-    """Proves what schedules have to meet. Most obligations of a schedule are those of others too,
-    and are decided once.
+    """Proves what schedules have to meet, in limited steps of the solver, so that a busy computer
+    proves as much as another. Most obligations of a schedule are those of others too, and are
+    decided once.
     """
 
-    _decider: Decider = field(factory=Decider)
+    _decider: Decider = field(factory=lambda: Decider(NO_TIMEOUT, attempts=BY_STEPS))
     _proven: set[Obligation] = field(factory=set)
 
     def unproven(self, verdict: CheckedSchedule) -> list[Obligation]:
@@ -256,7 +260,8 @@ def _tried(known: Oracle, at: LoopCase, number: int, text: str) -> str:
         unproven = prover().unproven(verdict)
         assert not unproven, f"{text}: {unproven[0]}"
     if number % COMPILED_EVERY == 0:
-        assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs), text
+        proofs = prove(verdict, timeout_ms=NO_TIMEOUT, seconds=math.inf).proofs
+        assert all(isinstance(p.outcome, Proven) for p in proofs), text
     if number % PRICED_EVERY == 0:
         assert_priced(known, at, schedule, text)
     return "legal"

@@ -131,22 +131,26 @@ def test_bounds_rise_towards_schedules_by_hand(app: str, kind: str) -> None:
 )
 def test_no_completion_is_below_a_bound(universe: str) -> None:
     space = ScheduleSpace(*UNIVERSES[universe])
-    for model in ALL_CPU_MODELS:
-        bounds: list[float] = []
+    bounds: list[list[float]] = [[] for _ in ALL_CPU_MODELS]
 
-        def least(partial: PartialSchedule, model=model, bounds=bounds, space=space) -> float:
-            if partial.is_complete:
-                found = cost_of(model, space, partial)
-            else:
-                found = min(least(partial.take(option)) for option in partial.options)
-            if partial.state.draft is None and found:
-                bound = lower_bound(partial, model)
-                assert bound <= found
-                bounds.append(bound / found)
-            return found
+    def least(partial: PartialSchedule) -> list[float]:
+        """The least cost of a completion by each model."""
+        if partial.is_complete:
+            found = [cost_of(model, space, partial) for model in ALL_CPU_MODELS]
+        else:
+            costs = (least(partial.take(option)) for option in partial.options)
+            found = [min(column) for column in zip(*costs, strict=True)]
+        if partial.state.draft is None:
+            for model, cost, ratios in zip(ALL_CPU_MODELS, found, bounds, strict=True):
+                if cost:
+                    bound = lower_bound(partial, model)
+                    assert bound <= cost
+                    ratios.append(bound / cost)
+        return found
 
-        least(space.start())
-        assert max(bounds) > (0.999 if model == Weighted() else 0.1)
+    least(space.start())
+    for model, ratios in zip(ALL_CPU_MODELS, bounds, strict=True):
+        assert max(ratios) > (0.999 if model == Weighted() else 0.1)
 
 
 def test_operations_count_when_nothing_can_be_inlined_into_them() -> None:

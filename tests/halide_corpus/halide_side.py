@@ -6,7 +6,6 @@ an endless compilation costs only that case.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
 import signal
@@ -20,6 +19,7 @@ from spaces.backend.arguments import Array
 from spaces.backend.halide.bridge import STRICT, HalidePipeline, build
 from spaces.backend.halide.errors import DirectiveError, LoweringError, RealizationError
 from spaces.backend.reference import evaluate
+from tests.forked import SERVER
 from tests.halide_corpus.algorithms import Algorithm
 from tests.halide_corpus.corpus import Case, cases
 from tests.halide_corpus.record import End, Outcome
@@ -29,14 +29,11 @@ SECONDS = 30.0
 
 _MARGIN = 64
 
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload([__name__])
-
 
 def outcome(case: Case) -> Outcome:
     """Runs a case in a process of its own."""
-    receiver, sender = _SERVER.Pipe(duplex=False)
-    process = _SERVER.Process(target=_answer, args=(case.name, sender))
+    receiver, sender = SERVER.Pipe(duplex=False)
+    process = SERVER.Process(target=_answer, args=(case.name, sender))
     process.start()
     sender.close()
     try:

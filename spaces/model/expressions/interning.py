@@ -6,12 +6,22 @@ import threading
 import zlib
 from functools import lru_cache
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from spaces.model.deadline import ask_clock
 
-_table: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+_table: dict[Any, ref[Any]] = {}
+"""All nodes, by key. The key of a node that is gone stays until the next sweep: a callback for each
+node that goes would take longer than to make it.
+"""
+
 _lock = threading.RLock()
+
+_FEW = 1 << 15
+"""A table of fewer nodes is not swept."""
+
+_sweep_at = _FEW
+"""The number of keys at which the table is swept."""
 
 _recent: dict[Any, Any] = {}
 """Recently used nodes, by key. Code that judges one schedule after another builds the same formulas
@@ -44,7 +54,8 @@ class Interned(type):
         known = _recent.get(key)
         if known is not None:
             return known
-        known = _table.get(key)
+        kept = _table.get(key)
+        known = None if kept is None else kept()
         if known is None:
             known = cls._made(key, fields)
         if len(_recent) >= _MOST_RECENT:
@@ -62,4 +73,24 @@ class Interned(type):
         object.__setattr__(node, "loads", node._loads())
         object.__setattr__(node, "has_floats", node._has_floats())
         with _lock:
-            return _table.setdefault(key, node)
+            kept = _table.get(key)
+            known = None if kept is None else kept()  # another thread may have made it meanwhile
+            if known is not None:
+                return known
+            _table[key] = ref(node)
+            if len(_table) >= _sweep_at:
+                _sweep()
+            return node
+
+
+def _sweep() -> None:
+    """Removes the keys of nodes that are gone, from the newest to the oldest. A key holds the
+    children of its node, so these go with it, and are older.
+    """
+    global _sweep_at
+    entries = list(_table.items())
+    while entries:
+        key, kept = entries.pop()
+        if kept() is None:
+            del _table[key]
+    _sweep_at = max(_FEW, 2 * len(_table))

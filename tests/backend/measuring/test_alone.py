@@ -136,6 +136,7 @@ def test_a_file_of_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         pass
 
 
+@pytest.mark.usefixtures("started_workers")
 def test_modules_in_the_current_folder_are_not_executed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def test_illegal_schedules_and_sizes_that_do_not_fit_are_told() -> None:
     assert "bounds." in illegal.reason
 
 
+@pytest.mark.usefixtures("started_workers")
 def test_a_worker_serves_several_pipelines() -> None:
     measurer: Measurer = LocalMeasurer(limits=FEW)
     assert isinstance(measurer, Measurer)

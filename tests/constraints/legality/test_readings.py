@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
 from spaces.model.formulas.native import all_hold, read_native
 from spaces.model.formulas.smt import term
 from tests.examples import examples
+
+pytestmark = pytest.mark.usefixtures("quickly")
 
 NAMES = ("a", "b", "c")
 SMALL = st.integers(-7, 7)

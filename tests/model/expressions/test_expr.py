@@ -111,6 +111,29 @@ def test_nodes_without_users_are_forgotten_when_many_others_were_made(monkeypatc
     assert len(interning._recent) <= 1000
 
 
+def test_a_sweep_forgets_nodes_with_all_that_only_they_have() -> None:
+    deep = X
+    for i in range(50):
+        deep = deep * 3 + (70_000 + i)
+    inner, many = weakref.ref(deep.children[0]), len(interning._table)
+    del deep
+    interning._recent.clear()
+    interning._sweep()
+    assert inner() is None
+    assert len(interning._table) <= many - 100
+
+
+def test_a_table_is_swept_when_most_of_it_is_gone(monkeypatch) -> None:
+    monkeypatch.setattr(interning, "_FEW", 500)
+    monkeypatch.setattr(interning, "_sweep_at", 0)
+    monkeypatch.setattr(interning, "_MOST_RECENT", 100)
+    most = 2 * len(interning._table) + 2000
+    for i in range(4 * most):
+        X * (i % 70 + 2) + (i // 70 + 1)
+        assert len(interning._table) <= most
+    assert len(interning._table) >= interning._sweep_at / 2
+
+
 def test_threads_share_nodes() -> None:
     found: list[Expr] = []
 
