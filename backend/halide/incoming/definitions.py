@@ -47,10 +47,12 @@ class IncomingDefinitions:
     convert: IncomingExpressions = field(init=False)
     funcs: dict[int, Func] = field(init=False, factory=dict)
     vars: dict[int, Mapping[str, str]] = field(init=False, factory=dict)
+    _by_name: dict[str, int] = field(init=False)
     _outputs: dict[str, int] = field(init=False, factory=dict)
     """The places of Funcs, by the names of the arrays that they fill."""
 
     def __attrs_post_init__(self) -> None:
+        self._by_name = {func.name: n for n, func in enumerate(self.roles.contents.funcs)}
         around = Surroundings(self._scalar, self._size, self._image, self._value)
         self.convert = IncomingExpressions(around, self.problems)
         scalars = tuple(param.name for param in self.arguments.scalars.values())
@@ -65,8 +67,7 @@ class IncomingDefinitions:
     def outputs(self) -> list[Func]:
         """The outputs of the pipeline."""
         contents = self.roles.contents
-        places = {func.name: place for place, func in enumerate(contents.funcs)}
-        found = [self.funcs.get(places.get(name, -1)) for name in contents.output_names]
+        found = [self.funcs.get(self._by_name.get(name, -1)) for name in contents.output_names]
         for name, func in zip(contents.output_names, found, strict=True):
             if func is None:
                 self.problems.add(f"the output {name} is not one of the Funcs.")
@@ -163,7 +164,7 @@ class IncomingDefinitions:
             return None, {}
         bounds = [(self.constant(one.min), self.constant(one.extent)) for one in given]
         with refusals_unsupported():
-            domain = RDom([*bounds], written(given[0].var.rpartition("$")[0]))
+            domain = RDom([*bounds], _domain_name(given[0].var))
         rvars: dict[str, Expr] = {one.var: domain[d] for d, one in enumerate(given)}
         if not _is_true(update.predicate):
             with self.problems.at("where"):
@@ -191,7 +192,9 @@ class IncomingDefinitions:
             raise Unsupported(f"it reads the image {name}, which is unknown.")
         return image[tuple(args)]
 
-    def _value(self, place: int, component: int, args: Sequence[Expr]) -> Expr:
+    def _value(self, name: str, place: int, component: int, args: Sequence[Expr]) -> Expr:
+        if place < 0:  # as where a Func that rfactor has made over reads itself
+            place = self._by_name.get(name, place)
         if place in self.roles.images:
             return self._image(self.roles.images[place], args)
         func = self.funcs.get(place)
@@ -208,6 +211,14 @@ class IncomingDefinitions:
         type = element_type(given.output_types[component])
         number = component if len(given.output_types) > 1 else None
         return Reference(type, func.name, indices_of(func.name, tuple(args)), number, func)
+
+
+def _domain_name(rvar: str) -> str:
+    """The name of the RDom with an RVar. Splits have made the RVars of factored reductions, whose
+    names tell no RDom.
+    """
+    domain, _, _ = rvar.rpartition("$")
+    return written(domain or rvar)
 
 
 def _is_true(predicate: HalideNode | None) -> bool:

@@ -57,13 +57,14 @@ class Surroundings:
         size: a size of an image or output: the name of the array in Halide, ``"min"`` or
             ``"extent"``, and the dimension. None if there is no such array.
         image: the value of an image at coordinates, by its name in Halide.
-        value: the value of a Func at coordinates: its place in the file, and the component.
+        value: the value of a Func at coordinates: its name in Halide, its place in the file (-1 if
+            unknown), and the component.
     """
 
     scalar: Callable[[str], Expr | None]
     size: Callable[[str, str, int], Expr | None]
     image: Callable[[str, Sequence[Expr]], Expr]
-    value: Callable[[int, int, Sequence[Expr]], Expr]
+    value: Callable[[str, int, int, Sequence[Expr]], Expr]
 
 
 @define
@@ -204,7 +205,7 @@ class _Conversion:
 
     def _call(self, node: nodes.CallNode, operands: Sequence[Expr]) -> Expr:
         if node.call_type == "Halide":
-            return self.around.value(node.func_index, node.value_index, operands)
+            return self.around.value(node.name, node.func_index, node.value_index, operands)
         if node.call_type == "Image":
             return self.around.image(node.param_name or node.image_name, operands)
         to = element_type(node.type)

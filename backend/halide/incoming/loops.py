@@ -8,16 +8,18 @@ differs between runs; here it is named after the loop that it is made of, as in 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from attrs import define, field
 
 from spaces.backend.halide.file.contents import DimTable, SplitTable, StageScheduleTable
-from spaces.backend.halide.file.nodes import HalideNode, IntImmNode
+from spaces.backend.halide.file.nodes import HalideNode
 from spaces.backend.halide.incoming.names import written
 from spaces.backend.halide.incoming.problems import Problems, Unsupported
 from spaces.model.algorithm.var import OUTERMOST
+from spaces.model.expressions.expr import Expr
+from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.domain_order import (
     DomainOrder,
@@ -65,15 +67,16 @@ def member(kind: type[_Choice], spelled: str) -> _Choice:
     raise Unsupported(f"{kind.halide}::{spelled} has no counterpart here.")
 
 
-def whole(node: HalideNode | None, what: str) -> int:
+def whole(value: Expr, what: str) -> int:
     """A number of the schedule.
 
     Raises:
-        Unsupported: it is an expression.
+        Unsupported: it depends on sizes or Params.
     """
-    if isinstance(node, IntImmNode):
-        return node.value
-    raise Unsupported(f"{what} is not a number; schedules here have numbers.")
+    try:
+        return int(evaluate(value, {}))
+    except FormulaError:
+        raise Unsupported(f"{what} is `{value}`; schedules here have numbers.") from None
 
 
 @define
@@ -82,12 +85,15 @@ class StageLoops:
 
     Attributes:
         dimensions: the Vars and RVars of the stage, by their names in Halide.
+        targets: the Funcs and images that may be prefetched, by their names in Halide.
+        convert: makes an expression over sizes and Params.
         order: the stage's domain order, once it is read.
     """
 
     schedule: StageScheduleTable
     dimensions: Mapping[str, str]
     targets: Mapping[str, str]
+    convert: Callable[[HalideNode | None], Expr]
     problems: Problems
     order: DomainOrder = field(init=False)
     _names: dict[str, str] = field(init=False)
@@ -115,7 +121,7 @@ class StageLoops:
                         self._target(one.param_name or one.name),
                         self.named(one.at),
                         self.named(one.origin),
-                        whole(one.offset, "the offset"),
+                        whole(self.convert(one.offset), "the offset"),
                         member(PrefetchBound, one.strategy),
                     )
                 )
@@ -155,7 +161,7 @@ class StageLoops:
             case "RenameVar":
                 self._names[split.outer] = self._taken(split.old_var)
             case "SplitVar":
-                factor = whole(split.factor, "the factor")
+                factor = whole(self.convert(split.factor), "the factor")
                 tail = member(Tail, split.tail)
                 old = self._taken(split.old_var)
                 outer = self._add(split.outer, split.old_var, old)

@@ -86,6 +86,13 @@ def _choice(type: Type, args: Sequence[Expr]) -> Expr:
     return operation("select", type, args)
 
 
+def _extracted(type: Type, args: Sequence[Expr]) -> Expr:
+    """Some bits of a value; the number of the lowest one is at least as wide as the value here."""
+    value, lowest = args
+    wide = Type(lowest.type.code, max(lowest.type.bits, value.type.bits))
+    return operation("extract_bits", type, (value, cast(wide, lowest)))
+
+
 def _joined(type: Type, args: Sequence[Expr]) -> Expr:
     """The bits of several values one after the other, those of the first lowest."""
     result: Expr = constant(0, type)
@@ -128,6 +135,7 @@ INTRINSICS: Mapping[str, OperatorMaker] = {
     "bitwise_not": _logical("bit_not", "not"),
     "concat_bits": _joined,
     "div_round_to_zero": _quotient_to_zero,
+    "extract_bits": _extracted,
     "if_then_else": _choice,
     "memoize_expr": _first,
     "mod_round_to_zero": _rest_to_zero,

@@ -21,7 +21,8 @@ from spaces.backend.halide.incoming.roles import Roles
 from spaces.backend.halide.incoming.scheduling import Scheduling
 from spaces.backend.halide.incoming.substitutes import derivations
 from spaces.model.algorithm.freeze import pipeline as freeze
-from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar
+from spaces.model.algorithm.size_constraints import Constraints
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -98,6 +99,7 @@ def program(
     limit(definitions, known)
     pipeline = _pipeline(definitions, name, estimates or {})
     schedule = _schedule(definitions, pipeline)
+    pipeline = _with_conditions(pipeline, schedule, definitions.arguments)
     there = {**names.arguments, **names.funcs}
     used = {*pipeline.is_image, *(scalar.name for scalar in pipeline.scalars)}
     arrays = definitions.arguments.arrays
@@ -150,3 +152,26 @@ def _schedule(definitions: IncomingDefinitions, pipeline: Pipeline) -> Schedule:
     schedule = scheduling.schedule(steps)
     problems.stop()
     return schedule
+
+
+def _with_conditions(
+    pipeline: Pipeline, schedule: Schedule, arguments: IncomingArguments
+) -> Pipeline:
+    """The pipeline with the Params and images that only conditions of ``specialize`` ask for."""
+    conditions = (case.condition for entry in schedule.funcs for case in entry.specializations)
+    asked = {name.split(".")[0] for condition in conditions for name in condition.names}
+    asked -= {*pipeline.is_image, *(scalar.name for scalar in pipeline.scalars)}
+    params = [one for one in arguments.scalars.values() if one.name in asked]
+    images = [one for one in arguments.images.values() if one.name in asked]
+    if not params and not images:
+        return pipeline
+    buffers = [("image", one.name, one.dimensions, one.buffer) for one in images]
+    known = Constraints.of(buffers, params)
+    scalars = (Scalar(one.name, one.type, one.default) for one in params)
+    return evolve(
+        pipeline,
+        images=(*pipeline.images, *(Image(i.name, i.type, i.dimensions) for i in images)),
+        scalars=(*pipeline.scalars, *scalars),
+        promises=(*pipeline.promises, *known.promises),
+        strides=(*pipeline.strides, *known.strides),
+    )

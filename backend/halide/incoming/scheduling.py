@@ -58,10 +58,15 @@ class Scheduling:
     """The stages of each Func, by its name here, with those of its specializations behind."""
     _by_name: dict[str, str] = field(init=False)
     """The names of Funcs here, by their names in Halide."""
+    _targets: dict[str, str] = field(init=False)
+    """The names of Funcs and images here, by the names of Funcs and ImageParams in Halide."""
 
     def __attrs_post_init__(self) -> None:
         funcs = self.roles.contents.funcs
         self._by_name = {funcs[place].name: name for place, name in self.names.items()}
+        images = {funcs[place].name: self.images.get(i) for place, i in self.roles.images.items()}
+        known = {theirs: ours for theirs, ours in images.items() if ours is not None}
+        self._targets = {**self.images, **known, **self._by_name}
 
     def schedule(self, derivations: tuple[Derivation, ...]) -> Schedule:
         """The schedule, as Halide follows it."""
@@ -120,7 +125,7 @@ class Scheduling:
         dimensions = {**dict(zip(vars, args, strict=True)), **dict(zip(own, rvars, strict=True))}
         if schedule.allow_race_conditions:
             raise Unsupported("allow_race_conditions() has no counterpart here; use atomic().")
-        return StageLoops(schedule, dimensions, {**self.images, **self._by_name}, self.problems)
+        return StageLoops(schedule, dimensions, self._targets, self._constant, self.problems)
 
     def _case(
         self, stage: int, given: file.SpecializationTable, loops: StageLoops
@@ -134,9 +139,15 @@ class Scheduling:
             except ConditionError as error:
                 raise Unsupported(str(error)) from None
 
+    def _constant(self, node: HalideNode | None) -> Expr:
+        return self.convert(node, {})
+
+    def _whole(self, node: HalideNode | None, what: str) -> int:
+        return whole(self._constant(node), what)
+
     def _frozen(self, node: HalideNode | None) -> Expr:
         """An expression over sizes and Params, as a pipeline has it."""
-        found = self.convert(node, {})
+        found = self._constant(node)
         return rewrite(found, lambda n: Variable(n.type, n.name) if isinstance(n, Variable) else n)
 
     def _entry(
@@ -195,10 +206,10 @@ class Scheduling:
         var = _of(args, given.var)
         if given.modulus is not None:
             remainder = given.remainder
-            rest = None if remainder is None else whole(remainder, "the remainder")
-            return Alignment(var, whole(given.modulus, "the modulus"), rest)
-        low = None if given.min is None else whole(given.min, f"the first {var}")
-        return Bound(var, low, whole(given.extent, f"the extent of {var}"))
+            rest = None if remainder is None else self._whole(remainder, "the remainder")
+            return Alignment(var, self._whole(given.modulus, "the modulus"), rest)
+        low = None if given.min is None else self._whole(given.min, f"the first {var}")
+        return Bound(var, low, self._whole(given.extent, f"the extent of {var}"))
 
     def _stored(
         self, entry: FuncSchedule, dims: Sequence[file.StorageDimTable], args: Mapping[str, str]
@@ -208,13 +219,15 @@ class Scheduling:
         for dim in dims:
             var = _of(args, dim.var)
             if dim.fold_factor is not None:
-                factor = whole(dim.fold_factor, f"the fold factor of {var}")
+                factor = self._whole(dim.fold_factor, f"the fold factor of {var}")
                 folds.append(Fold(var, factor, dim.fold_forward))
             if dim.alignment is not None:
-                pads.append(Pad(var, whole(dim.alignment, f"the alignment of {var}")))
+                pads.append(Pad(var, self._whole(dim.alignment, f"the alignment of {var}")))
             if dim.bound is not None:
-                bounds.append(StorageBound(var, whole(dim.bound, f"the bound of {var}")))
+                bounds.append(StorageBound(var, self._whole(dim.bound, f"the bound of {var}")))
         order = [_of(args, dim.var) for dim in dims]
+        if sorted(order) != sorted(args.values()):
+            raise Unsupported("its storage has other dimensions than the Func.")
         moved = tuple(now for now, usual in zip(order, args.values(), strict=True) if now != usual)
         return attrs.evolve(
             entry,

@@ -1,0 +1,65 @@
+"""Programs of Halide come in, live and from a file: the same record, and Halide's values."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+pytest.importorskip("halide", reason="Halide's Python package is not installed")
+
+import halide as hl
+
+from spaces import compile_cpu, device, from_halide, parse_schedule, read_hlpipe, verify
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.model.writing.serialize import from_json, to_json
+from spaces.model.writing.text import format_schedule
+from tests.differential.quick_code import quick_code
+from tests.halide_programs import arrangements, numbers, pictures, reductions
+from tests.halide_programs.case import PROGRAMS, Case
+
+_ = arrangements, numbers, pictures, reductions  # their imports fill PROGRAMS
+
+
+def made(name: str, scheduled: bool) -> Case:
+    rng = np.random.default_rng(zlib.crc32(name.encode()) + scheduled)
+    return PROGRAMS[name](rng, scheduled)
+
+
+def assert_close(found: np.ndarray, wanted: np.ndarray, ulps: int, about: str) -> None:
+    if not ulps or wanted.dtype.kind != "f":
+        np.testing.assert_array_equal(found, wanted, err_msg=about, strict=True)
+    else:
+        np.testing.assert_array_max_ulp(found, wanted, maxulp=ulps, dtype=wanted.dtype)
+
+
+@pytest.mark.parametrize("scheduled", [False, True], ids=["default", "scheduled"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_comes_in(name: str, scheduled: bool, tmp_path: Path) -> None:
+    case = made(name, scheduled)
+    live = from_halide(case.pipeline())
+    file = tmp_path / "program.hlpipe"
+    hl.serialize_pipeline(case.pipeline(), str(file))
+    filed = read_hlpipe(file)
+    lost = {part: getattr(filed.pipeline, part) for part in case.lost}
+    for part, value in lost.items():
+        assert value != getattr(live.pipeline, part)
+    assert evolve(live, pipeline=evolve(live.pipeline, **lost)) == filed
+    assert from_json(to_json(live.pipeline), type(live.pipeline)) == live.pipeline
+    written = format_schedule(live.schedule, live.pipeline)
+    assert parse_schedule(written, live.pipeline) == live.schedule
+
+    theirs = case.in_halide(live)
+    reference = case.reference(live)
+    checked = verify(live.pipeline, live.schedule, device("cpu"))
+    assert isinstance(checked, CheckedSchedule), str(checked)
+    images, params, sizes = case.arguments(live)
+    with quick_code():
+        ours = compile_cpu(checked)(images, params, sizes)
+    assert ours.keys() == theirs.keys() == reference.keys()
+    for buffer, wanted in theirs.items():
+        assert_close(reference[buffer], wanted, case.ulps, f"{buffer} by the reference")
+        assert_close(ours[buffer], wanted, case.ulps, f"{buffer} by compiled code")
