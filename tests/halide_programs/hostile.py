@@ -26,7 +26,7 @@ _NUMBERS = (0, 1, 2, 4, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000
 
 
 def damaged(data: bytes, rng: np.random.Generator) -> bytes:
-    """A file with some damage: other bits, numbers or distances, parts cut off, moved or doubled."""
+    """A file with damage: other bits, numbers or distances; parts cut off, moved or doubled."""
     found = bytearray(data)
     for _ in range(int(rng.integers(1, 4))):
         if len(found) < 16:

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from spaces.backend.halide.file.contents import BufferTable, Contents
+from spaces.backend.halide.file.contents import BufferTable
 from spaces.backend.halide.incoming.expressions import element_type
 from spaces.backend.halide.incoming.names import IncomingNames
 from spaces.backend.halide.incoming.problems import (
@@ -16,6 +16,7 @@ from spaces.backend.halide.incoming.problems import (
     Unsupported,
     refusals_unsupported,
 )
+from spaces.backend.halide.incoming.roles import Roles
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.param import Param
 
@@ -31,10 +32,10 @@ class IncomingArguments:
     arrays: dict[str, NDArray[np.generic]] = field(factory=dict)
 
     @staticmethod
-    def of(contents: Contents, given: IncomingNames, problems: Problems) -> IncomingArguments:
+    def of(roles: Roles, given: IncomingNames, problems: Problems) -> IncomingArguments:
         """The arguments of a pipeline."""
         made, names = IncomingArguments(), given.arguments
-        for one in contents.external_parameters:
+        for one in roles.inputs():
             what = "image" if one.is_buffer else "Param"
             with problems.at(f"{what} {names[one.name]}"), refusals_unsupported():
                 if one.is_buffer:
@@ -42,7 +43,7 @@ class IncomingArguments:
                     made.images[one.name] = image
                 else:
                     made.scalars[one.name] = Param(element_type(one.type), names[one.name])
-        for buffer in contents.buffers:
+        for buffer in roles.contents.buffers:
             with problems.at(f"array {names[buffer.name]}"), refusals_unsupported():
                 made._add_array(buffer, names[buffer.name])
         return made

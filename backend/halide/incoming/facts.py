@@ -29,7 +29,7 @@ def limit(definitions: IncomingDefinitions, known: Sequence[ParameterTable]) -> 
             elif one.name in arguments.scalars:
                 _limit_scalar(arguments.scalars[one.name], one, definitions)
     contents = definitions.roles.contents
-    arrays = {one.name: one for one in contents.parameters}
+    arrays = {one.name: one for one in (*contents.parameters, *known)}
     for place, func in definitions.funcs.items():
         given = contents.funcs[place]
         if given.name in contents.output_names:

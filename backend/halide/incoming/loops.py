@@ -8,12 +8,17 @@ differs between runs; here it is named after the loop that it is made of, as in 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from attrs import define, field
 
-from spaces.backend.halide.file.contents import DimTable, SplitTable, StageScheduleTable
+from spaces.backend.halide.file.contents import (
+    DimTable,
+    PrefetchDirectiveTable,
+    SplitTable,
+    StageScheduleTable,
+)
 from spaces.backend.halide.file.nodes import HalideNode
 from spaces.backend.halide.incoming.names import written
 from spaces.backend.halide.incoming.problems import Problems, Unsupported
@@ -116,15 +121,7 @@ class StageLoops:
         prefetches: list[Prefetch] = []
         for one in self.schedule.prefetches:
             with self.problems.at(f"prefetch of {one.name}"):
-                prefetches.append(
-                    Prefetch(
-                        self._target(one.param_name or one.name),
-                        self.named(one.at),
-                        self.named(one.origin),
-                        whole(self.convert(one.offset), "the offset"),
-                        member(PrefetchBound, one.strategy),
-                    )
-                )
+                prefetches += self._prefetch(one)
         self.order = DomainOrder(
             tuple(self._records), tuple(loops), tuple(policies), tuple(prefetches)
         )
@@ -148,6 +145,23 @@ class StageLoops:
         if found is None:
             raise Unsupported(f"the stage has no loop {loop}.")
         return found
+
+    def _prefetch(self, given: PrefetchDirectiveTable) -> Iterator[Prefetch]:
+        """The prefetch; none if the stage does not have its loops, which Halide ignores."""
+        at, origin = self.find(given.at), self.find(given.origin)
+        if at is None or origin is None:
+            self.problems.note(
+                f"A prefetch at loop {given.at} is left out: its stage has no such loop, and "
+                "Halide ignores it."
+            )
+            return
+        yield Prefetch(
+            self._target(given.param_name or given.name),
+            at,
+            origin,
+            whole(self.convert(given.offset), "the offset"),
+            member(PrefetchBound, given.strategy),
+        )
 
     def _target(self, name: str) -> str:
         if name not in self.targets:

@@ -33,9 +33,8 @@ class IncomingNames:
     @staticmethod
     def of(roles: Roles) -> IncomingNames:
         """The names of the things of a file."""
-        contents = roles.contents
-        given = [one.name for one in contents.external_parameters]
-        arguments = plain_names((*given, *(buffer.name for buffer in contents.buffers)))
+        given = [one.name for one in roles.inputs()]
+        arguments = plain_names((*given, *(one.name for one in roles.contents.buffers)))
         funcs = plain_names((func.name for _, func in roles.authored()), taken=arguments.values())
         return IncomingNames(arguments, funcs)
 

@@ -94,7 +94,7 @@ def program(
     roles = Roles(contents)
     names = IncomingNames.of(roles)
     definitions = IncomingDefinitions(
-        roles, names, IncomingArguments.of(contents, names, problems), problems
+        roles, names, IncomingArguments.of(roles, names, problems), problems
     )
     limit(definitions, known)
     pipeline = _pipeline(definitions, name, estimates or {})

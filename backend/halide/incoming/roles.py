@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import field, frozen
 
-from spaces.backend.halide.file.contents import Contents, FuncTable
+from spaces.backend.halide.file.contents import Contents, ExternalParameterTable, FuncTable
 from spaces.backend.halide.file.nodes import CallNode, HalideNode, VariableNode
 
 
@@ -64,6 +64,16 @@ class Roles:
             )
             for (place, of), names in readers.items()
         }
+
+    def inputs(self) -> Iterator[ExternalParameterTable]:
+        """The ImageParams and Params. Halide counts the arrays of outputs among them if an
+        expression asks for their sizes.
+        """
+        outputs = {name for func in self.contents.funcs for name in func.output_buffers_names}
+        images = set(self.images.values())
+        for one in self.contents.external_parameters:
+            if one.name not in outputs or one.name in images or not one.is_buffer:
+                yield one
 
     def authored(self) -> Iterator[tuple[int, FuncTable]]:
         """The Funcs that their author has defined, with their places."""

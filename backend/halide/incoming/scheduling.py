@@ -13,6 +13,7 @@ from spaces.backend.halide.incoming.expressions import IncomingExpressions
 from spaces.backend.halide.incoming.loops import OUTER, StageLoops, member, whole
 from spaces.backend.halide.incoming.problems import Problems, Unsupported, refusals_unsupported
 from spaces.backend.halide.incoming.roles import Roles
+from spaces.backend.halide.incoming.tails import with_automatic_tails
 from spaces.backend.halide.meaning import as_halide_means
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.expr import Expr, Variable
@@ -84,7 +85,7 @@ class Scheduling:
         if len(self.problems):
             return Schedule((), derivations)
         found = self._with_late_levels(Schedule(tuple(entries), derivations))
-        return as_halide_means(found, self.pipeline)
+        return as_halide_means(with_automatic_tails(found, self.pipeline), self.pipeline)
 
     def _stages(
         self, function: Function, given: file.FuncTable
@@ -228,13 +229,13 @@ class Scheduling:
         order = [_of(args, dim.var) for dim in dims]
         if sorted(order) != sorted(args.values()):
             raise Unsupported("its storage has other dimensions than the Func.")
-        moved = tuple(now for now, usual in zip(order, args.values(), strict=True) if now != usual)
+        is_usual = order == list(args.values())
         return attrs.evolve(
             entry,
             folds=folds,
             pads=pads,
             storage_bounds=bounds,
-            storage_orders=(moved,),
+            storage_orders=() if is_usual else (tuple(order),),
         )
 
     def _companions(
