@@ -43,7 +43,7 @@ class App:
             gives a size.
         shown_size: width and height of the photograph for `spaces run`; smaller than the photograph
             of the library where that takes long.
-        halide: gives the program of Halide that the pipeline is; None if it is none.
+        halide: gives the program of Halide that the pipeline is; None for other pipelines.
     """
 
     name: str

@@ -27,8 +27,11 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import SizeVariable
 from spaces.model.algorithm.rdom import RDom, RVar
 from spaces.model.algorithm.reference import Reference, indices_of
-from spaces.model.expressions.expr import Expr, Variable, walk
+from spaces.model.expressions.expr import Expr, Variable, constant, walk
 from spaces.model.expressions.types import Int32
+
+_REPORTED = constant(0, Int32)
+"""Stands for an argument that cannot come in; its problem is known already."""
 
 
 @define
@@ -175,6 +178,8 @@ class IncomingDefinitions:
 
     def _scalar(self, name: str) -> Expr | None:
         param = self.arguments.scalars.get(name)
+        if param is None and name in self.names.arguments:
+            return _REPORTED
         return None if param is None else param.as_expr()
 
     def _size(self, array: str, part: str, dimension: int) -> Expr | None:
@@ -188,6 +193,8 @@ class IncomingDefinitions:
 
     def _image(self, name: str, args: Sequence[Expr]) -> Expr:
         image = self.arguments.images.get(name)
+        if image is None and name in self.names.arguments:
+            return _REPORTED
         if image is None:
             raise Unsupported(f"it reads the image {name}, which is unknown.")
         return image[tuple(args)]

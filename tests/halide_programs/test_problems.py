@@ -1,0 +1,172 @@
+"""What cannot come in is told by name and place, all at once; what comes in otherwise, in notes."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("halide", reason="Halide's Python package is not installed")
+
+import halide as hl
+
+from spaces import HalideImportError, from_halide, read_hlpipe
+
+x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+
+
+def problems(*outputs: object) -> dict[str, str]:
+    with pytest.raises(HalideImportError) as raised:
+        from_halide(list(outputs))
+    listed = str(raised.value).splitlines()[1:]
+    assert listed == [f"- {problem}" for problem in raised.value.problems]
+    return {problem.place: problem.what for problem in raised.value.problems}
+
+
+def test_all_problems_of_definitions_come_at_once() -> None:
+    half = hl.ImageParam(hl.Float(16), 1, "half")
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    foreign, printed, stride = hl.Func("foreign"), hl.Func("printed"), hl.Func("stride")
+    foreign.define_extern("make_it", [], hl.Int(32), [x])
+    printed[x] = hl.print(data[x], "is a value")
+    printed[x] += hl.i32(hl.target_bits())
+    stride[x] = data.dim(0).stride() + foreign[x] + hl.i32(half[x])
+    out = hl.Func("out")
+    out[x] = printed[x] + stride[x]
+    found = problems(out)
+    assert found["Func foreign"].startswith("foreign code, make_it, defines it (define_extern)")
+    assert "return_second" in found["value of Func printed"]
+    assert "target_bits" in found["value of update 0 of Func printed"]
+    assert "float16" in found["image half"]
+    assert "data.stride.0: strides are not values" in found["value of Func stride"]
+    assert len(found) == 5
+
+
+def test_all_problems_of_schedules_come_at_once() -> None:
+    data = hl.ImageParam(hl.Int(32), 2, "data")
+    ring, later, far, hot, lanes, racy, out = (
+        hl.Func(n) for n in ("ring", "later", "far", "hot", "lanes", "racy", "out")
+    )
+    key = hl.Param(hl.Int(32), "key")
+    for func in (ring, later, far, hot, lanes):
+        func[x, y] = data[x, y] + x
+    r = hl.RDom([(0, 4)], "r")
+    racy[x, y] = 0
+    racy[data[r, y] & 3, y] += r
+    out[x, y] = ring[x, y] + later[x, y] + far[x, y] + hot[x, y] + lanes[x, y] + racy[x, y]
+    ring.compute_at(out, x).hoist_storage(out, y).ring_buffer(key)
+    later.compute_root().async_()
+    far.compute_root().store_in(hl.MemoryType.VTCM)
+    hot.compute_root().bound(x, 0, key)
+    lanes.compute_root().gpu_lanes(x)
+    racy.compute_root().update().allow_race_conditions()
+    found = problems(out)
+    assert {place for place in found if "lanes" not in place} == {
+        *("schedule of Func ring", "schedule of Func later", "schedule of Func far"),
+        *("schedule of Func hot", "racy.update(0)"),
+    }
+    assert "`key`; schedules here have numbers" in found["schedule of Func hot"]
+    assert "VTCM" in found["schedule of Func far"]
+    assert "GPULane" in found["loop x of lanes"]
+
+
+def test_conditions_inside_conditions() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    out = hl.Func("out")
+    out[x] = data[x]
+    out.specialize(data.width() > 8).specialize(data.width() > 16).vectorize(x, 8)
+    assert "specialized again" in problems(out)["specialization of out"]
+
+
+def test_a_requirement_keeps_its_message() -> None:
+    data, low = hl.ImageParam(hl.Int(32), 1, "data"), hl.Param(hl.Int(32), "low")
+    out = hl.Func("out")
+    out[x] = data[x]
+    whole = hl.Pipeline([out])
+    whole.add_requirement(low > 3, "low must be more than 3, and is", low)
+    (promise,) = from_halide(whole).pipeline.promises
+    assert str(promise.condition) == "low > 3"
+    assert promise.message == "low must be more than 3, and is low"
+
+
+def test_inlined_updates_with_several_readers_are_noted() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    r = hl.RDom([(0, 3)], "r")
+    sums, one, out = hl.Func("sums"), hl.Func("one"), hl.Func("out")
+    sums[x] = 0
+    sums[x] += data[x + r]
+    one[x] = sums[x] * 2
+    out[x] = sums[x] + one[x + 1]
+    one.compute_root()
+    found = from_halide(out)
+    assert found.schedule.of("sums").compute.is_root
+    (note,) = found.notes
+    assert note.startswith("Func sums has updates and no place in Halide")
+
+
+def test_names_are_those_that_people_wrote() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    first, second = hl.Func("level"), hl.Func("level")
+    again, out = hl.Func("data"), hl.Func("out$3")
+    first[x] = data[x]
+    second[x] = first[x] + 1
+    again[x] = second[x]
+    out[x] = again[x]
+    found = from_halide(out)
+    assert [f.name for f in found.pipeline.functions][-2:] == ["data_1", "out"]
+    assert found.names["out"] == out.name()
+    assert found.names["data_1"] == again.name()
+    levels = [f.name for f in found.pipeline.functions][:2]
+    assert [found.names.get(name, name) for name in levels] == [first.name(), second.name()]
+    assert len(set(levels)) == 2
+    assert all(name.startswith("level") for name in levels)
+
+
+def test_limits_and_estimates_are_those_that_halide_knows() -> None:
+    data, gain = hl.ImageParam(hl.Int(32), 2, "data"), hl.Param(hl.Int(32), "gain")
+    data.dim(0).set_min(0).set_stride(48)
+    data.dim(1).set_extent(data.dim(0).extent()).set_stride(1)
+    gain.set_range(1, 9)
+    gain.set_estimate(4)
+    out = hl.Func("out")
+    out[x, y] = data[x, y] * gain
+    out.output_buffer().dim(0).set_min(0)
+    out.set_estimates([(0, 48), (0, 48)])
+    data.set_estimates([(0, 48), (0, 48)])
+    live = from_halide(out)
+    filed = read_hlpipe(hl.serialize_pipeline(hl.Pipeline([out])))
+    assert live.lacks_estimates == filed.lacks_estimates == ()
+    assert live.pipeline.estimate("out") == ((0, 48), (0, 48))
+    (scalar,) = live.pipeline.scalars
+    assert scalar.default == 4
+    assert live.pipeline.steps("data", 2) == (48, 1)
+    conditions = {str(promise.condition) for promise in live.pipeline.promises}
+    assert conditions == {
+        *("data.min.0 >= 0", "data.min.0 <= 0", "out.min.0 >= 0", "out.min.0 <= 0"),
+        *("data.extent.1 >= data.extent.0", "data.extent.1 <= data.extent.0"),
+        *("gain >= 1", "gain <= 9"),
+    }
+    # A file has the limits of outputs alone.
+    assert {str(p.condition) for p in filed.pipeline.promises} == {
+        "out.min.0 >= 0",
+        "out.min.0 <= 0",
+    }
+
+
+def test_estimates_may_be_given() -> None:
+    data, gain = hl.ImageParam(hl.Int(32), 2, "data"), hl.Param(hl.Int(32), "gain")
+    out = hl.Func("out")
+    out[x, y] = data[x, y] * gain
+    file = hl.serialize_pipeline(hl.Pipeline([out]))
+    assert set(read_hlpipe(file).lacks_estimates) == {"data", "out"}
+    found = read_hlpipe(file, estimates={"out": [64, (2, 48)], "gain": 3}, name="scaled")
+    assert found.lacks_estimates == ("data",)
+    assert found.pipeline.estimate("out") == ((0, 64), (2, 48))
+    assert (found.pipeline.name, found.pipeline.scalars[0].default) == ("scaled", 3)
+    with pytest.raises(HalideImportError, match="estimate for outt, but estimates are for outputs"):
+        read_hlpipe(file, estimates={"outt": [64, 48]})
+    with pytest.raises(HalideImportError, match="estimate of volume: there is no Param"):
+        read_hlpipe(file, estimates={"volume": 3})
+
+
+def test_other_objects_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"takes a halide\.Func, .* not 3"):
+        from_halide(3)
