@@ -30,7 +30,7 @@ def test_a_file_of_halide_19_is_read() -> None:
     assert isinstance(found, HalideProgram)
     assert decode(FILE.read_bytes()).halide_version == "19.0.0"
     assert [f.name for f in found.pipeline.functions] == [
-        *("lambda_0", "repeat_edge", "blur", "h", "out")
+        *("lambda", "repeat_edge", "blur", "h", "out")
     ]
     assert str(found.pipeline.function("blur").stages[1].predicates[0]) == "r.x + r.y < p"
     assert [loop.name for loop in found.schedule.of("out").stages[0].loops] == [
@@ -114,7 +114,7 @@ def test_a_vector_read_again_and_again_ends() -> None:
 
 def test_damaged_files_end_in_sentences() -> None:
     before, slowest, endings = megabytes(), 0.0, set[str]()
-    for ending, seconds in tried([FILE.read_bytes()], examples(1200), seed=1):
+    for ending, seconds in tried([FILE.read_bytes()], examples(750), seed=1):
         endings.add(ending)
         slowest = max(slowest, seconds)
     assert endings == {"HalideFileError", "HalideImportError", "read"}

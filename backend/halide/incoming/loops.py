@@ -55,7 +55,8 @@ _KINDS = {
 
 _DEVICES = ("None", "Host", "Default_GPU", "CUDA")
 
-_UNNAMED = re.compile(r"v\d+")
+_UNNAMED = re.compile(r"[vr]\d+")
+"""The names of Vars and RVars that have got none."""
 
 _SUFFIXES = {"Vectorized": "v", "Unrolled": "u"}
 

@@ -7,7 +7,6 @@ its author wrote, if no other thing wants that name.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from attrs import frozen
@@ -15,7 +14,10 @@ from attrs import frozen
 from spaces.backend.halide.incoming.roles import Roles
 from spaces.model.algorithm.var import OUTERMOST
 
-_ADDED = re.compile(r"\$\d+$")
+_ADDED = re.compile(r"\$(?P<number>\d+)(?=_|$)|(?<=^lambda)_(?P<of_lambda>\d+)$")
+"""What Halide adds: ``f$1``, also inside of names that it makes, as ``f$1_intm``. It numbers all
+Funcs of ``lambda_func``.
+"""
 
 
 @frozen
@@ -45,23 +47,24 @@ def written(name: str) -> str:
     return plain if plain and not plain[0].isdigit() else f"v{plain}"
 
 
-def full(name: str) -> str:
-    """The whole name, with what Halide has added to it."""
-    return written(name.replace("$", "_"))
-
-
 def plain_names(names: Iterable[str], taken: Collection[str] = ()) -> Mapping[str, str]:
-    """A name here for each different name of Halide, none of them among ``taken``."""
+    """A name here for each different name of Halide, none of them among ``taken``. Of several that
+    were written alike, the one that was made first has that name, and the others get numbers; so a
+    program has the same names each time that it is built.
+    """
     each = tuple(dict.fromkeys(names))
-    wishes = Counter(map(written, each))
     used = {*taken, *OUTERMOST}
     found: dict[str, str] = {}
-    # Those that are alone with their wish come first.
-    for name in sorted(each, key=lambda one: wishes[written(one)] > 1):
-        wish = written(name)
-        found[name] = free_name(wish if wishes[wish] == 1 else full(name), used)
+    for name in sorted(each, key=_number):
+        found[name] = free_name(written(name), used)
         used.add(found[name])
     return {name: found[name] for name in each}
+
+
+def _number(name: str) -> int:
+    """The number that Halide has added to a name; -1 if there is none."""
+    added = _ADDED.search(name)
+    return -1 if added is None else int(added["number"] or added["of_lambda"])
 
 
 def free_name(wish: str, taken: Collection[str]) -> str:

@@ -15,7 +15,7 @@ from spaces.backend.halide.file.decoding import decode
 from spaces.backend.halide.incoming.arguments import IncomingArguments
 from spaces.backend.halide.incoming.definitions import IncomingDefinitions
 from spaces.backend.halide.incoming.facts import IncomingEstimates, estimates_of, limit
-from spaces.backend.halide.incoming.names import IncomingNames
+from spaces.backend.halide.incoming.names import IncomingNames, written
 from spaces.backend.halide.incoming.problems import Problems, refusals_unsupported
 from spaces.backend.halide.incoming.roles import Roles
 from spaces.backend.halide.incoming.scheduling import Scheduling
@@ -90,7 +90,7 @@ def program(
     Raises:
         HalideImportError: it has parts that cannot come in.
     """
-    problems = Problems(name or next(iter(contents.output_names), "without outputs"))
+    problems = Problems(name or written(next(iter(contents.output_names), "without outputs")))
     roles = Roles(contents)
     names = IncomingNames.of(roles)
     definitions = IncomingDefinitions(
