@@ -8,7 +8,7 @@ pytest.importorskip("halide", reason="Halide's Python package is not installed")
 
 import halide as hl
 
-from spaces import HalideImportError, from_halide, read_hlpipe
+from spaces import HalideImportError, format_schedule, from_halide, read_hlpipe
 
 x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 
@@ -72,8 +72,16 @@ def test_conditions_inside_conditions() -> None:
     data = hl.ImageParam(hl.Int(32), 1, "data")
     out = hl.Func("out")
     out[x] = data[x]
-    out.specialize(data.width() > 8).specialize(data.width() > 16).vectorize(x, 8)
-    assert "specialized again" in problems(out)["specialization of out"]
+    wide = out.specialize(data.width() > 8)
+    wide.vectorize(x, 4)
+    wide.specialize(data.width() > 16).parallel(x)
+    wide.specialize_fail("too narrow")
+    found = from_halide(out)
+    assert format_schedule(found.schedule, found.pipeline).splitlines() == [
+        "out.specialize((data.dim(0).extent() > 8) && (data.dim(0).extent() > 16))"
+        ".vectorize(x, 4).parallel(x)",
+        'out.specialize(data.dim(0).extent() > 8).specialize_fail("too narrow").vectorize(x, 4)',
+    ]
 
 
 def test_a_requirement_keeps_its_message() -> None:

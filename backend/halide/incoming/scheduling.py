@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 
 import attrs
 from attrs import define, field
@@ -11,12 +12,12 @@ from spaces.backend.halide.file import contents as file
 from spaces.backend.halide.file.nodes import HalideNode
 from spaces.backend.halide.incoming.expressions import IncomingExpressions
 from spaces.backend.halide.incoming.loops import OUTER, StageLoops, member, whole
-from spaces.backend.halide.incoming.problems import Problems, Unsupported, refusals_unsupported
+from spaces.backend.halide.incoming.problems import Problems, Unsupported
 from spaces.backend.halide.incoming.roles import Roles
 from spaces.backend.halide.incoming.tails import with_automatic_tails
 from spaces.backend.halide.meaning import as_halide_means
 from spaces.model.algorithm.pipeline import Function, Pipeline
-from spaces.model.expressions.expr import Expr, Variable
+from spaces.model.expressions.expr import Const, Expr, Variable, logical
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.schedules.conditions import ConditionError
 from spaces.model.schedules.derivations import Derivation
@@ -37,6 +38,9 @@ from spaces.model.schedules.schedule import (
     StageOf,
     StorageBound,
 )
+
+MOST_CONDITIONS = 8
+"""Specializations in one another."""
 
 
 @define
@@ -102,11 +106,10 @@ class Scheduling:
                 rvars = [r.name for r in stage.rvars]
                 loops = self._order(definition, given.args, function.args, rvars)
                 stages.append(loops)
-                for one in definition.specializations if definition else ():
-                    with self.problems.at("specialization"):
-                        case = self._order(one.definition, given.args, function.args, rvars)
-                        every.append(case)
-                        cases.append(self._case(number, one, case))
+                read = partial(self._order, vars=given.args, args=function.args, rvars=rvars)
+                for case, order in self._cases(number, definition, read, ()):
+                    every.append(order)
+                    cases.append(case)
         every[:0] = stages
         return stages, cases
 
@@ -128,17 +131,31 @@ class Scheduling:
             raise Unsupported("allow_race_conditions() has no counterpart here; use atomic().")
         return StageLoops(schedule, dimensions, self._targets, self._constant, self.problems)
 
-    def _case(
-        self, stage: int, given: file.SpecializationTable, loops: StageLoops
-    ) -> Specialization:
-        if given.definition is not None and given.definition.specializations:
-            raise Unsupported("it is specialized again; specialize the Func with both conditions.")
-        condition = self._frozen(given.condition)
-        with refusals_unsupported():
-            try:
-                return Specialization(stage, condition, loops.order, given.failure_message)
-            except ConditionError as error:
-                raise Unsupported(str(error)) from None
+    def _cases(
+        self,
+        stage: int,
+        definition: file.DefinitionTable | None,
+        read: Callable[[file.DefinitionTable | None], StageLoops],
+        assumed: tuple[Expr, ...],
+    ) -> Iterator[tuple[Specialization, StageLoops]]:
+        """The specializations of a definition that holds where all of ``assumed`` does. Those of a
+        specialization come before it: each has all the conditions around it.
+        """
+        if len(assumed) > MOST_CONDITIONS:
+            raise Unsupported(f"conditions are more than {MOST_CONDITIONS} deep in one another.")
+        for one in () if definition is None else definition.specializations:
+            with self.problems.at("specialization"):
+                condition = self._frozen(one.condition)
+                is_always = isinstance(condition, Const) and bool(condition.value)
+                conditions = assumed if is_always and assumed else (*assumed, condition)
+                yield from self._cases(stage, one.definition, read, conditions)
+                loops = read(one.definition)
+                whole = reduce(lambda a, b: logical("and", a, b), conditions)
+                try:
+                    case = Specialization(stage, whole, loops.order, one.failure_message)
+                except ConditionError as error:
+                    raise Unsupported(str(error)) from None
+                yield case, loops
 
     def _constant(self, node: HalideNode | None) -> Expr:
         return self.convert(node, {})
