@@ -24,6 +24,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 
 _LOG = logging.getLogger(__name__)
 
+_FRACTION = re.compile(r"-?\d*\.\d*([eE]-?\d+)?")
+
 _NAME = re.compile(r"(?P<file>.*\.hlpipe)(:(?P<estimates>.*))?")
 
 
@@ -65,9 +67,7 @@ def program_of_object(made: Any) -> HalideProgram:
 
 def _read(file: Path, estimates: str) -> HalideProgram:
     try:
-        found = read_hlpipe(file)
-        if estimates:
-            found = read_hlpipe(file, estimates=_parsed(estimates, found.pipeline))
+        found = read_hlpipe(file, estimates=_parsed(estimates))
     except OSError as error:
         raise WrongUsage(f"Cannot read {file}: {error.strerror}.") from None
     except (HalideFileError, HalideImportError) as error:
@@ -77,24 +77,20 @@ def _read(file: Path, estimates: str) -> HalideProgram:
     return found
 
 
-def _parsed(text: str, pipeline: Pipeline) -> IncomingEstimates:
+def _parsed(text: str) -> IncomingEstimates:
     """The estimates in a text such as ``output=640x480,gain=2``."""
-    scalars = {scalar.name: scalar.type for scalar in pipeline.scalars}
     found: dict[str, Any] = {}
-    for part in text.split(","):
+    for part in filter(None, text.split(",")):
         name, separator, value = part.partition("=")
         if not separator:
             raise WrongUsage(
                 f"{part!r} is not an estimate; write NAME=WIDTHxHEIGHT for images and outputs, and "
                 "NAME=NUMBER for parameters, with commas between."
             )
-        if name not in scalars:
-            found[name] = [(low or 0, extent) for low, extent in parse_size(value)]
-            continue
         try:
-            found[name] = float(value) if scalars[name].is_float else int(value)
+            found[name] = float(value) if _FRACTION.fullmatch(value) else int(value)
         except ValueError:
-            raise WrongUsage(f"{value!r} is not a number for the parameter {name}.") from None
+            found[name] = [(low or 0, extent) for low, extent in parse_size(value)]
     return found
 
 

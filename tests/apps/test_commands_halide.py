@@ -43,7 +43,8 @@ def test_usual_sizes_are_asked_for_by_name(file: Path) -> None:
     [
         ("in", "'in' is not an estimate; write NAME=WIDTHxHEIGHT"),
         ("in=large", "'large' is not a size"),
-        ("p=many", "'many' is not a number for the parameter p"),
+        ("p=many", "'many' is not a size"),
+        ("p=3x3", "a Param takes a number"),
         ("q=3x3", "There is an estimate for q, but estimates are for outputs and images"),
     ],
 )

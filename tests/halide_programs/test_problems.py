@@ -61,11 +61,11 @@ def test_all_problems_of_schedules_come_at_once() -> None:
     found = problems(out)
     assert {place for place in found if "lanes" not in place} == {
         *("schedule of Func ring", "schedule of Func later", "schedule of Func far"),
-        *("schedule of Func hot", "racy.update(0)"),
+        *("schedule of Func hot", "update 0 of Func racy"),
     }
     assert "`key`; schedules here have numbers" in found["schedule of Func hot"]
     assert "VTCM" in found["schedule of Func far"]
-    assert "GPULane" in found["loop x of lanes"]
+    assert "GPULane" in found["loop x of definition of Func lanes"]
 
 
 def test_conditions_inside_conditions() -> None:
@@ -170,7 +170,7 @@ def test_estimates_may_be_given() -> None:
     assert (found.pipeline.name, found.pipeline.scalars[0].default) == ("scaled", 3)
     with pytest.raises(HalideImportError, match="estimate for outt, but estimates are for outputs"):
         read_hlpipe(file, estimates={"outt": [64, 48]})
-    with pytest.raises(HalideImportError, match="estimate of volume: there is no Param"):
+    with pytest.raises(HalideImportError, match="estimate for volume, but estimates are for"):
         read_hlpipe(file, estimates={"volume": 3})
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from spaces.backend.halide.file.contents import ParameterTable
+from spaces.backend.halide.file.contents import BoundTable, FuncTable, ParameterTable
 from spaces.backend.halide.file.nodes import HalideNode
 from spaces.backend.halide.incoming.definitions import IncomingDefinitions
 from spaces.backend.halide.incoming.problems import Unsupported, refusals_unsupported
 from spaces.model.algorithm.dimensions import BufferDimensions
 from spaces.model.algorithm.param import Param
-from spaces.model.expressions.expr import Const
+from spaces.model.expressions.expr import Const, Expr
+from spaces.model.expressions.numbers import shown_number
 
 IncomingEstimates: TypeAlias = Mapping[str, Sequence[int | tuple[int, int]] | int | float]
 """For each image and output the extent, or the (min, extent), of each dimension, innermost first;
-for each Param its default.
+for each Param its default. The extent of a single dimension may be a plain number, too.
 """
 
 
@@ -37,6 +38,27 @@ def limit(definitions: IncomingDefinitions, known: Sequence[ParameterTable]) -> 
                 for name in given.output_buffers_names[:1]:
                     if name in arrays:
                         _limit_buffer(func.buffer, arrays[name], definitions)
+                _promise_bounds(definitions, given, func.buffer)
+
+
+def depends_on_sizes(bound: BoundTable, convert: Callable[[HalideNode | None], Expr]) -> bool:
+    """Whether a bound of a Var is no number. Of an output it is a promise about its size."""
+    parts = [part for part in (bound.min, bound.extent) if part is not None]
+    return any(convert(part).names for part in parts)
+
+
+def _promise_bounds(
+    definitions: IncomingDefinitions, given: FuncTable, buffer: BufferDimensions
+) -> None:
+    """Makes ``bound(x, low, extent)`` of an output a promise, where sizes or Params stand there."""
+    for bound in given.func_schedule.bounds if given.func_schedule else ():
+        if bound.var in given.args and depends_on_sizes(bound, definitions.constant):
+            dimension = buffer.dim(given.args.index(bound.var))
+            with refusals_unsupported():
+                if bound.min is not None:
+                    dimension.set_min(definitions.constant(bound.min))
+                if bound.extent is not None:
+                    dimension.set_extent(definitions.constant(bound.extent))
 
 
 def _limit_scalar(param: Param, known: ParameterTable, definitions: IncomingDefinitions) -> None:
@@ -109,12 +131,12 @@ def estimates_of(definitions: IncomingDefinitions, wanted: IncomingEstimates) ->
     params = {param.name: param for param in arguments.scalars.values()}
     for name, value in wanted.items():
         with definitions.problems.at(f"estimate of {name}"):
-            if not isinstance(value, int | float):
-                found[name] = value
-            elif name in params:
+            if name not in params:
+                found[name] = [value] if isinstance(value, int | float) else value
+            elif isinstance(value, int | float):
                 _set_default(params[name], value)
             else:
-                raise Unsupported("there is no Param of that name; sizes are lists of extents.")
+                raise Unsupported(f"a Param takes a number, not {shown_number(value)}.")
     return found
 
 

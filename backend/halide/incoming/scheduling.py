@@ -11,6 +11,7 @@ from attrs import define, field
 from spaces.backend.halide.file import contents as file
 from spaces.backend.halide.file.nodes import HalideNode
 from spaces.backend.halide.incoming.expressions import IncomingExpressions
+from spaces.backend.halide.incoming.facts import depends_on_sizes
 from spaces.backend.halide.incoming.loops import OUTER, StageLoops, member, whole
 from spaces.backend.halide.incoming.problems import Problems, Unsupported
 from spaces.backend.halide.incoming.roles import Roles
@@ -77,9 +78,14 @@ class Scheduling:
         """The schedule, as Halide follows it."""
         files = {name: self.roles.contents.funcs[place] for place, name in self.names.items()}
         functions = self.pipeline.functions
-        orders = {f.name: self._stages(f, files[f.name]) for f in functions}
+        orders = {}
+        for function in functions:
+            with self.problems.at(f"Func {function.name}"):
+                orders[function.name] = self._stages(function, files[function.name])
         entries = []
         for function in functions:
+            if function.name not in orders:
+                continue  # its problem is known
             with self.problems.at(f"schedule of Func {function.name}"):
                 stages, cases = orders[function.name]
                 entry = FuncSchedule(
@@ -98,11 +104,13 @@ class Scheduling:
         stages: list[StageLoops] = []
         cases: list[Specialization] = []
         definitions = [given.init_def, *given.updates]
+        if len(definitions) != len(function.stages) or len(given.args) != len(function.args):
+            raise Unsupported("it has other stages or Vars than the Func that it stands for.")
         self._loops[function.name] = every = []
         for number, (definition, stage) in enumerate(
             zip(definitions, function.stages, strict=True)
         ):
-            with self.problems.at(f"{StageOf(function.name, number)}"):
+            with self.problems.at(f"update {number - 1}" if number else "definition"):
                 rvars = [r.name for r in stage.rvars]
                 loops = self._order(definition, given.args, function.args, rvars)
                 stages.append(loops)
@@ -183,7 +191,8 @@ class Scheduling:
         args = dict(zip(given.args, function.args, strict=True))
         compute = self._level(schedule.compute_level)
         store = self._level(schedule.store_level)
-        if function.name in self.pipeline.outputs:
+        is_output = function.name in self.pipeline.outputs
+        if is_output:
             compute = store = ROOT
         stages = [given.init_def, *given.updates]
         return attrs.evolve(
@@ -192,7 +201,11 @@ class Scheduling:
             store=compute if store.is_inline else store,
             hoist=self._level(schedule.hoist_storage_level),
             memory=member(MemoryType, schedule.memory_type),
-            bounds=tuple(self._bound(one, args) for one in schedule.bounds),
+            bounds=tuple(
+                self._bound(one, args)
+                for one in schedule.bounds
+                if not is_output or not depends_on_sizes(one, self._constant)
+            ),
             memoized=schedule.memoized,
             atomic=tuple(
                 number
@@ -268,13 +281,11 @@ class Scheduling:
             place = self._level(level)
             if place.is_root:
                 continue
-            loops = self._loops[name][number]
-            aligned = tuple(
-                (loops.named(loop), member(LoopAlign, align))
-                for loop, align in zip(
-                    fused.align_dimension_names, fused.align_strategies, strict=True
-                )
-            )
+            loops, names = self._loops[name][number], fused.align_dimension_names
+            if len(names) != len(fused.align_strategies):
+                raise Unsupported("its loops and their alignments do not match.")
+            pairs = zip(names, fused.align_strategies, strict=True)
+            aligned = tuple((loops.named(loop), member(LoopAlign, align)) for loop, align in pairs)
             other = StageOf(place.func, max(level.stage_index, 0))
             found.append(Companion(other, place.loop, aligned, number))
         return found
