@@ -14,6 +14,7 @@ from spaces.backend.halide.incoming.operators import (
     EXTERNS,
     INTRINSICS,
     STRICT,
+    WITHOUT_COUNTERPART,
     operation,
 )
 from spaces.backend.halide.incoming.problems import Problems, Unsupported
@@ -214,8 +215,9 @@ class _Conversion:
         is_intrinsic = node.call_type in ("Intrinsic", "PureIntrinsic")
         made = (INTRINSICS if is_intrinsic else EXTERNS).get(node.name)
         if made is None:
+            known = WITHOUT_COUNTERPART.get(node.name, f"the intrinsic {node.name}")
             raise Unsupported(
-                f"the intrinsic {node.name} has no counterpart here."
+                f"{known} has no counterpart here."
                 if is_intrinsic
                 else f"the function {node.name} is foreign code, which cannot come in."
             )

@@ -168,3 +168,15 @@ EXTERNS: Mapping[str, OperatorMaker] = {
 
 STRICT = frozenset(name for name in INTRINSICS if name.startswith("strict_"))
 """Float operators that Halide calculates as written whatever the target says."""
+
+WITHOUT_COUNTERPART: Mapping[str, str] = {
+    "debug_to_file": "writing values to a file (debug_to_file)",
+    "return_second": "printing values (print, print_when)",
+    "scatter_gather": "storing several values at once (scatter, gather)",
+    "target_arch_is": "asking for the target",
+    "target_bits": "asking for the target (target_bits)",
+    "target_has_feature": "asking for the target (target_has_feature)",
+    "target_natural_vector_size": "asking for the target (natural_vector_size)",
+    "target_os_is": "asking for the target",
+}
+"""What people know some intrinsics by that this library lacks."""
