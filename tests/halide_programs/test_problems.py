@@ -9,6 +9,7 @@ pytest.importorskip("halide", reason="Halide's Python package is not installed")
 import halide as hl
 
 from spaces import HalideImportError, format_schedule, from_halide, read_hlpipe
+from spaces.model.schedules.derivations import Clone, Wrap
 
 x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 
@@ -108,6 +109,38 @@ def test_inlined_updates_with_several_readers_are_noted() -> None:
     assert found.schedule.of("sums").compute.is_root
     (note,) = found.notes
     assert note.startswith("Func sums has updates and no place in Halide")
+
+
+def test_inlined_updates_with_one_reader_are_computed_where_it_uses_them() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    r = hl.RDom([(0, 3)], "r")
+    sums, out = hl.Func("sums"), hl.Func("out")
+    sums[x] = 0
+    sums[x] += data[x + r]
+    out[x] = sums[x] * 2
+    out.split(x, x, hl.Var("xi"), 8)
+    found = from_halide(out)
+    assert found.notes == ()
+    assert str(found.schedule.of("sums").compute) == "out.xi"
+
+
+def test_wrappers_and_clones_are_told_apart() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    shared, left, right, out = (hl.Func(n) for n in ("shared", "left", "right", "out"))
+    shared[x] = data[x] * 3
+    left[x] = shared[x] + 1
+    right[x] = shared[x] + 2
+    out[x] = left[x] * right[x]
+    shared.compute_root()
+    shared.clone_in(right).compute_root().vectorize(x, 4)
+    shared.in_(left).compute_at(out, x)
+    data.in_().compute_root()
+    found = from_halide(out)
+    assert set(found.schedule.derivations) == {
+        *(Clone("shared", ("right",)), Wrap("shared", ("left",)), Wrap("data")),
+    }
+    assert str(found.schedule.of("shared_in_left").compute) == "out.x"
+    assert found.schedule.of("shared_clone_in_right").stages[0].names == ("x", "x_v")
 
 
 def test_names_are_those_that_people_wrote() -> None:
