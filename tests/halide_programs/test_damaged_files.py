@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from spaces.backend.halide.file.nodes import AddNode, IntImmNode
 from spaces.backend.halide.file.wire import Ref
 from tests.examples import examples
 from tests.halide_programs.hostile import MEGABYTES, SECONDS, megabytes, tried
+
+ROOT = Path(__file__).parents[2]
 
 FILE = Path(__file__).parent / "data" / "blur_of_halide_19.hlpipe"
 """A blur with boundaries, a histogram and a schedule, made by Halide 19.0.0."""
@@ -35,6 +39,25 @@ def test_a_file_of_halide_19_is_read() -> None:
     assert str(found.pipeline.function("blur").stages[1].predicates[0]) == "r.x + r.y < p"
     assert [loop.name for loop in found.schedule.of("out").stages[0].loops] == [
         *("y", "x", "yi", "xi", "xi_v")
+    ]
+
+
+def test_reading_needs_no_halide() -> None:
+    code = f"""
+import sys
+sys.modules["halide"] = None
+import spaces
+print(spaces.read_hlpipe({str(FILE)!r}).pipeline)
+try:
+    spaces.from_halide(object())
+except ImportError as error:
+    print(type(error).__name__)
+"""
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines() == [
+        "<Pipeline out: 5 Funcs, from in to out>",
+        "HalideMissingError",
     ]
 
 

@@ -9,6 +9,7 @@ pytest.importorskip("halide", reason="Halide's Python package is not installed")
 import halide as hl
 
 from spaces import HalideImportError, format_schedule, from_halide, read_hlpipe
+from spaces.backend.halide.incoming.names import plain_names
 from spaces.model.schedules.derivations import Clone, Wrap
 
 x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
@@ -158,6 +159,39 @@ def test_names_are_those_that_people_wrote() -> None:
     levels = [f.name for f in found.pipeline.functions][:2]
     assert levels == ["level", "level_1"]
     assert [found.names.get(name, name) for name in levels] == [first.name(), second.name()]
+
+
+def test_names_are_numbered_in_the_order_in_which_things_were_made() -> None:
+    given = ("f$10", "g", "f$2", "f", "lambda_12", "lambda_3", "in$1_im", "a.b", "3d", "f_1")
+    assert plain_names(given, taken=["g"]) == {
+        "f": "f",
+        "f_1": "f_1",
+        "f$2": "f_2",
+        "f$10": "f_3",
+        "lambda_3": "lambda",
+        "lambda_12": "lambda_1",
+        "in$1_im": "in_im",
+        "g": "g_1",
+        "a.b": "a_b",
+        "3d": "v3d",
+    }
+
+
+def test_conditions_may_ask_for_the_size_of_an_output() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    out = hl.Func("out")
+    out[x] = data[x]
+    out.output_buffer().dim(0).set_min(2)
+    out.specialize(out.output_buffer().width() > 16).vectorize(x, 8)
+    found = from_halide(out)
+    assert [image.name for image in found.pipeline.images] == ["data"]
+    assert format_schedule(found.schedule, found.pipeline) == (
+        "out.specialize(out.dim(0).extent() > 16).vectorize(x, 8)"
+    )
+    # Halide keeps such outputs among its parameters, whose limits no file has.
+    assert {str(promise.condition) for promise in found.pipeline.promises} == {
+        *("out.min.0 >= 2", "out.min.0 <= 2"),
+    }
 
 
 def test_limits_and_estimates_are_those_that_halide_knows() -> None:
