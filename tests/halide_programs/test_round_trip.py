@@ -11,8 +11,17 @@ from attrs import evolve
 
 pytest.importorskip("halide", reason="Halide's Python package is not installed")
 
-from spaces import APPS, ImageBoundsError, Pipeline, Schedule, evaluate, parse_schedule
+from spaces import (
+    APPS,
+    ImageBoundsError,
+    Pipeline,
+    Schedule,
+    evaluate,
+    from_halide,
+    parse_schedule,
+)
 from spaces.apps.gallery.catalog import GALLERY
+from spaces.backend.halide.autoschedule import autoscheduled
 from spaces.backend.halide.errors import HalideFailure
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.expressions.expr import Op, walk
@@ -71,6 +80,16 @@ def test_each_written_schedule_comes_back(path: Path) -> None:
     found = there_and_back(sent, schedule)
     wanted = scheduled_in_halide(sent, schedule)
     assert scheduled_in_halide(sent, found.schedule) == wanted
+
+
+def test_two_readers_find_the_same_schedule_of_an_autoscheduler() -> None:
+    """One reads the text that the autoscheduler writes, the other what it has done to the Funcs."""
+    sent = as_halide_keeps_it(APPS["blur"].pipeline())
+    found = autoscheduled(sent, "Mullapudi2016", 4)
+    done = from_halide(found.peer._built)
+    form = scheduled_in_halide(sent, done.schedule)
+    assert form == scheduled_in_halide(sent, found.schedule)
+    assert form != scheduled_in_halide(sent, Schedule.default(sent))
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
