@@ -60,7 +60,7 @@ def program_of_object(made: Any) -> HalideProgram:
         WrongUsage: it cannot come in, or is something else.
     """
     try:
-        return from_halide(made)
+        return _with_notes(from_halide(made))
     except (HalideImportError, HalideFailure, TypeError) as error:
         raise WrongUsage(str(error)) from None
 
@@ -74,7 +74,14 @@ def _read(file: Path, estimates: str) -> HalideProgram:
         raise WrongUsage(f"{file}: {error}") from None
     if found.lacks_estimates:
         _LOG.warning(_lacking(file, found))
-    return found
+    return _with_notes(found)
+
+
+def _with_notes(program: HalideProgram) -> HalideProgram:
+    """The program itself, after a message about each thing that is otherwise than in Halide."""
+    for note in program.notes:
+        _LOG.warning(note)
+    return program
 
 
 def _parsed(text: str) -> IncomingEstimates:

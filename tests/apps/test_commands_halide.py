@@ -70,8 +70,8 @@ def test_a_function_may_return_a_func_of_halide(tmp_path: Path) -> None:
 import halide as hl
 
 def doubled():
-    x, data, out = hl.Var("x"), hl.ImageParam(hl.Int(32), 1, "data"), hl.Func("doubled")
-    out[x] = data[x] * 2
+    x, data, out = hl.Var("x"), hl.ImageParam(hl.Float(32), 1, "data"), hl.Func("doubled")
+    out[x] = hl.strict_float(data[x] * hl.f32(2))
     out.vectorize(x, 4)
     return out
 
@@ -81,7 +81,8 @@ def printed():
     return out
 """
     )
-    out, _ = spaces("show", f"{tmp_path}/theirs.py:doubled", "--schedule", "own")
+    out, err = spaces("show", f"{tmp_path}/theirs.py:doubled", "--schedule", "own")
     assert "doubled.vectorize(x, 4)" in out
+    assert err == "strict_float holds where code is compiled in float mode strict.\n"
     _, err = spaces("show", f"{tmp_path}/theirs.py:printed", status=2)
     assert "Pipeline printed of Halide cannot come in:\n- value of Func printed: " in err
