@@ -141,12 +141,12 @@ def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline
     @cache
     def build() -> Pipeline | HalideProgram:
         try:
-            made = function()
+            made = function if _is_of_halide(function) else function()
         except DefinitionError as error:
             raise WrongUsage(str(error)) from error
         except (Exception, SystemExit) as error:
             raise WrongUsage(f"{name} failed: {brief(error)}") from error
-        if type(made).__module__.partition(".")[0] == "halide":
+        if _is_of_halide(made):
             found: HalideProgram = _halide_programs().program_of_object(made)
             return found
         if not isinstance(made, Pipeline):
@@ -154,3 +154,9 @@ def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline
         return made
 
     return build
+
+
+def _is_of_halide(thing: object) -> bool:
+    """Whether it is an object of Halide's package, or a class of its generators."""
+    kinds = (thing if isinstance(thing, type) else type(thing)).__mro__
+    return any(kind.__module__.partition(".")[0] == "halide" for kind in kinds)

@@ -241,6 +241,25 @@ def test_estimates_may_be_given() -> None:
         read_hlpipe(file, estimates={"volume": 3})
 
 
+@hl.generator(name="scaled_by_a_generator")
+class Scaled:
+    offset = hl.GeneratorParam(3)
+    data = hl.InputBuffer(hl.UInt(8), 2)
+    gain = hl.InputScalar(hl.Int(32))
+    scaled = hl.OutputBuffer(hl.Int(32), 2)
+
+    def generate(self) -> None:
+        self.scaled[x, y] = hl.i32(self.data[x, y]) * self.gain + self.offset
+        self.scaled.vectorize(x, 8)
+
+
+def test_a_generator_comes_in() -> None:
+    found = from_halide(Scaled)
+    (function,) = found.pipeline.functions
+    assert str(function.stages[0].values[0]) == "int32(data(x, y)) * gain + 3"
+    assert format_schedule(found.schedule, found.pipeline) == "scaled.vectorize(x, 8)"
+
+
 def test_other_objects_are_refused() -> None:
     with pytest.raises(TypeError, match=r"takes a halide\.Func, .* not 3"):
         from_halide(3)

@@ -15,7 +15,8 @@ def from_halide(
     """A pipeline of Halide's Python package, with the schedule that its Funcs have.
 
     Args:
-        source: a ``halide.Func``, a ``halide.Pipeline``, or several Funcs, the outputs.
+        source: a ``halide.Func``, a ``halide.Pipeline``, several Funcs (the outputs), or a class of
+            ``halide.Generator``, which takes the defaults of its parameters and this host.
         name: the name of the pipeline; the default is that of its first output.
         estimates: sizes of images and outputs, and values of Params, over those that were set in
             Halide.

@@ -17,7 +17,7 @@ from spaces.backend.halide.peer import failing_as, hl
 def live_program(
     source: Any, name: str | None, estimates: IncomingEstimates | None
 ) -> HalideProgram:
-    """The program of a Func, a Pipeline, or a sequence of Funcs.
+    """The program of a Func, a Pipeline, a class of generators, or a sequence of Funcs.
 
     Raises:
         TypeError: ``source`` is something else.
@@ -33,10 +33,14 @@ def _pipeline(source: Any) -> Any:
         return source
     if isinstance(source, hl.Func):
         return hl.Pipeline([source])
+    if isinstance(source, type) and issubclass(source, hl.Generator):
+        with hl.GeneratorContext(hl.get_host_target()):
+            return source()._build_pipeline()
     if isinstance(source, Sequence) and source and all(isinstance(f, hl.Func) for f in source):
         return hl.Pipeline(list(source))
     raise TypeError(
-        f"from_halide takes a halide.Func, a halide.Pipeline or a list of Funcs, not {source!r}."
+        "from_halide takes a halide.Func, a halide.Pipeline, a class of halide.Generator or a list "
+        f"of Funcs, not {source!r}."
     )
 
 
