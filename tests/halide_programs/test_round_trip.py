@@ -75,7 +75,13 @@ def test_each_pipeline_comes_back(name: str) -> None:
 )
 def test_each_written_schedule_comes_back(path: Path) -> None:
     sent = as_halide_keeps_it(APPS[path.parent.name].pipeline())
-    text = re.sub(r"\b_(\d)\b", r"v_\1", path.read_text())  # the names of Vars in Halide
+    changed = {f.name for f in sent.functions if any(re.match(r"v_\d", arg) for arg in f.args)}
+    lines = path.read_text().splitlines()
+    # The names of Vars in Halide, where they have others; wrappers of images keep theirs.
+    text = "\n".join(
+        re.sub(r"\b_(\d)\b", r"v_\1", line) if line.partition(".")[0] in changed else line
+        for line in lines
+    )
     schedule = parse_schedule(text, sent)
     found = there_and_back(sent, schedule)
     wanted = scheduled_in_halide(sent, schedule)
