@@ -1,7 +1,7 @@
 """``python -m bench [NAME ...]`` measures, writes ``bench/results`` and renews all tables.
 
 ``python -m bench tables`` renews them from the results that are there. ``python -m bench gpu``,
-``first``, ``fit``, ``gpu_bundle`` and ``ranks`` are commands of their own.
+``errors``, ``first``, ``fit``, ``five``, ``gpu_bundle`` and ``ranks`` are commands of their own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ def main(arguments: list[str]) -> None:
         importlib.import_module("bench.gpu.command").main(arguments)
     elif arguments[:1] == ["fit"]:
         importlib.import_module("bench.cost_quality.fit").main(arguments[1:])
+    elif arguments[:1] == ["errors"]:
+        importlib.import_module("bench.cost_quality.errors").main(arguments[1:])
+    elif arguments[:1] == ["five"]:
+        importlib.import_module("bench.cost_quality.five").main(arguments[1:])
     elif arguments[:1] == ["first"]:
         importlib.import_module("bench.cost_quality.first_found").main(arguments[1:])
     elif arguments[:1] == ["ranks"]:

@@ -12,7 +12,10 @@ from spaces.model.algorithm.var import Var as Var
 from spaces.model.algorithm.rdom import RDom as RDom
 from spaces.model.algorithm.image_param import ImageParam as ImageParam
 from spaces.model.algorithm.param import Param as Param
-from spaces.model.expressions.expr import Expr as Expr
+from spaces.model.expressions.expr import (
+    Expr as Expr,
+    ExprLike as ExprLike,
+)
 from spaces.model.algorithm.freeze import pipeline as pipeline
 from spaces.model.algorithm.pipeline import Pipeline as Pipeline
 from spaces.model.expressions.definition_error import DefinitionError as DefinitionError
@@ -334,7 +337,9 @@ from spaces.cost.model import (
     BoundedModel as BoundedModel,
     CostModel as CostModel,
     PartedModel as PartedModel,
+    UncertainModel as UncertainModel,
 )
+from spaces.cost.errors import PriceErrors as PriceErrors
 from spaces.cost.price import (
     price as price,
     SchedulePrice as SchedulePrice,

@@ -12,8 +12,10 @@ from attrs import asdict, evolve
 
 from bench import cost_quality
 from bench.cost_quality import (
+    errors,
     first_found,
     fit,
+    five,
     incumbents,
     measured_sets,
     pricing,
@@ -37,8 +39,11 @@ from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.prices import FILE, Prices
 from spaces.cost.cpu.reuse import Reuse
+from spaces.cost.errors import PriceErrors
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.training import PricedRun
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
@@ -385,9 +390,23 @@ def test_fitted_prices_are_read_as_they_are_written(tmp_path):
 
 def test_the_fastest_of_all_has_no_regret(monkeypatch):
     """A search that finds the fastest, one that finds another, and one whose first hangs."""
-    found = pricing.timed(records(cost_quality.file_of("blur"))[:40])
+    found = pricing.timed(records(cost_quality.file_of("harris"))[:40])
 
-    def regret_with(*ratios):
+    model = Reuse.of(device("cpu"))
+    space = subjects.space_of(found[0].pipeline)
+    done = {
+        type(made): best(search(space, made, limits=Limits(top=5)))
+        for made in (model, first_found.WithoutErrors(model))
+    }
+    monkeypatch.setattr(first_found, "search", lambda _, made, limits: iter([done[type(made)]]))
+    searched = [[one.schedule for one in each.best] for each in done.values()]
+    assert searched[0][0] == searched[1][0]
+    by_errors = next(one for one in searched[0] if one not in searched[1])
+    by_price = next(one for one in searched[1] if one not in searched[0])
+
+    def regrets_with(**ratios):
+        """With the ratio of the first schedule, of others of each search, and of all others."""
+
         class Fake:
             def __enter__(self):
                 return self
@@ -396,14 +415,77 @@ def test_the_fastest_of_all_has_no_regret(monkeypatch):
                 return None
 
             def measure(self, pipeline, schedules):
-                made = zip(schedules, ratios, strict=False)
+                assert len(schedules) == len(set(schedules))
+                told = dict.fromkeys(schedules, (ratios["others"],))
+                told[by_price] = (ratios["by_price"],)
+                told[by_errors] = (ratios["by_errors"],)
+                told[searched[0][0]] = (ratios["first"],)
                 return [
-                    Measurement(one, RunOutcome.CORRECT, "", (r,), (1.0,), 0.1) for one, r in made
+                    Measurement(one, RunOutcome.CORRECT, "", ratio, (1.0,), 0.1)
+                    for one, ratio in told.items()
                 ]
 
         monkeypatch.setattr(first_found, "measurer_of", lambda subject: Fake())
-        return first_found.regret_of_first("blur", found, Reuse.of(device("cpu")))
+        return first_found.regrets_of_search("harris", found, model)
 
-    assert regret_with(1.0, 1.2, 1.1, 1.3) == 0
-    assert regret_with(1.5, 1.0, 1.1, 1.3) == pytest.approx(0.5)
+    assert regrets_with(first=1.0, by_errors=1.1, by_price=1.2, others=1.3) == first_found.Regrets(
+        0, 0, 0
+    )
+    slower = regrets_with(first=3.0, by_errors=1.0, by_price=1.5, others=2.0)
+    assert slower == first_found.Regrets(2, 0, 0.5)
+    hung = regrets_with(first=math.inf, by_errors=1.5, by_price=1.0, others=2.0)
+    assert hung == first_found.Regrets(math.inf, 0.5, 0)
     assert "1 above 30%" in first_found.summary([0.0, 0.5, 0.1])
+
+
+def test_a_fit_of_errors_finds_those_that_made_the_times():
+    """Times drawn with known errors; all of a pipeline are off by one more number."""
+    true = PriceErrors(spread=0.5, reach=0.8, own=0.06)
+    drawn = np.random.default_rng(4)
+    learned = []
+    for _ in range(80):
+        names = [("f", 0, "compute"), ("g", 0, "compute"), ("g", 0, "from_memory")]
+        unlike = [dict(zip(names, drawn.lognormal(3, 0.4, 3), strict=True)) for _ in range(5)]
+        prices = [*unlike, *unlike]  # twins, which differ in what is their own
+        logs = drawn.multivariate_normal(np.full(10, drawn.normal(0, 5)), true.covariance(prices))
+        learned.append(errors.Errors(prices, logs))
+    found = errors.fit(learned)
+    for name, known in asdict(true).items():
+        assert getattr(found.errors, name) == pytest.approx(known, rel=0.3)
+    assert found.tail > 8  # no pipeline is more wrong than others
+    assert tomllib.loads(errors.as_toml(found, learned)) == pytest.approx(
+        asdict(found.errors), rel=0.005
+    )
+
+
+def test_the_likelihood_of_two_errors_is_that_of_their_difference():
+    """With two schedules a number is left: the density of Student's t is known."""
+    prices = [{("f", 0, "compute"): 1.0}, {("g", 0, "compute"): 1.0}]
+    fitted = errors.Fitted(PriceErrors(spread=0.3, reach=1.0, own=0.4), 1.0)
+    found = errors.Errors(prices, np.array([3.0, 3.2]))
+    scaled = 0.2 / math.sqrt(2) / 0.5
+    by_hand = math.log(1 / (math.pi * (1 + scaled**2)) / 0.5)
+    assert fitted.log_likelihood([found]) == pytest.approx(by_hand)
+
+
+def test_no_errors_are_read_from_pipelines_that_judge():
+    with pytest.raises(split.JudgedPipelineError, match="must not be fitted to"):
+        errors.errors_of({(measured_sets.MeasuredSet.JUDGE, "palette"): []}, ["judge"])
+
+
+def test_five_are_compared_with_the_five_cheapest():
+    """Five near twins take 1 of a reference, an unlike schedule half of it."""
+
+    def part(name, cost):
+        return {(name, 0, "compute"): cost}
+
+    twins = [(10 + n / 100, part("f", 10 + n / 100), 1.0) for n in range(5)]
+    unlike = (10.5, part("g", 10.5), 0.5)
+    slow = (90.0, part("g", 90.0), 0.1)
+    one = five.compare([*twins, unlike, slow], 2.0)
+    assert one == five.Regrets(1, (1.0, 1.0, 0.0), (1.0, 1.0, 0.0))
+    assert five.compare([*twins, slow], 2.0).cases == 0
+    figures = five.summary([one, five.Regrets(3, (0.0, 0.0, 0.0), None)])
+    assert (figures["pipelines"], figures["cases"]) == (2, 4)
+    assert figures["all_cases"]["cheapest"]["mean"] == 0.5
+    assert figures["from_the_cheapest"]["cheapest"]["mean"] == 1.0

@@ -1,15 +1,18 @@
-"""Verifies the given schedule: returns it, or ends the command with all its violations."""
+"""Verifies the given schedule: returns it, or ends the command with all its violations. Advice on a
+user's schedule goes to the error stream.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spaces.apps.command_line.console import complain
 from spaces.apps.command_line.options import GivenSchedule
 from spaces.apps.errors import CommandError, WrongUsage
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify, verify_rest
-from spaces.constraints.rules.findings import Violation
+from spaces.constraints.rules.findings import Finding, Violation
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
@@ -23,7 +26,8 @@ class IllegalSchedule(CommandError):
 def checked(
     pipeline: Pipeline, given: GivenSchedule, device: Device, *, exact: bool = False
 ) -> CheckedSchedule:
-    """The verified schedule; ``exact`` is passed to ``verify``.
+    """The verified schedule; ``exact`` is passed to ``verify``. Advice on a schedule that the app
+    does not have goes to the error stream, with its place in the text.
 
     Raises:
         WrongUsage: its text has mistakes; the message lists them, and the violations of the rest.
@@ -32,6 +36,8 @@ def checked(
     schedule = faultless(pipeline, given, device)
     verdict = verify(pipeline, schedule, device, exact=exact)
     if isinstance(verdict, CheckedSchedule):
+        for advice in () if given.of_app else verdict.advice:
+            complain(f"Advice: {_placed(advice, given.written)}{advice}")
         return verdict
     raise IllegalSchedule(refusal(verdict.violations, device, given.written))
 
@@ -58,9 +64,9 @@ def refusal(violations: Sequence[Violation], device: Device, written: WrittenSch
     count = len(violations)
     subject = "The readable part of the schedule" if written.problems else "The schedule"
     head = f"{subject} is illegal for {device.name}: {count} violation{'s' * (count != 1)}."
-    return "\n".join([head, *(f"  {_placed(v, written)}{v.rule}: {v.message}" for v in violations)])
+    return "\n".join([head, *(f"  {_placed(v, written)}{v}" for v in violations)])
 
 
-def _placed(violation: Violation, written: WrittenSchedule) -> str:
-    place = written.place(violation.func, violation.stage, violation.loop)
+def _placed(finding: Finding, written: WrittenSchedule) -> str:
+    place = written.place(finding.func, finding.stage, finding.loop)
     return f"line {place[0]}, column {place[1]}: " if place else ""

@@ -103,6 +103,7 @@ def _report(told: PriceDifference) -> dict[str, object]:
         "first": json_cost(told.first),
         "second": json_cost(told.second),
         "ratio": json_cost(told.ratio),
+        "chance_of_second": told.chance_of_second,
         "has_parts": told.has_parts,
         "parts": [_part(part) for part in told.parts],
         "reasons": list(told.reasons),

@@ -97,10 +97,16 @@ STANDARD_INPUT = "-"
 
 @frozen
 class GivenSchedule:
-    """A schedule as its text writes it; ``source`` is the file, or another name of its origin."""
+    """A schedule as its text writes it.
+
+    Attributes:
+        source: the file, or another name of its origin.
+        of_app: whether the app has it; else a user wrote it.
+    """
 
     source: str
     written: WrittenSchedule
+    of_app: bool = False
 
     def faultless(self) -> Schedule:
         """The schedule of a text without mistakes.
@@ -121,9 +127,10 @@ def given_schedule(app: App, pipeline: Pipeline, name: str) -> GivenSchedule:
         WrongUsage: neither exists.
     """
     if name == DEFAULT and DEFAULT not in app.schedules:
-        return GivenSchedule(name, WrittenSchedule(Schedule.default(pipeline)))
+        return GivenSchedule(name, WrittenSchedule(Schedule.default(pipeline)), of_app=True)
     source, text = _schedule_text(app, name)
-    return GivenSchedule(source, read_schedule(text, pipeline, _vector_bits()))
+    written = read_schedule(text, pipeline, _vector_bits())
+    return GivenSchedule(source, written, of_app=name in app.schedules)
 
 
 def _vector_bits() -> int:

@@ -30,8 +30,9 @@ from spaces.apps.command_line.space import (
 from spaces.apps.errors import CommandError, Interrupted, WrongUsage
 from spaces.backend.cuda.errors import CudaUnavailable
 from spaces.constraints.devices.device import GpuDevice
-from spaces.cost.batch import BatchError
-from spaces.cost.model import CostModel
+from spaces.cost.batch import Batch, BatchError
+from spaces.cost.model import CostModel, UncertainModel
+from spaces.cost.price import read_parts
 from spaces.cost.registry import default_model
 from spaces.enumerate.search.events import (
     Certificate,
@@ -156,11 +157,19 @@ def search(
         # What is proven, is proven of costs with estimated registers.
         best = tuple(one.found for one in compiled)
         done = attrs.evolve(done, best=best, certificate=None)
+    chances = _chances(space.pipeline, done.best, chosen)
     if as_json:
         counted = [_json_kernels(one) for one in compiled] or [{}] * len(done.best)
         found = [
-            {"cost": json_cost(f.cost), "schedule": _text(f.schedule, space.pipeline), **more}
-            for f, more in zip(done.best, counted, strict=True)
+            {
+                "cost": json_cost(f.cost),
+                "faster_than_first": chance,
+                "schedule": _text(f.schedule, space.pipeline),
+                **more,
+            }
+            for f, chance, more in zip(
+                done.best, chances or [None] * len(done.best), counted, strict=True
+            )
         ]
         report = {
             "app": app, "device": device, "cost": cost, "strategy": strategy, "seed": seed,
@@ -174,7 +183,7 @@ def search(
         }  # fmt: skip
         line(json.dumps(report, indent=2))
     else:
-        show_found(done, space.pipeline)
+        show_found(done, space.pipeline, chances)
         if compiled:
             show_compiled(compiled)
     events.stop()
@@ -186,6 +195,17 @@ def _compiled(space: ScheduleSpace, done: Done, model: CostModel) -> tuple[Compi
         return rank_by_compiler(space, done.best, model)
     except CudaUnavailable as error:
         raise CommandError(f"--compiler: {error}.") from None
+
+
+def _chances(pipeline: Pipeline, found: Sequence[Found], model: CostModel) -> list[float | None]:
+    """The chance of each schedule to be faster than the first, None for the first itself; nothing
+    if the model says none, or if there is one schedule.
+    """
+    is_known = len(found) > 1 and all(0 < one.cost < math.inf for one in found)
+    if not (is_known and isinstance(model, UncertainModel)):
+        return []
+    prices = [read_parts(model, Batch.of(pipeline, one.schedule).features) for one in found]
+    return [None, *(model.errors.chance_of_second(prices[0], other) for other in prices[1:])]
 
 
 def _json_kernels(compiled: CompiledSchedule) -> dict[str, object]:
@@ -234,8 +254,8 @@ def _cost(found: Found) -> str:
     return f"{found.cost:.4g}" if math.isfinite(found.cost) else "not priced in time"
 
 
-def show_found(done: Done, pipeline: Pipeline) -> None:
-    """Prints the result of a search, best first."""
+def show_found(done: Done, pipeline: Pipeline, chances: Sequence[float | None] = ()) -> None:
+    """Prints the result of a search, best first, and the chances to be faster than the first."""
     line(
         f"{amount(done.structures, 'structure')}, "
         f"{amount(done.choices, 'choice of tile sizes', 'choices of tile sizes')} scored"
@@ -243,7 +263,7 @@ def show_found(done: Done, pipeline: Pipeline) -> None:
     line(ENDINGS[done.ending].format(done.seconds))
     if done.certificate is not None:
         line(_proof(done.certificate, done.best))
-    show_ranking(done, pipeline)
+    show_ranking(done, pipeline, chances)
 
 
 def _proof(certificate: Certificate, best: Sequence[Found]) -> str:
@@ -262,17 +282,18 @@ def _proof(certificate: Certificate, best: Sequence[Found]) -> str:
     return f"Proven: {limit}, {(cost - bound) / cost:.1%} below the first of the list."
 
 
-def show_ranking(done: Done, pipeline: Pipeline) -> None:
+def show_ranking(done: Done, pipeline: Pipeline, chances: Sequence[float | None] = ()) -> None:
     """Prints the schedules that a search found, as a table, best first."""
-    rows = [
-        (
-            rank,
-            found.cost if math.isfinite(found.cost) else _cost(found),
-            _text(found.schedule, pipeline),
-        )
-        for rank, found in enumerate(done.best, start=1)
+    shown = ["-" if chance is None else f"{chance:.0%}" for chance in chances]
+    told = [shown] if shown else []
+    columns: list[Sequence[object]] = [
+        range(1, len(done.best) + 1),
+        [one.cost if math.isfinite(one.cost) else _cost(one) for one in done.best],
+        *told,
+        [_text(one.schedule, pipeline) for one in done.best],
     ]
-    table(("rank", "cost", "schedule"), rows)
+    heads = ("rank", "cost", *("faster than 1" for _ in told), "schedule")
+    table(heads, list(zip(*columns, strict=True)))
 
 
 def show_compiled(compiled: Sequence[CompiledSchedule]) -> None:

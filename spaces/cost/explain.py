@@ -13,8 +13,9 @@ from spaces.cost.features import facts
 from spaces.cost.features.facts import Fact
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import StageFeatures
-from spaces.cost.model import CostFunction, CostModel
+from spaces.cost.model import CostFunction, CostModel, UncertainModel
 from spaces.cost.price import SchedulePrice, price
+from spaces.cost.registry import cost_model, default_model
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.articles import shown_kind
 from spaces.model.schedules.schedule import StageOf
@@ -111,6 +112,9 @@ class PriceDifference:
             difference of the whole costs.
         reasons: a line for each of the largest parts, until these make nine tenths of all
             differences: both costs, and the numbers of the loop nests that differ there.
+        chance_of_second: the chance that the second schedule is the faster one, as far as the
+            errors of the prices are known; None if the model does not say
+            (:class:`~spaces.cost.model.UncertainModel`), or if no part differs.
     """
 
     model: str
@@ -119,6 +123,7 @@ class PriceDifference:
     has_parts: bool
     parts: tuple[PartDifference, ...] = ()
     reasons: tuple[str, ...] = ()
+    chance_of_second: float | None = None
 
     @property
     def difference(self) -> float:
@@ -134,6 +139,10 @@ class PriceDifference:
 
     def __str__(self) -> str:
         lines = [self._head()]
+        if self.chance_of_second is not None:
+            lines.append(
+                f"The second is the faster one with a chance of {self.chance_of_second:.0%}."
+            )
         if not self.has_parts:
             lines.append(f"{self.model} does not say what costs how much.")
         elif not self.parts:
@@ -190,14 +199,26 @@ def explain(
     >>> print(explain(verify(blur, mine, cpu), verify(blur, other, cpu)))
     """
     _check_verdicts(first, second)
-    one, other = price(first, model), price(second, model)
+    chosen = default_model(first.device) if model is None else model
+    one, other = price(first, chosen), price(second, chosen)
     differing = _differing_parts(one, other)
     reasons: tuple[str, ...] = ()
     if differing:
         both = tuple(Batch.of(v.pipeline, v.schedule).features for v in (first, second))
         reasons = tuple(_reason(part, *both) for part in _largest(differing))
     has_parts = bool(one.parts or other.parts)
-    return PriceDifference(one.model, one.cost, other.cost, has_parts, differing, reasons)
+    chance = _chance_of_second(one, other, cost_model(chosen, first.device)) if differing else None
+    return PriceDifference(one.model, one.cost, other.cost, has_parts, differing, reasons, chance)
+
+
+def _chance_of_second(
+    first: SchedulePrice, second: SchedulePrice, model: CostModel
+) -> float | None:
+    if not isinstance(model, UncertainModel):
+        return None
+    if not (0 < min(first.cost, second.cost) and max(first.cost, second.cost) < math.inf):
+        return None
+    return model.errors.chance_of_second(first.by_part, second.by_part)
 
 
 def _check_verdicts(first: CheckedSchedule, second: CheckedSchedule) -> None:
@@ -238,10 +259,7 @@ def _are_one(first: Pipeline, second: Pipeline) -> bool:
 
 def _differing_parts(first: SchedulePrice, second: SchedulePrice) -> tuple[PartDifference, ...]:
     """The parts of two prices that differ, the largest difference first."""
-    one, other = (
-        {(part.func, part.stage, part.what): part.cost for part in found.parts}
-        for found in (first, second)
-    )
+    one, other = first.by_part, second.by_part
     whole = _difference(first.cost, second.cost)
     found = []
     for key in dict.fromkeys((*one, *other)):

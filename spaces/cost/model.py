@@ -10,6 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
+from spaces.cost.errors import PriceErrors
 from spaces.cost.features.features import Features
 from spaces.model.formulas.symbolic import SymbolicNumber
 
@@ -68,6 +69,19 @@ class PartedModel(CostModel, Protocol):
         """The parts of the price by name, for each Func and number of its stage. Their sum is the
         price.
         """
+        ...
+
+
+@runtime_checkable
+class UncertainModel(PartedModel, Protocol):
+    """A cost model that says how far its prices may be wrong. So a search for several schedules
+    chooses, after the cheapest one, those whose errors are others: it does not fill its places with
+    near twins.
+    """
+
+    @property
+    def errors(self) -> PriceErrors:
+        """The errors of the prices. Prices are positive where they are finite."""
         ...
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from attrs import frozen
 
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
+from spaces.cost.errors import PartName, PriceParts
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostFunction, CostModel, PartedModel
 from spaces.cost.registry import cost_model, default_model
@@ -47,6 +47,11 @@ class SchedulePrice:
     model: str
     cost: float
     parts: tuple[PricePart, ...] = ()
+
+    @property
+    def by_part(self) -> dict[PartName, float]:
+        """The cost of each part by Func, stage and kind, the dearest first."""
+        return {(part.func, part.stage, part.what): part.cost for part in self.parts}
 
     @property
     def by_func(self) -> dict[str, float]:
@@ -103,7 +108,8 @@ def price(
     made = cost_model(default_model(checked.device) if model is None else model, checked.device)
     batch = Batch.of(checked.pipeline, checked.schedule)
     cost = float(batch.full(made.cost(batch)))
-    found = sorted(_parts(made, batch.features), key=lambda part: -part.cost)
+    parts = read_parts(made, batch.features) if isinstance(made, PartedModel) else {}
+    found = sorted((PricePart(*name, one) for name, one in parts.items()), key=lambda p: -p.cost)
     return SchedulePrice(_name(model or default_model(checked.device)), cost, tuple(found))
 
 
@@ -111,9 +117,10 @@ def _name(model: str | CostModel | CostFunction) -> str:
     return model if isinstance(model, str) else getattr(model, "__name__", type(model).__name__)
 
 
-def _parts(model: CostModel, features: Features) -> Iterator[PricePart]:
-    if not isinstance(model, PartedModel):
-        return
-    for (func, stage), costs in model.parts(features).items():
-        for what, cost in costs.items():
-            yield PricePart(func, stage, what, float(as_array(cost)))
+def read_parts(model: PartedModel, features: Features) -> PriceParts:
+    """The parts of the price of one schedule."""
+    return {
+        (func, stage, what): float(as_array(cost))
+        for (func, stage), costs in model.parts(features).items()
+        for what, cost in costs.items()
+    }

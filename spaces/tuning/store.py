@@ -55,7 +55,8 @@ class StudyKey:
         seed: the seed of random choices.
         reference: the schedule that the user gives to run beside all others; None for one that the
             study finds.
-        prices: a text that is equal for equal prices of the cost model.
+        prices: a text that is equal for equal prices of the cost model, and for equal terms that it
+            leaves out.
     """
 
     pipeline: Pipeline

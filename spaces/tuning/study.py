@@ -158,7 +158,7 @@ class Study:
             repr(chosen),
             seed,
             reference,
-            str(made.prices) if isinstance(made, Reuse) else "",
+            _prices_text(made),
         )
         id = store.find_study(key)
         if id is None:
@@ -339,6 +339,15 @@ def find_trusted_schedule(space: ScheduleSpace) -> Schedule:
         f"No simple schedule of {space.pipeline.name} is legal on {space.device.name}, so there is "
         "none to compare others with; give the study a reference."
     )
+
+
+def _prices_text(model: CostModel) -> str:
+    """A text that is equal for equal prices of a model, and equal terms that it leaves out; empty
+    for a model without prices.
+    """
+    if not isinstance(model, Reuse):
+        return ""
+    return str(model.prices) + "".join(f", without {term}" for term in sorted(model.left_out))
 
 
 def _search_schedule(space: ScheduleSpace, model: CostModel, seconds: float) -> Schedule:

@@ -83,3 +83,12 @@ def test_compile_refuses_an_illegal_schedule_and_writes_nothing(tmp_path):
     _, err = spaces("compile", "blur", "--schedule", "gpu", "-o", folder, status=1)
     assert "illegal for cpu" in err
     assert not folder.exists()
+
+
+def test_advice_on_a_schedule_of_a_user_goes_to_the_error_stream(sched, tmp_path):
+    path = sched("blur_y.parallel(y)\nblur_x.vectorize(x, 8)")
+    _, err = spaces("compile", "blur", "--schedule", path, "--after", "start", "-o", tmp_path)
+    assert err.startswith("Advice: line 2, column 1: advice.inlined-order: The loops of blur_x ")
+    own = ("conv_layer", "--schedule", "cpu")
+    assert "level-of-one-iteration" in spaces("verify", *own)[0]
+    assert spaces("compile", *own, "--after", "start", "-o", tmp_path)[1] == ""

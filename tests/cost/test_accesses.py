@@ -148,3 +148,27 @@ def test_a_computed_index_is_work() -> None:
     table = ImageParam(Float32, 1, "table")
     level = cast(Int32, cast(Float32, IMAGE[X + 1, Y]) * 0.5)
     assert stage_work(_stage(table[level])).operations.arithmetic == 1
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "most", "span"),
+    [
+        ([X * 160 % 147], 147, 147),
+        ([X % 8], 8, 8),
+        ([X % 8 + 3, X % 8 + 5], 10, 10),  # 3 to 12
+        ([X % 100], 100, 32),
+        ([fn.clamp(X - 4, 0, 9)], 10, 10),
+        ([X * 160 / 147], None, 34),  # 31 * 160 / 147 = 33
+        ([cast(Int32, IMAGE[X, Y])], 256, 1),
+    ],
+    ids=str,
+)
+def test_a_coordinate_spans_at_most_the_values_that_it_can_have(
+    coordinates: list[Expr], most: int | None, span: int
+) -> None:
+    table = ImageParam(UInt8, 1, "table")
+    values = [cast(Int32, table[one]) for one in coordinates]
+    accesses = stage_work(_stage(sum(values[1:], start=values[0]))).accesses
+    (access,) = (a for a in accesses if a.buffer == "table")
+    assert access.indices[0].most == most
+    assert read_extents(access, {"x": 32, "y": 8}) == (span,)

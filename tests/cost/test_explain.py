@@ -97,6 +97,10 @@ def test_the_other_way_round_signs_turn(
     assert (one.first, one.second) == (other.second, other.first)
     assert one.difference == -other.difference
     assert one.ratio == pytest.approx(1 / other.ratio)
+    assert (one.chance_of_second is None) == (model != "reuse" or not one.parts)
+    if one.chance_of_second is not None and other.chance_of_second is not None:
+        assert one.chance_of_second == pytest.approx(1 - other.chance_of_second)
+        assert (one.chance_of_second > 0.5) == (one.first > one.second)
     turned = (attrs.evolve(d, first=d.second, second=d.first) for d in other.parts)
     assert tuple(turned) == one.parts
     assert [d.difference for d in one.parts] == [-d.difference for d in other.parts]

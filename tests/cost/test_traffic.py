@@ -209,3 +209,21 @@ def test_lanes_are_loaded_together_where_a_value_is_the_same_for_all() -> None:
         model = Reuse(ONE_CORE, free(gather=1.0))
         loads.append(float(model.cost(Batch.of(pipe, vectors))))
     assert loads == [0, 64 * 64]
+
+
+def test_a_remainder_touches_its_rows_once() -> None:
+    """Filters by phase, as in resampling from 48 to 44.1 kHz: there are 147 rows of 16."""
+    filters, sound, out = (
+        ImageParam(Float32, 2, "filters"),
+        ImageParam(Float32, 1, "s"),
+        Func("out"),
+    )
+    r = RDom([(0, 16)], "r")
+    out[X] = 0.0
+    out[X] += filters[r, X * 160 % 147] * sound[X * 160 / 147 + r]
+    samples = 1 << 20
+    estimates = {filters: [16, 147], sound: [samples * 2], out: [samples]}
+    features = _features(pipeline(out, estimates=estimates))
+    assert _footprint(features, "out", 1, "filters", 0).elements == 16 * 147
+    read = (samples - 1) * 160 // 147 + 16
+    assert _footprint(features, "out", 1, "s", 0).elements == read

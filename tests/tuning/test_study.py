@@ -16,8 +16,9 @@ import pytest
 from attrs import evolve
 
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, RunOutcome
-from spaces.cost.registry import cost_model
+from spaces.cost.registry import cost_model, register_cost_model
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -204,6 +205,19 @@ def test_the_schedule_that_a_search_finds_runs_beside_all_others() -> None:
         with pytest.raises(ValueError, match="to start with is illegal"):
             opened(store, reference=illegal)
         assert len(store.studies()) == 2
+
+
+def test_studies_by_a_model_without_some_terms_are_apart() -> None:
+    """A program that registers its model again, without a term, goes on with no study of before."""
+    ids = []
+    with TuningStore.open(":memory:") as store:
+        for left_out in ((), ("spilled sums",), ("spilled sums", "stalls"), ("spilled sums",)):
+            model = Reuse.of(FOUR_CORES).without(*left_out)
+            register_cost_model("own", lambda _, model=model: model)
+            plain = parse_schedule("blur_x.compute_root()", SPACE.pipeline)
+            with opened(store, model="own", reference=plain) as study:
+                ids.append(study.id)
+    assert ids == [1, 2, 3, 2]
 
 
 def test_results_at_another_size_warm_a_study() -> None:

@@ -170,7 +170,7 @@ def doubling(stages: int) -> Pipeline:
     funcs = [Func(f"f{i}") for i in range(stages)]
     funcs[0][X] = image[X] + image[X + 1]
     for before, func in pairwise(funcs):
-        func[X] = before[X] + before[X + 1]
+        func[X] = before[X / 2] + before[X / 3]
     return pipeline(funcs[-1])
 
 

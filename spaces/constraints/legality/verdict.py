@@ -139,7 +139,10 @@ class CheckedSchedule:
         return True
 
     def __str__(self) -> str:
-        return f"The schedule of {self.pipeline.name} is legal for {self.device.name}."
+        head = f"The schedule of {self.pipeline.name} is legal for {self.device.name}."
+        if not self.advice:
+            return head
+        return f"{head}\nAdvice:\n" + few_lines((f"  {one}" for one in self.advice), rest="pieces")
 
     def __repr__(self) -> str:
         return f"<CheckedSchedule of {self.pipeline.name} for {self.device.name}>"

@@ -20,6 +20,7 @@ from spaces.constraints.rules import (
     inlining,
     kept_values,
     layout,
+    long_code,
     loop_kinds,
     matching,
     prefetches,
@@ -82,6 +83,7 @@ def _found() -> tuple[Rule, ...]:
 ADVICE: tuple[AdviceRule, ...] = (
     *advice.RULES,
     *wasted_work.RULES,
+    *long_code.RULES,
     unnamed_updates.unnamed_updates,
     rounding.advised,
 )

@@ -160,17 +160,17 @@ def _limited(
     view: NestView, func: str, kind: LoopKind, limit: int, unit: str, message: str, verb: str
 ) -> Iterator[Check]:
     """One check for each stage inside loops of a kind with a limit on their combined iterations."""
-    for index, loops, count in _multiplied(view, func, kind):
+    for index, loops, count in multiplied_loops(view, func, kind):
         yield Check(
             func,
             count <= limit,
             message,
             "{remedy}",
             stage=index,
-            loop=_longest(loops).loop,
+            loop=longest_loop(loops).loop,
             values={
-                "directives": partial(_directives, view, loops),
-                "reason": partial(_factors, loops),
+                "directives": partial(kind_directives, view, loops),
+                "reason": partial(written_factors, loops),
                 unit: count,
                 "limit": limit,
                 "remedy": partial(_remedy, loops, limit, verb),
@@ -178,7 +178,7 @@ def _limited(
         )
 
 
-def _longest(loops: tuple[LoopVar, ...]) -> LoopVar:
+def longest_loop(loops: tuple[LoopVar, ...]) -> LoopVar:
     """The loop with the most iterations, of equal ones the innermost; the innermost if some numbers
     are open.
     """
@@ -193,7 +193,7 @@ def _iterations(loop: LoopVar) -> int:
 
 def _remedy(loops: tuple[LoopVar, ...], limit: int, verb: str) -> str:
     """How to stay within a limit: by a shorter inner loop of the longest one, if that is enough."""
-    longest = _longest(loops)
+    longest = longest_loop(loops)
     others = math.prod(map(_iterations, loops)) // max(1, _iterations(longest))
     most = limit // max(1, others)
     if most > 1 and all(isinstance(loop.extent, Const) for loop in loops):
@@ -201,7 +201,7 @@ def _remedy(loops: tuple[LoopVar, ...], limit: int, verb: str) -> str:
     return f"Split these loops and {verb} shorter ones, or {verb} fewer of them."
 
 
-def _multiplied(
+def multiplied_loops(
     view: NestView, func: str, kind: LoopKind
 ) -> Iterator[tuple[int, tuple[LoopVar, ...], Expr]]:
     """The stages of a Func inside loops of that kind of constant extent, with these loops and the
@@ -213,11 +213,12 @@ def _multiplied(
             yield index, loops, reduce(operator.mul, (loop.extent for loop in loops))
 
 
-def _directives(view: NestView, loops: tuple[LoopVar, ...]) -> str:
+def kind_directives(view: NestView, loops: tuple[LoopVar, ...]) -> str:
+    """The directives that give some loops their kinds, as written."""
     return listed(kind_directive(view.records, p.func, p.stage, p.loop) for p in loops)
 
 
-def _factors(loops: tuple[LoopVar, ...]) -> str:
+def written_factors(loops: tuple[LoopVar, ...]) -> str:
     """``32 x 64 = ``, or nothing for one loop."""
     return " x ".join(str(loop.extent) for loop in loops) + " = " if len(loops) > 1 else ""
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.catalogue import PRICES, TERMS, check_terms
+from spaces.cost.cpu.fitted_errors import ERRORS
 from spaces.cost.cpu.price_fit import fit_prices
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.registers import Registers
@@ -40,6 +41,7 @@ from spaces.cost.cpu.term import (
 )
 from spaces.cost.cpu.terms.accesses import LANE, LOAD
 from spaces.cost.cpu.transfers import caches, list_transfers, transfer_cycles
+from spaces.cost.errors import PriceErrors
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures, LoopKey, StageFeatures
 from spaces.cost.features.traffic import Traffic, buffers_of
@@ -62,11 +64,13 @@ class Reuse:
         device: the CPU.
         prices: the costs of operations on this CPU.
         left_out: the names of terms that do not count.
+        errors: how far the prices are wrong; the default is fitted with all terms.
     """
 
     device: CpuDevice
     prices: Prices = field(factory=Prices)
     left_out: frozenset[str] = frozenset()
+    errors: PriceErrors = field(default=ERRORS, repr=False)
 
     @property
     def adds_nests(self) -> bool:

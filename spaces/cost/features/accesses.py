@@ -15,6 +15,7 @@ from typing import TypeAlias
 import attrs
 from attrs import field, frozen
 
+from spaces.cost.features.constant_ends import constant_ends
 from spaces.cost.features.histogram import NO_OPERATIONS, Histogram, histogram
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.algorithm.undefined import is_nothing
@@ -57,12 +58,14 @@ class Index:
         spread: the distance between the lowest and the highest of the reads grouped together.
         course: how exactly ``moves`` describes the coordinate.
         moved_by: the Vars and RVars that may change it.
+        most: the most elements that it can span, as for a remainder; None if there is no limit.
     """
 
     moves: Coefficients
     spread: int
     course: Course
     moved_by: frozenset[str]
+    most: int | None = None
 
     @property
     def is_known(self) -> bool:
@@ -241,6 +244,7 @@ class _Coordinate:
     offset: Fraction
     course: Course
     moved_by: frozenset[str]
+    ends: tuple[int, int] | None = None
 
 
 @frozen
@@ -323,11 +327,15 @@ class _AffineReader:
         """``arg`` as an affine map; looks through clamps and mirrors."""
         terms: dict[str, Fraction] = {}
         affine = self._affine(arg, terms, Fraction(1))
+        moved_by = self.moved_by[arg]
         if affine is None:
-            return _Coordinate((), Fraction(0), Course.UNKNOWN, self.moved_by[arg])
+            ends = constant_ends(arg, self.coordinates)
+            return _Coordinate((), Fraction(0), Course.UNKNOWN, moved_by, ends)
         offset, course = affine
         moves = tuple(sorted((name, step) for name, step in terms.items() if step))
-        return _Coordinate(moves, offset, course, self.moved_by[arg])
+        # An affine map that moves has no ends.
+        ends = None if course is Course.AFFINE else constant_ends(arg, self.coordinates)
+        return _Coordinate(moves, offset, course, moved_by, ends)
 
     def _affine(
         self, expr: Expr, terms: dict[str, Fraction], scale: Fraction
@@ -381,9 +389,14 @@ def _at_least(
 
 def _index(moves: Coefficients, members: list[_Coordinate]) -> Index:
     offsets = [member.offset for member in members]
+    ends = [member.ends for member in members if member.ends is not None]
+    is_limited = len(ends) == len(members)
     return Index(
         moves=moves,
         spread=int(max(offsets)) - int(min(offsets)),
         course=max(member.course for member in members),
         moved_by=frozenset().union(*(member.moved_by for member in members)),
+        most=max(high for _, high in ends) - min(low for low, _ in ends) + 1
+        if is_limited
+        else None,
     )

@@ -20,7 +20,7 @@ from spaces.model.formulas.counts import extent_of
 from spaces.model.formulas.interval import Box, Interval
 from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.formulas.symbolic import as_formula
+from spaces.model.formulas.symbolic import SymbolicNumber, as_formula
 from spaces.model.memo import Memo
 from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.largest import largest
@@ -73,13 +73,15 @@ def extract_features(
         funcs=funcs,
         kernels=_kernels(nest, extractor.totals),
         is_image=nest.pipeline.is_image,
-        image_extents=_image_extents(nest.pipeline, sizes),
+        image_extents=image_extents(nest.pipeline, sizes),
         constant_loops=constant.loops,
         fused_loops=constant.fused,
     )
 
 
-def _image_extents(pipeline: Pipeline, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+def image_extents(
+    pipeline: Pipeline, sizes: Mapping[str, SymbolicNumber]
+) -> dict[str, tuple[SymbolicNumber, ...]]:
     """The extents of each image that has a given size."""
     found = {}
     for image in pipeline.images:

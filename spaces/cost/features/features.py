@@ -9,7 +9,7 @@ loads, distances), so they work on formulas and arrays alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import attrs
@@ -33,7 +33,7 @@ from spaces.cost.features.records import (
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read_all
-from spaces.model.formulas.symbolic import SymbolicNumber
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 from spaces.model.nest.allocation import memory_order
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
@@ -60,7 +60,7 @@ class Features:
     funcs: tuple[FuncFeatures, ...]
     kernels: tuple[KernelFeatures, ...]
     is_image: Mapping[str, bool] = field(eq=False)
-    image_extents: Mapping[str, tuple[int, ...]] = field(eq=False, factory=dict)
+    image_extents: Mapping[str, tuple[SymbolicNumber, ...]] = field(eq=False, factory=dict)
     constant_loops: frozenset[LoopKey] = field(eq=False, factory=frozenset)
     fused_loops: Mapping[tuple[str, int], tuple[FusedLoops, ...]] = field(eq=False, factory=dict)
     readers: Mapping[str, frozenset[str]] = field(eq=False, factory=dict)
@@ -167,27 +167,66 @@ class Features:
         return total(_typical_reads(s, level) for s in inside if _is_inside(s, level))
 
     def working_set(self, func: str) -> SymbolicNumber:
-        """Bytes that one visit of ``func`` touches: those that it reads of buffers, and its own."""
+        """Bytes that one visit of ``func`` touches: the values that its consumers need, and what
+        its stages read of each other buffer while its Vars range over these values and its RVars
+        over their whole domains. Of a buffer that several stages read, the stage that reads most
+        counts.
+
+        Raises:
+            KeyError: the Func is inlined, or does not exist.
+        """
         features = self.func(func)
-        own = volume(features.required) * features.bytes
-        return own + total(
-            self.footprint(stage, buffer, dict(zip(features.args, features.required, strict=True)))
-            for stage in features.stages
-            for buffer in stage.work.buffers
-            if buffer != func
-        )
+        read: dict[str, SymbolicNumber] = {}
+        for stage in features.stages:
+            extents = {**stage.reduced_extents}
+            extents |= zip(features.args, features.required, strict=True)
+            for buffer in stage.work.buffers:
+                if buffer != func:
+                    touched = self.footprint(stage, buffer, extents)
+                    read[buffer] = maximum(read.get(buffer, 0), touched)
+        return volume(features.required) * features.bytes + total(read.values())
 
     def footprint(
         self, stage: StageFeatures, buffer: str, extents: Mapping[str, SymbolicNumber]
     ) -> SymbolicNumber:
-        """Bytes of ``buffer`` that ``stage`` reads while its Vars range over ``extents``:
+        """Bytes of ``buffer`` that ``stage`` reads while its Vars and RVars range over ``extents``:
         B of [S19] (7), (10) and (11).
         """
         return total(
-            volume(read_extents(access, extents)) * self.element_bytes(buffer)
+            volume(self.touched(buffer, access.indices, extents)) * self.element_bytes(buffer)
             for access in stage.work.accesses
             if access.buffer == buffer
         )
+
+    def touched(
+        self, buffer: str, indices: Sequence[Index], extents: Mapping[str, SymbolicNumber]
+    ) -> tuple[SymbolicNumber, ...]:
+        """The extents of ``buffer`` that coordinates touch while Vars and RVars range over
+        ``extents``. Where a coordinate is a value (``f(g(x))``), each iteration over the Vars that
+        may change it touches another element. These elements spread over the outermost dimensions
+        first.
+        """
+        known = spans(indices, extents)
+        free = [d for d, index in enumerate(indices) if not index.is_known]
+        if not free:
+            return known
+        found = list(known)
+        movers = frozenset[str]().union(*(indices[d].moved_by for d in free))
+        left = volume(tuple(extents[name] for name in sorted(movers)))
+        for d in reversed(free):
+            own = volume(tuple(extents[name] for name in sorted(indices[d].moved_by)))
+            limit, most = self._limit(buffer, d), indices[d].most
+            limit = limit if most is None else minimum(limit, most)
+            found[d] = maximum(1, minimum(limit, minimum(own, left)))
+            left = left / found[d]
+        return tuple(found)
+
+    def _limit(self, buffer: str, dimension: int) -> SymbolicNumber:
+        """The extent of one dimension of a buffer; 1 of an image without a size."""
+        if self.is_image[buffer]:
+            extents = self.image_extents.get(buffer)
+            return extents[dimension] if extents else 1
+        return self.func(buffer).allocated[dimension]
 
     def moved_vars(self, stage: StageFeatures, loop: LoopFeatures) -> frozenset[str]:
         """The Vars of ``stage`` that move with a loop around it, which may be a consumer's loop."""
@@ -274,7 +313,7 @@ def spans(
         for var, step, divisor in index.strides:
             moved = (extents[var] - 1) * step
             span = span + (moved if divisor == 1 else moved // divisor)
-        result.append(span)
+        result.append(span if index.most is None else minimum(span, index.most))
     return tuple(result)
 
 

@@ -4,7 +4,7 @@ the room that these take in a cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import gcd, inf
 
 from attrs import define, field, frozen
@@ -194,7 +194,10 @@ class Regions:
         extents = self.features.image_extents.get(buffer, ())
         step, found = self.features.element_bytes(buffer), []
         for dimension in self.features.order(buffer)[:-1] if extents else ():
-            step *= extents[dimension]
+            extent = extents[dimension]
+            if not isinstance(extent, int):
+                return ()
+            step *= extent
             found.append(gcd(step, PAGE_BYTES) // self.line_bytes)
         return tuple(found)
 
@@ -213,7 +216,7 @@ class Regions:
             if place.rows:
                 yield spans(place.rows, extents), place.whole
             else:
-                touched = self._spans(buffer, place.indices, extents)
+                touched = self.features.touched(buffer, place.indices, extents)
                 yield _sorted(touched, self.features.order(buffer)), place.whole
 
     def _places_of(self, stage: StageFeatures, buffer: str) -> Iterator[_Place]:
@@ -227,40 +230,13 @@ class Regions:
             groups = [one.indices for one in stage.work.accesses if one.buffer == buffer]
         for indices in groups:
             whole = (
-                self._spans(buffer, indices, most)
+                features.touched(buffer, indices, most)
                 if is_outside
                 else features.func(buffer).allocated
             )
             is_known = all(index.is_known for index in indices)
             rows = tuple(indices[d] for d in order) if is_known else ()
             yield _Place(indices, rows, _sorted(whole, order))
-
-    def _spans(
-        self, buffer: str, indices: Sequence[Index], extents: Extents
-    ) -> tuple[SymbolicNumber, ...]:
-        """The extents that coordinates touch. Where a coordinate is a value (``f(g(x))``), each
-        iteration over the Vars that may change it touches another element. These elements spread
-        over the outermost dimensions first.
-        """
-        known = spans(indices, extents)
-        free = [d for d, index in enumerate(indices) if not index.is_known]
-        if not free:
-            return known
-        found = list(known)
-        movers = frozenset[str]().union(*(indices[d].moved_by for d in free))
-        left = volume(tuple(extents[name] for name in sorted(movers)))
-        for d in reversed(free):
-            own = volume(tuple(extents[name] for name in sorted(indices[d].moved_by)))
-            found[d] = maximum(1, minimum(self._limit(buffer, d), minimum(own, left)))
-            left = left / found[d]
-        return tuple(found)
-
-    def _limit(self, buffer: str, dimension: int) -> SymbolicNumber:
-        """The extent of one dimension of a buffer; 1 of an image without a size."""
-        if self.features.is_image[buffer]:
-            extents = self.features.image_extents.get(buffer)
-            return extents[dimension] if extents else 1
-        return self.features.func(buffer).allocated[dimension]
 
     def _kept(self, buffer: str) -> SymbolicNumber:
         """The lines of the storage of a buffer; infinitely many for images and outputs."""

@@ -21,11 +21,7 @@ def input_loads(
     innermost loop moves along the row.
     """
     func = features.func(stage.func)
-    extents = {**dict(zip(func.args, func.stored, strict=True)), **dict.fromkeys(stage.reduced, 1)}
-    for loop in stage.own:
-        for name, values in zip(loop.dimensions, loop.covers, strict=True):
-            if name in stage.reduced:
-                extents[name] = extents[name] * values
+    extents = {**dict(zip(func.args, func.stored, strict=True)), **stage.reduced_extents}
     loads: SymbolicNumber = 0
     for access in stage.work.accesses:
         if access.buffer == buffer:

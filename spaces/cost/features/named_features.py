@@ -261,7 +261,9 @@ def loads(func: str) -> FeatureReader:
 
 @_named("schedule")
 def working_set(func: str) -> FeatureReader:
-    """The bytes that one visit of a Func touches."""
+    """The bytes that one visit of a Func touches: the values that its consumers need, and what its
+    stages read of each other buffer, with the whole domains of their RVars.
+    """
     return _of_func(func, lambda about, found: about.features.working_set(func))
 
 

@@ -100,6 +100,16 @@ class StageFeatures:
         return self.loops[self.depth :]
 
     @property
+    def reduced_extents(self) -> Mapping[str, SymbolicNumber]:
+        """The number of values of each RVar in a visit."""
+        extents: dict[str, SymbolicNumber] = dict.fromkeys(self.reduced, 1)
+        for loop in self.own:
+            for name, values in zip(loop.dimensions, loop.covers, strict=True):
+                if name in extents:
+                    extents[name] = extents[name] * values
+        return extents
+
+    @property
     def vector_dimensions(self) -> tuple[str, ...]:
         """The Vars of vector lanes."""
         return tuple(

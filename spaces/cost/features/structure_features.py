@@ -8,11 +8,13 @@ from attrs import define, evolve
 
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import blocks_per_sm, warps_per_block
-from spaces.cost.features.extraction import extract_features
+from spaces.cost.features.extraction import extract_features, image_extents
 from spaces.cost.features.features import Features
 from spaces.cost.features.in_kernels import ASSUMED_REGISTERS, kernel_of
 from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures, volume
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Variable
+from spaces.model.expressions.types import Int32
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 from spaces.model.schedules.cases import followed, is_specialized
 from spaces.model.schedules.domain_order import LoopKind
@@ -42,7 +44,11 @@ class StructureFeatures:
         schedule = self.schedule
         if is_specialized(schedule):
             schedule = followed(schedule, self.pipeline.sizes())
-        found = extract_features(self.pipeline, schedule)
+        sizes = {name: Variable(Int32, name) for name in self.pipeline.sizes()}
+        found = evolve(
+            extract_features(self.pipeline, schedule),
+            image_extents=image_extents(self.pipeline, sizes),
+        )
         if self.only is None:
             return found
         return evolve(found, funcs=tuple(func for func in found.funcs if func.name in self.only))

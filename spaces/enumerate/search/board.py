@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from attrs import define, field
@@ -47,6 +47,7 @@ class Board:
     held: Schedule | None = field(init=False, default=None)
     _is_priced: bool = field(init=False, default=False)
     _best: dict[Schedule, Found] = field(init=False, factory=dict)
+    _offered: list[Found] = field(init=False, factory=list)
 
     def __attrs_post_init__(self) -> None:
         self.deadline = Deadline.after(self.limits.seconds)
@@ -95,7 +96,11 @@ class Board:
         """Takes a legal schedule into the best, if it is good enough: the cheaper of two whose
         structures are nearer to each other than ``limits.apart``.
         """
-        if not np.isfinite(found.cost) or found.cost > self.worst:
+        if not np.isfinite(found.cost):
+            return
+        if self.limits.top > 1:
+            self._offered.append(found)
+        if found.cost > self.worst:
             return
         least = min((known.cost for known in self._best.values()), default=np.inf)
         structure = bare(found.schedule)
@@ -121,6 +126,21 @@ class Board:
     def best(self) -> list[Found]:
         """The best schedules so far, cheapest first."""
         return heapq.nsmallest(self.limits.top, self._best.values(), key=lambda f: f.cost)
+
+    def offered_below(self, most: float) -> list[Found]:
+        """All schedules offered so far that cost at most ``most``, cheapest first, but of one
+        structure only the cheapest. A search for one schedule keeps none.
+        """
+        found: dict[Schedule, Found] = {}
+        for one in sorted(self._offered, key=lambda one: one.cost):
+            if one.cost > most:
+                break
+            found.setdefault(bare(one.schedule), one)
+        return list(found.values())
+
+    def keep(self, chosen: Sequence[Found]) -> None:
+        """Keeps these schedules alone, the best one and others."""
+        self._best = {bare(one.schedule): one for one in chosen}
 
     def certificate(self, left: float) -> Certificate | None:
         """What is proven once every schedule that the search left out costs at least ``left``, or

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 
 from attrs import evolve
 
+from spaces.enumerate.search.companions import choose_companions
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.first_schedules import offer_incumbents, offer_schedule
 from spaces.enumerate.search.pricer import Pricer
@@ -62,14 +63,15 @@ def conclude_search(
     pricer: Pricer, events: Iterator[Event], *, tries_changes: bool = False
 ) -> Iterator[Event]:
     """The events of a search up to the end of its time or of its structures, and then the last
-    ones, with the best that the board has. A search that ``tries_changes`` of its best schedule has
-    tried all that it tries if its events end by themselves.
+    ones, with the best that the board has and its companions. A search that ``tries_changes`` of
+    its best schedule has tried all that it tries if its events end by themselves.
     """
     board, complete = pricer.board, True
     try:
         yield from board.deadline.each(events)
     except OutOfTime:
         complete = False
+    choose_companions(pricer)
     yield board.scored
     yield evolve(board.done(pricer.space, complete), tried_changes=complete and tries_changes)
 

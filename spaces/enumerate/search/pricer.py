@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
+from spaces.cost.errors import PriceParts
 from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.features.features import Features
 from spaces.cost.lattice import lattice_costs
-from spaces.cost.model import AdditiveModel, CostModel, FunctionModel
+from spaces.cost.model import AdditiveModel, CostModel, FunctionModel, PartedModel
+from spaces.cost.price import read_parts
 from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Found
@@ -218,6 +220,11 @@ class Pricer:
             self.board.legal += not is_legal
             is_legal = True
             yield Found(float(costs.flat[index]), part.at(index))
+
+    def read_parts(self, model: PartedModel, schedule: Schedule) -> PriceParts:
+        """The parts of the price of a schedule with a loop nest."""
+        batch = Batch.of(self.space.pipeline, schedule, memo=self.memo)
+        return read_parts(model, batch.features)
 
     def bound_cost(self, partial: PartialSchedule) -> float:
         """A cost that no completion of a partial schedule is below; minus infinity if the model

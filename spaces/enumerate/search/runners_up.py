@@ -1,8 +1,8 @@
 """The schedules after the first one, for searches whose own path leads to a single schedule.
 
 The path of a search does not depend on how many schedules are asked for: the first of five is the
-first of one. So such a search fills the other places at its end, with neighbors of the schedule
-that it found.
+first of one. So such a search fills the other places at its end, with what it has seen and with
+neighbors of the schedule that it found.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
+from spaces.cost.model import UncertainModel
 from spaces.enumerate.search.apart import bare
+from spaces.enumerate.search.companions import WORTH, choose_companions
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.edits import DecidedSchedule
@@ -31,8 +33,9 @@ NUMBERS = 64
 
 
 def offer_runners_up(pricer: Pricer) -> Iterator[Event]:
-    """Offers neighbors of the best schedule, as long as there is time. One that is cheaper than the
-    best schedule is left out: a search for one schedule alone would not have seen it.
+    """Offers neighbors of the best schedule, as long as there is time, and chooses which schedules
+    stay beside the best one (:func:`choose_companions`). A neighbor that is cheaper than the best
+    schedule is left out: a search for one schedule alone would not have seen it.
     """
     board = pricer.board
     places = board.limits.top - 1
@@ -45,16 +48,19 @@ def offer_runners_up(pricer: Pricer) -> Iterator[Event]:
                 yield from board.offer(found)
     except OutOfTime:
         pass
+    choose_companions(pricer)
     yield board.scored
 
 
 def _neighbors(pricer: Pricer, most: int) -> Iterator[Found]:
     """The cheapest legal choices of structures one decision away from the best schedule."""
     board = pricer.board
-    decided = _decide(pricer.space, board.best[0].schedule)
+    first = board.best[0]
+    worth = WORTH * first.cost if isinstance(pricer.model, UncertainModel) else 0.0
+    decided = _decide(pricer.space, first.schedule)
     edited = () if decided is None else _edit_in_turns(decided, board.limits.seed)
     for structure in islice(edited, most):
-        found = pricer.find_cheapest_below(structure, board.worst)
+        found = pricer.find_cheapest_below(structure, max(board.worst, worth))
         if found is not None:
             yield found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from functools import lru_cache, reduce
 
 from attrs import evolve
@@ -11,8 +11,9 @@ from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.algorithm.required import reading, required, requiring
 from spaces.model.algorithm.undefined import inlined
 from spaces.model.expressions.definitions import REQUIRE, arithmetic
-from spaces.model.expressions.expr import Call, Expr
-from spaces.model.expressions.rewrite import rewrite, substitute
+from spaces.model.expressions.expr import Call, Const, Expr, Op, constant
+from spaces.model.expressions.rewrite import Substitution, rewrite
+from spaces.model.expressions.types import Int32
 
 
 @lru_cache(maxsize=256)
@@ -101,7 +102,7 @@ def _expand(function: Function, callees: tuple[Function, ...]) -> Function:
             return call
         callee = bodies[call.target]
         arguments = dict(zip(callee.args, call.args, strict=True))
-        return substitute(inlined(callee.stages[0], call.component or 0), arguments)
+        return inserted(inlined(callee.stages[0], call.component or 0), arguments)
 
     def inline(node: Expr) -> Expr:
         return reading(node, value) if isinstance(node, Call) else node
@@ -119,6 +120,39 @@ def _expand(function: Function, callees: tuple[Function, ...]) -> Function:
         function,
         stages=tuple(_with_plain_places(s.mapped(expanded, place)) for s in function.stages),
     )
+
+
+def inserted(expr: Expr, arguments: Mapping[str, Expr]) -> Expr:
+    """An expression of an inlined Func with coordinates in place of its Vars. Where several numbers
+    are added to one, it adds their sum: ``x - 1 + 1`` becomes ``x``, also where it wraps. So a
+    stencil of stencils reads each point once, and not once on each way to it.
+    """
+    return Substitution(arguments, _at_offset)(expr)
+
+
+def _at_offset(node: Expr) -> Expr:
+    match node:
+        case Op(name="add" | "sub", type=kind, args=(Op(name="add" | "sub"), Const())) if (
+            kind is Int32
+        ):
+            base, offset = _apart(node)
+            if not offset:
+                return base
+            return base + constant(offset, Int32) if offset > 0 else base - constant(-offset, Int32)
+    return node
+
+
+def _apart(number: Expr) -> tuple[Expr, int]:
+    """A whole number without the literals that are added to it, and their sum."""
+    offset = 0
+    while True:
+        match number:
+            case Op(name="add", args=(base, Const(value=value))):
+                number, offset = base, offset + int(value)
+            case Op(name="sub", args=(base, Const(value=value))):
+                number, offset = base, offset - int(value)
+            case _:
+                return number, offset
 
 
 def _with_plain_places(stage: Stage) -> Stage:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Expr, Variable
+from spaces.model.expressions.interning import Interned
 from spaces.model.expressions.types import Int32
 
 OUTERMOST = ("__block", "__thread")
@@ -27,11 +28,32 @@ def check_name(kind: str, name: object) -> str:
     return name
 
 
-def Var(name: str) -> Variable:
-    """A coordinate of a Func's domain, an expression of type int32."""
-    if name in OUTERMOST:
-        raise DefinitionError(f"{name} is a loop of gpu_single_thread(); choose another name.")
-    return Variable(Int32, check_name("Var", name))
+class _NamedOnly(Interned):
+    """The metaclass of Var: a call makes a plain Variable, and plain Variables are its instances.
+    So the nodes of coordinates and of loops with the same name are one.
+    """
+
+    def __call__(cls, name: str) -> Any:
+        if name in OUTERMOST:
+            raise DefinitionError(f"{name} is a loop of gpu_single_thread(); choose another name.")
+        return Variable(Int32, check_name("Var", name))
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return type(instance) is Variable
+
+
+class Var(Variable, metaclass=_NamedOnly):
+    """A coordinate of a Func's domain, an expression of type int32.
+
+    Raises:
+        DefinitionError: ``name`` is no name, or that of a loop of ``gpu_single_thread()``.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str) -> None: ...
 
 
 def is_free_var(arg: Expr) -> TypeGuard[Variable]:

@@ -24,8 +24,6 @@ from spaces.model.expressions.operators import literal, operation, symbol
 from spaces.model.expressions.shared_text import ATOM, Shown, shared_text
 from spaces.model.expressions.types import Bool, Float32, Float64, Int32, Type, promote, type_of
 
-ExprLike: TypeAlias = "Arithmetic | int | float | bool | np.integer[Any] | np.floating[Any]"
-
 
 class Arithmetic:
     """Halide's operators, for every object that :func:`as_expr` accepts as an expression."""
@@ -139,6 +137,12 @@ class Arithmetic:
 
     def __rrshift__(self, value: ExprLike) -> Expr:
         return shift("shift_right", value, self)
+
+
+ExprLike: TypeAlias = Arithmetic | int | float | bool | np.integer[Any] | np.floating[Any]
+"""What may stand where an expression is wanted: an expression, a value of a Func (``f[x]``), a
+Param, an RDom of one dimension, or a number of Python or NumPy.
+"""
 
 
 @frozen(eq=False, slots=True, repr=False)
@@ -605,7 +609,9 @@ def wider(value: Expr, other: Expr) -> Expr:
 
 
 def cast(to: Type | str, value: ExprLike) -> Expr:
-    """``value`` converted to the element type ``to``; a ``value`` of that type stays as it is.
+    """``value`` converted to the element type ``to``; a ``value`` of that type stays as it is. A
+    number of Python or NumPy keeps its value in float64, as with Halide's ``f64``: it is no float32
+    in between.
 
     Raises:
         OverflowError: a literal is too large for a float ``to``.
@@ -613,6 +619,8 @@ def cast(to: Type | str, value: ExprLike) -> Expr:
     target = type_of(to)
     if isinstance(value, np.integer | np.floating):
         value = value.item()
+    if isinstance(value, float) and target == Float64:
+        return _literal(value, target)
     if isinstance(value, int | float) and _is_long(value):
         return _long_literal(value, target)
     expr = as_expr(value)

@@ -372,8 +372,15 @@ def test_a_race_names_atomic_where_that_is_legal(pipeline: Pipeline, on: str, na
 
 
 def test_a_legal_schedule_is_shown_as_a_sentence() -> None:
-    verdict = verify(BLUR, Schedule.default(BLUR), SM80)
-    assert str(verdict) == f"The schedule of {BLUR.name} is legal for sm_80."
+    head = f"The schedule of {BLUR.name} is legal for cpu."
+    assert str(verify(BLUR, Schedule.default(BLUR), CPU)) == head
+    lanes = schedule(BLUR).func("bx").split("x", "x", "xi", 8).vectorize("xi").schedule
+    assert str(verify(BLUR, lanes, CPU)).splitlines() == [
+        head,
+        "Advice:",
+        "  advice.inlined-order: The loops of bx are scheduled, but it is inlined and has none. "
+        "Compute it at root or at a loop of a Func that reads it, or leave these directives out.",
+    ]
 
 
 @pytest.mark.parametrize(

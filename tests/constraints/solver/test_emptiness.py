@@ -4,7 +4,20 @@ import attrs
 import pytest
 import z3
 
-from spaces import Options, ScheduleSpace, device, explain_empty, parse_restriction, verify
+from spaces import (
+    Func,
+    ImageParam,
+    Options,
+    Pipeline,
+    ScheduleSpace,
+    UInt16,
+    Var,
+    device,
+    explain_empty,
+    parse_restriction,
+    pipeline,
+    verify,
+)
 from spaces.constraints.devices.device import Device
 from spaces.constraints.examples import algorithms
 from spaces.constraints.solver.clauses import CLOSED
@@ -114,9 +127,23 @@ def test_what_is_not_known_in_time_is_unknown():
     assert "the time was up" in str(found)
 
 
+def _quotients(stages: int) -> Pipeline:
+    """Stages; each reads the one before at a half and a third of the coordinate."""
+    x = Var("x")
+    image = ImageParam(UInt16, 1, "input")
+    source: ImageParam | Func = image
+    for number in range(stages):
+        func = Func(f"f{number}")
+        func[x] = source[x / 2] + source[x / 3]
+        source = func
+    return pipeline(source, estimates={source: [1024], image: [1024]})
+
+
 def test_copies_of_inlined_funcs_that_are_too_many_exclude_a_schedule():
-    """Each of 24 stages reads the one before twice: the first one would have 2**23 copies."""
-    inlined = ScheduleSpace(long_chain(24), CPU, Options(placements=("inline",)))
+    """Each of 24 stages reads the one before at two places, all of them different: the first one
+    would have 2**23 copies.
+    """
+    inlined = ScheduleSpace(_quotients(24), CPU, Options(placements=("inline",)))
     found = explain_empty(inlined, seconds=60)
     assert found.answer == "empty"
     assert {label.rule for label in found.rules} == {"call.inline-size"}

@@ -27,6 +27,7 @@ from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
+from spaces.model.expressions.conversions import f64
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.expr import Const, Expr, as_expr, cast, constant
 from spaces.model.expressions.types import Bool, Float32, Float64, Int32, Int64, Type, UInt8
@@ -112,6 +113,10 @@ def test_limits_that_leave_no_value() -> None:
     [
         (lambda: as_expr(np.bool_(True)), constant(True, Bool)),
         (lambda: cast(Float64, 1e300), Const(Float64, 1e300)),
+        (lambda: cast(Float64, 0.1), Const(Float64, 0.1)),
+        (lambda: f64(np.float64(0.1)), Const(Float64, 0.1)),
+        (lambda: f64(np.float32(0.1)), Const(Float64, float(np.float32(0.1)))),
+        (lambda: cast(Float64, as_expr(0.1)), Const(Float64, float(np.float32(0.1)))),
         (lambda: cast(Int64, np.int64(2**40)), Const(Int64, 2**40)),
         (lambda: cast(Float32, Const(Float64, 1e300)), Const(Float32, math.inf)),
         (lambda: as_expr(math.inf), Const(Float32, math.inf)),

@@ -262,7 +262,7 @@ def _stage_form(stage: Stage) -> Hashable:
 
     def access_form(access: ReadGroup) -> Hashable:
         indices = tuple(
-            (tuple((own.get(n, n), step) for n, step in i.moves), i.spread, i.course)
+            (tuple((own.get(n, n), step) for n, step in i.moves), i.spread, i.course, i.most)
             for i in access.indices
         )
         return indices, access.reads, access.in_place, named(access.moved_by)

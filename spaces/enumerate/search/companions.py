@@ -1,0 +1,67 @@
+"""The schedules that a search hands over beside the best one, if its model says how far its prices
+may be wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spaces.cost.errors import PriceParts
+from spaces.cost.model import UncertainModel
+from spaces.enumerate.search.apart import apart, bare
+from spaces.enumerate.search.events import Found
+from spaces.enumerate.search.fastest_together import choose_together
+from spaces.enumerate.search.pricer import Pricer
+from spaces.model.deadline import OutOfTime
+
+WORTH = 2.0
+"""How many times as much as the best schedule another one may cost: of dearer ones, hardly one in
+ten is faster.
+"""
+
+CANDIDATES = 48
+"""From so many schedules, the cheapest ones, the companions are chosen."""
+
+CHOOSING = 0.1
+"""Seconds after the time limit in which to choose."""
+
+
+def choose_companions(pricer: Pricer) -> None:
+    """Fills the places of a board behind the best schedule with the offered schedules that may turn
+    out to be the fastest (:func:`choose_together`). If the model does not say how far its prices
+    may be wrong, or if there is no time to ask, the cheapest ones stay.
+    """
+    board, model = pricer.board, pricer.model
+    places = board.limits.top
+    if not (places > 1 and board.best and isinstance(model, UncertainModel)):
+        return
+    first = board.best[0]
+    if not 0 < first.cost < math.inf:
+        return
+    structure = bare(first.schedule)
+    offered = board.offered_below(WORTH * first.cost)
+    others = (one for one in offered if bare(one.schedule) != structure)
+    candidates = [first, *islice(others, CANDIDATES - 1)]
+    prices: list[PriceParts] = []
+    try:
+        with board.deadline.later(CHOOSING).kept():
+            for one in candidates:
+                prices.append(pricer.read_parts(model, one.schedule))
+    except OutOfTime:
+        pass
+    if len(prices) < places:
+        return
+    alike = _too_near(candidates[: len(prices)], board.limits.apart)
+    chosen = [candidates[n] for n in choose_together(model.errors, prices, places, alike)]
+    board.keep(chosen)
+
+
+def _too_near(found: Sequence[Found], least: int) -> NDArray[np.bool_]:
+    """Which two of some structures differ in fewer decisions than the limits ask."""
+    structures = [bare(one.schedule) for one in found]
+    return np.array([[apart(one, other) < least for other in structures] for one in structures])
