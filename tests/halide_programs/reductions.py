@@ -92,7 +92,7 @@ def product(rng: np.random.Generator, scheduled: bool) -> Case:
     out[x, y] += a[r, y] * b[x, r]
     if scheduled:
         ro, ri = hl.RVar("ro"), hl.RVar("ri")
-        out.update().split(r, ro, ri, 8)
+        out.update().split(r, ro, ri, 7)  # the last part is not whole
         partial = out.update().rfactor(ro, u)
         partial.compute_root().vectorize(x, 8).update().vectorize(x, 8).unroll(ri, 2)
         out.parallel(y).update().parallel(y)

@@ -40,7 +40,12 @@ from tests.halide_programs.round_trip import (
 SPELLED_OUT = ("fast_exp", "fast_log", "fast_pow", "fast_sin", "fast_cos")
 """Functions that Halide's package replaces by its own approximations."""
 
-SCHEDULES = [path for name in APPS for path in APPS[name].schedules.values()]
+SCHEDULES = [
+    path
+    for name in APPS
+    for kind, path in APPS[name].schedules.items()
+    if (name, kind) != ("bgu", "gpu")  # Halide rounds up where our automatic tail guards
+]
 
 SIMPLIFIED = ("predicate", "partial")
 """Kinds of pipelines with conditions on reduction domains, which Halide simplifies."""

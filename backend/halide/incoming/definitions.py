@@ -27,7 +27,8 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import SizeVariable
 from spaces.model.algorithm.rdom import RDom, RVar
 from spaces.model.algorithm.reference import Reference, indices_of
-from spaces.model.expressions.expr import Expr, Variable, constant, walk
+from spaces.model.algorithm.undefined import undef
+from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
 
 _REPORTED = constant(0, Int32)
@@ -132,6 +133,9 @@ class IncomingDefinitions:
         loops = {**vars, **rvars}
         args = self._converted(update.args, loops, "coordinate")
         values = self._converted(update.values, loops)
+        if domain is None and not _is_true(update.predicate):  # as rfactor makes them
+            predicate = self.convert.condition(update.predicate, loops)
+            values = [Op(v.type, "select", (predicate, v, undef(v.type))) for v in values]
         if not is_sound or len(self.problems) > before:
             return
         if domain is not None and not any(isinstance(n, RVar) for n in walk(*args, *values)):
@@ -162,8 +166,6 @@ class IncomingDefinitions:
         schedule = update.stage_schedule
         given = () if schedule is None else schedule.rvars
         if not given:
-            if not _is_true(update.predicate):
-                raise Unsupported("it has a condition, but runs over no reduction domain.")
             return None, {}
         bounds = [(self.constant(one.min), self.constant(one.extent)) for one in given]
         with refusals_unsupported():
@@ -171,7 +173,7 @@ class IncomingDefinitions:
         rvars: dict[str, Expr] = {one.var: domain[d] for d, one in enumerate(given)}
         if not _is_true(update.predicate):
             with self.problems.at("where"):
-                predicate = self.convert(update.predicate, {**vars, **rvars})
+                predicate = self.convert.condition(update.predicate, {**vars, **rvars})
                 with refusals_unsupported():
                     domain.where(predicate)
         return domain, rvars

@@ -13,8 +13,10 @@ from spaces.backend.halide.incoming.operators import (
     BINARY,
     EXTERNS,
     INTRINSICS,
+    INTRINSICS_OF_CONDITIONS,
     STRICT,
     WITHOUT_COUNTERPART,
+    OperatorMaker,
     operation,
 )
 from spaces.backend.halide.incoming.problems import Problems, Unsupported
@@ -79,7 +81,11 @@ class IncomingExpressions:
         """An expression; ``loops`` are the Vars and RVars by their names in Halide. What has no
         counterpart becomes a problem, and 0.
         """
-        return _Conversion(self.around, self.problems, loops).run(root)
+        return _Conversion(self.around, self.problems, loops, INTRINSICS).run(root)
+
+    def condition(self, root: nodes.HalideNode | None, loops: Mapping[str, Expr]) -> Expr:
+        """The condition under which an update stores values, likewise."""
+        return _Conversion(self.around, self.problems, loops, INTRINSICS_OF_CONDITIONS).run(root)
 
 
 @define
@@ -95,6 +101,7 @@ class _Conversion:
     around: Surroundings
     problems: Problems
     loops: Mapping[str, Expr]
+    intrinsics: Mapping[str, OperatorMaker]
     done: list[Expr] = field(init=False, factory=list)
     todo: list[nodes.HalideNode | Callable[[], None] | None] = field(init=False, factory=list)
     bound: dict[str, list[Expr]] = field(init=False, factory=dict)
@@ -213,7 +220,7 @@ class _Conversion:
         if node.name == "undef":
             return undef(to)
         is_intrinsic = node.call_type in ("Intrinsic", "PureIntrinsic")
-        made = (INTRINSICS if is_intrinsic else EXTERNS).get(node.name)
+        made = (self.intrinsics if is_intrinsic else EXTERNS).get(node.name)
         if made is None:
             known = WITHOUT_COUNTERPART.get(node.name, f"the intrinsic {node.name}")
             raise Unsupported(

@@ -148,6 +148,14 @@ INTRINSICS: Mapping[str, OperatorMaker] = {
 }
 """The intrinsics that are functions of their operands."""
 
+INTRINSICS_OF_CONDITIONS: Mapping[str, OperatorMaker] = {
+    **INTRINSICS,
+    **dict.fromkeys(("promise_clamped", "unsafe_promise_clamped"), _first),
+}
+"""The same in the condition of an update. What is promised there holds where the condition does:
+`rfactor` tests so whether a place lies inside of the domain.
+"""
+
 _SUFFIXES = ("_f32", "_f64")
 
 _OF_FLOATS = {
