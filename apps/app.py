@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import field, frozen
 
@@ -13,6 +13,9 @@ from spaces.apps.fitting import output_ranges
 from spaces.apps.pictures import Array, Photograph, photographed, stretched
 from spaces.apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from spaces.backend.halide.incoming.program import HalideProgram
 
 InputMaker: TypeAlias = Callable[[Pipeline, Photograph], dict[str, Array]]
 """Makes an array for every image of a pipeline from a photograph of any size; the same photograph
@@ -40,6 +43,7 @@ class App:
             gives a size.
         shown_size: width and height of the photograph for `spaces run`; smaller than the photograph
             of the library where that takes long.
+        halide: gives the program of Halide that the pipeline is; None for other pipelines.
     """
 
     name: str
@@ -52,6 +56,7 @@ class App:
     paper_size: tuple[int, int] = (WIDTH, HEIGHT)
     sized_by: str = ""
     shown_size: tuple[int, int] = (WIDTH, HEIGHT)
+    halide: Callable[[], HalideProgram | None] = field(repr=False, default=lambda: None)
 
     @property
     def schedules(self) -> dict[str, Path]:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from spaces.apps.app import App
 from spaces.apps.errors import WrongUsage
 from spaces.apps.gallery.catalog import GALLERY
-from spaces.apps.loading import brief, functions_of, is_file_name, is_function_name, load_function
+from spaces.apps.loading import (
+    brief,
+    functions_of,
+    is_file_name,
+    is_function_name,
+    is_hlpipe_name,
+    load_function,
+)
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.registry import PluginError, Registry
 from spaces.model.suggestions import some_of, suggestion
+
+if TYPE_CHECKING:
+    from spaces.backend.halide.incoming.program import HalideProgram
 
 _NAMES = (
     "blur",
@@ -70,8 +82,8 @@ point of another package.
 
 
 def find(name: str) -> App:
-    """The app called ``name``, the pipeline of the gallery with this name, or the function that
-    ``file.py:function`` names.
+    """The app called ``name``, the pipeline of the gallery with this name, the function that
+    ``file.py:function`` names, or the pipeline of Halide in the file ``name.hlpipe``.
 
     Raises:
         WrongUsage: neither exists.
@@ -83,6 +95,9 @@ def find(name: str) -> App:
             raise WrongUsage(str(error)) from None
     if name in GALLERY:
         return GALLERY[name].app
+    if is_hlpipe_name(name):
+        app: App = _halide_programs().app_of_file(name)
+        return app
     if is_file_name(name):
         file = name.removesuffix(":")
         functions = functions_of(Path(file))
@@ -95,23 +110,53 @@ def find(name: str) -> App:
         raise WrongUsage(
             f"There is no app {name!r}{suggestion(name, [*APPS, *GALLERY], most=3)}; the apps "
             f"are {', '.join(APPS)}, and `spaces list --gallery` names more. "
-            "For a pipeline of your own write file.py:function."
+            "For a pipeline of your own write file.py:function; for one that Halide has "
+            "serialized, file.hlpipe."
         )
-    return App(name, "", "", _checked(name, load_function(name)))
+    return _app_of_function(name, _checked(name, load_function(name)))
 
 
-def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline]:
-    """``function``; its errors, and results that are not pipelines, become a sentence."""
+def _halide_programs() -> Any:
+    """The module for pipelines of Halide; most commands need nothing of what it imports."""
+    return import_module("spaces.apps.halide_programs")
 
-    def build() -> Pipeline:
+
+def _app_of_function(name: str, made: Callable[[], Pipeline | HalideProgram]) -> App:
+    """The app of a function that returns a pipeline; it may be one of Halide's."""
+
+    def pipeline() -> Pipeline:
+        found = made()
+        return found if isinstance(found, Pipeline) else found.pipeline
+
+    def halide() -> HalideProgram | None:
+        found = made()
+        return None if isinstance(found, Pipeline) else found
+
+    return App(name, "", "", pipeline, halide=halide)
+
+
+def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline | HalideProgram]:
+    """Calls ``function`` once; its errors, and other results, become a sentence."""
+
+    @cache
+    def build() -> Pipeline | HalideProgram:
         try:
-            made = function()
+            made = function if _is_of_halide(function) else function()
         except DefinitionError as error:
             raise WrongUsage(str(error)) from error
         except (Exception, SystemExit) as error:
             raise WrongUsage(f"{name} failed: {brief(error)}") from error
+        if _is_of_halide(made):
+            found: HalideProgram = _halide_programs().program_of_object(made)
+            return found
         if not isinstance(made, Pipeline):
             raise WrongUsage(f"{name} returned {type(made).__name__}, not a Pipeline.")
         return made
 
     return build
+
+
+def _is_of_halide(thing: object) -> bool:
+    """Whether it is an object of Halide's package, or a class of its generators."""
+    kinds = (thing if isinstance(thing, type) else type(thing)).__mro__
+    return any(kind.__module__.partition(".")[0] == "halide" for kind in kinds)

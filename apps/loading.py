@@ -24,6 +24,11 @@ def is_file_name(name: str) -> bool:
     return name.removesuffix(":").endswith(".py")
 
 
+def is_hlpipe_name(name: str) -> bool:
+    """Whether ``name`` is a file of Halide, perhaps with estimates: ``file.hlpipe:out=640x480``."""
+    return name.partition(":")[0].endswith(".hlpipe")
+
+
 def functions_of(path: Path) -> list[str]:
     """The names of the functions of a Python file that can be called without arguments, in their
     order; the file does not run.

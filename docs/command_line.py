@@ -15,11 +15,12 @@ _HEAD = """<!-- Made by `python -m docs.command_line` from the commands in `apps
 
 # The command line
 
-`spaces COMMAND APP ...`: an app is a name that `spaces list` shows, or `file.py:function`, where
-the function returns a pipeline. A schedule is the name of a schedule of the app (`cpu`, `gpu`,
-`default`), a file, or `-` for standard input; `docs/directives.md` describes its text. A command
-reports the mistakes in the text together with the violations in the rest of the schedule, each with
-its line and column.
+`spaces COMMAND APP ...`: an app is a name that `spaces list` shows; or `file.py:function`, where
+the function returns a pipeline, also one of Halide; or `file.hlpipe`, which Halide has serialized
+([more](from_halide.md)). A schedule is the name of a schedule of the app (`cpu`, `gpu`, `default`;
+`own` for a pipeline of Halide), a file, or `-` for standard input; `docs/directives.md` describes
+its text. A command reports the mistakes in the text together with the violations in the rest of the
+schedule, each with its line and column.
 
 With `--json` every command prints its results as JSON. Results go to standard output, errors and
 hints to standard error. A command writes a file whole or not at all.

@@ -207,6 +207,15 @@ from spaces.model.writing.serialize import (
     DocumentError as DocumentError,
 )
 
+# Pipelines of Halide
+from spaces.backend.halide.incoming.program import (
+    HalideProgram as HalideProgram,
+    read_hlpipe as read_hlpipe,
+)
+from spaces.backend.halide.incoming.live import from_halide as from_halide
+from spaces.backend.halide.incoming.problems import HalideImportError as HalideImportError
+from spaces.backend.halide.file.errors import HalideFileError as HalideFileError
+
 # Comparing schedules
 from spaces.model.nest.canonical import (
     canonical_form as canonical_form,

@@ -20,13 +20,16 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.suggestions import suggestion
 from spaces.model.text_limits import LONGEST_SCHEDULE
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
-from spaces.model.writing.text import parse_partial, read_schedule
+from spaces.model.writing.text import format_schedule, parse_partial, read_schedule
 from spaces.model.writing.written import WrittenSchedule
 
 AppName = Annotated[
     str,
     typer.Argument(
-        metavar="APP", help="The name of an app, or file.py:function.", autocompletion=app_names
+        metavar="APP",
+        help="The name of an app, file.py:function, or a file.hlpipe of Halide; estimates may "
+        "follow it, as in file.hlpipe:out=640x480,in=642x482.",
+        autocompletion=app_names,
     ),
 ]
 ScheduleFile = Annotated[
@@ -74,6 +77,9 @@ Hardened = Annotated[
         "Func and the coordinates. Unwritten memory reads as poison.",
     ),
 ]
+
+OWN = "own"
+"""The name of the schedule that a pipeline of Halide has there."""
 
 DEFAULT = "default"
 """The name of the default schedule, which every app has."""
@@ -154,6 +160,9 @@ def _schedule_text(app: App, name: str) -> tuple[str, str]:
     if name == STANDARD_INPUT:
         text = sys.stdin.read(LONGEST_SCHEDULE + 1)
         return "standard input", text.removeprefix(BYTE_ORDER_MARK)
+    program = app.halide()
+    if name == OWN and program is not None:
+        return f"the schedule in {app.name}", format_schedule(program.schedule, program.pipeline)
     path = _schedule_file(app, name)
     return str(path), read_text(path, "schedule", LONGEST_SCHEDULE)
 
@@ -161,7 +170,7 @@ def _schedule_text(app: App, name: str) -> tuple[str, str]:
 def _schedule_file(app: App, name: str) -> Path:
     own = app.schedules
     if name not in own and "/" not in name and not (name and is_there(Path(name))):
-        named = list(dict.fromkeys([DEFAULT, *own]))
+        named = list(dict.fromkeys([DEFAULT, *own, *([OWN] if app.halide() else [])]))
         raise WrongUsage(
             f"There is no file {name or repr(name)}, and {app.name} has no schedule of that name"
             f"{suggestion(name, named)}; it has {', '.join(named)}."

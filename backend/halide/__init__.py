@@ -1,13 +1,15 @@
-"""Halide itself as a second oracle: it runs the same pipeline with the same directives.
+"""Halide itself: a second oracle, the other side of comparisons, and where pipelines come from.
 
-============== ==============================================================================
-`bridge` `build`: pipeline and schedule in Halide's Python package; `realize` runs them `isolated`
-the same in a new process with a time limit, because Halide may crash `source` `halide_source`:
-pipeline and schedule as a C++ function `calls` a schedule as directives that Halide knows
-`definition` the algorithm as Halide's objects `directives` applies the directives to them
-`expressions` expressions as Halide's `peer` the only importer of Halide's package (the extra
-``halide``) `errors` their errors, all under `HalideFailure` ==============
-==============================================================================
+To Halide: `bridge` builds a pipeline with a schedule in Halide's Python package and runs it;
+`isolated` does so in a new process with a time limit, because Halide may crash; `autoschedule` asks
+Halide's autoschedulers; `source` writes a C++ function. They stand on `calls` (a schedule as
+directives that Halide knows), `directives` (applies them), `definition` (the algorithm as Halide's
+objects) and `expressions`.
 
-`source` needs no Halide; the import of `bridge` raises `HalideMissingError` if Halide is missing.
+From Halide: `incoming` reads pipelines and schedules, by way of the files that `file` decodes;
+`found_schedule` reads what autoschedulers write; `meaning` says what Halide does with both.
+
+`peer` is the only importer of Halide's package (the extra ``halide``), and raises
+`HalideMissingError` without it. `source`, `file` and `incoming`, but for live objects, need no
+Halide. All errors of Halide's side are a `HalideFailure` (`errors`).
 """

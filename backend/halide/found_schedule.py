@@ -8,14 +8,12 @@ package writes names as C++ and Halide accept them. What remains is a schedule i
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from attrs import evolve
-
+from spaces.backend.halide.meaning import as_halide_means
 from spaces.backend.halide.names import identifier
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.domain_order import DomainOrder, LoopKind
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 
@@ -31,9 +29,8 @@ def found_schedule(
 ) -> Schedule:
     """The schedule that an autoscheduler of Halide has found for a pipeline.
 
-    Serial loops between two thread loops, which Halide runs as if they were outside of both, are
-    outside here. Orders of an output in memory are left out: Halide takes the array as it is. So
-    are copies of images, which are Funcs there.
+    Copies of images, which are Funcs there, are left out.
+    :func:`~spaces.backend.halide.meaning.as_halide_means` says what else differs.
 
     Args:
         source: its own text, ``AutoSchedulerResults.schedule_source`` in Halide's package.
@@ -52,16 +49,7 @@ def found_schedule(
         func = statement.partition(".")[0]
         if func.replace("$", "_") in names or not copy.fullmatch(func):
             statements.append(_named(statement, names))
-    schedule = parse_schedule("\n".join(statements), pipeline)
-    levels = {level for entry in schedule.funcs for level in (entry.compute, entry.store)}
-    entries = []
-    for entry in schedule.funcs:
-        is_output = entry.name in pipeline.outputs
-        orders = () if is_output else entry.storage_orders
-        named = {level.loop for level in levels if level.func == entry.name}
-        stages = tuple(_threads_together(order, named) for order in entry.stages)
-        entries.append(evolve(entry, stages=stages, storage_orders=orders))
-    return schedule.with_funcs(entries)
+    return as_halide_means(parse_schedule("\n".join(statements), pipeline), pipeline)
 
 
 def _statements(source: str) -> Iterator[str]:
@@ -93,20 +81,3 @@ def _names(pipeline: Pipeline) -> dict[str, str]:
     own += [arg for function in functions for arg in function.args]
     own += [r.name for function in functions for stage in function.stages for r in stage.rvars]
     return {identifier(name): name for name in own}
-
-
-def _threads_together(order: DomainOrder, named: Collection[str]) -> DomainOrder:
-    """An order with the serial loops between its thread loops outside of them. The order itself if
-    there are other loops between them, or if a Func is computed or stored at one of these.
-    """
-    places = [i for i, loop in enumerate(order.loops) if loop.kind is LoopKind.GPU_THREAD]
-    if not places:
-        return order
-    first, last = places[0], places[-1] + 1
-    between = order.loops[first:last]
-    threads = tuple(loop for loop in between if loop.kind is LoopKind.GPU_THREAD)
-    others = tuple(loop for loop in between if loop.kind is not LoopKind.GPU_THREAD)
-    if any(loop.kind is not LoopKind.SERIAL or loop.name in named for loop in others):
-        return order
-    loops = (*order.loops[:first], *others, *threads, *order.loops[last:])
-    return evolve(order, loops=loops)

@@ -19,6 +19,7 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
+from spaces.model.algorithm.param import Param
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
@@ -159,3 +160,16 @@ def test_of_tails_that_are_equal_at_the_estimates_one_is_handed_over() -> None:
     (last,) = (one for one in with_tidy_results(space, model, Limits(top=2), events))
     assert isinstance(last, Done)
     assert last.best == same[:1]
+
+
+def test_the_length_of_a_reduction_may_be_a_parameter():
+    count = Param(Int32, "count", 8)
+    taps = RDom([(0, count)], "taps")
+    total, f = Func("total"), Func("f")
+    total[X] = 0
+    total[X] += IMAGE[X + taps.x, 0]
+    f[X] = total[X] * 2
+    whole = pipeline(f, estimates={f: [64], IMAGE: [80, 1]})
+    # The default of the parameter is the size for which the schedule is chosen.
+    written = parse_schedule("total.split(x, xo, xi, 1).parallel(xo)", whole)
+    assert format_schedule(_tidy(whole, written), whole) == "total.parallel(x)"

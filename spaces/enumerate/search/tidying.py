@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain, zip_longest
+from typing import Any
 
 from attrs import field, frozen
 
@@ -53,7 +54,8 @@ class NestSizes:
         Raises:
             LevelError, UnboundedError, FormulaError: the schedule has no loop nest, or no sizes.
         """
-        found = extract_features(pipeline, schedule, memo).read_ints(pipeline.sizes())
+        values: dict[str, Any] = {**pipeline.scalar_defaults(), **pipeline.sizes()}
+        found = extract_features(pipeline, schedule, memo).read_ints(values)
         places = [((stage.func, stage.index), stage) for stage in found.stages]
         return NestSizes(
             loops={

@@ -1,0 +1,112 @@
+"""Pipelines of Halide that the user names: a file ``theirs.hlpipe``, or what a function returns."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from spaces.apps.app import App
+from spaces.apps.errors import WrongUsage
+from spaces.apps.files import is_there
+from spaces.apps.pictures import Array, Photograph, photographed
+from spaces.apps.sizes import parse_size
+from spaces.backend.halide.errors import HalideFailure
+from spaces.backend.halide.file.errors import HalideFileError
+from spaces.backend.halide.incoming.facts import IncomingEstimates
+from spaces.backend.halide.incoming.live import from_halide
+from spaces.backend.halide.incoming.problems import HalideImportError
+from spaces.backend.halide.incoming.program import HalideProgram, read_hlpipe
+from spaces.model.algorithm.pipeline import Pipeline
+
+_LOG = logging.getLogger(__name__)
+
+_FRACTION = re.compile(r"-?\d*\.\d*([eE]-?\d+)?")
+
+_NAME = re.compile(r"(?P<file>.*\.hlpipe)(:(?P<estimates>.*))?")
+
+
+def app_of_file(name: str) -> App:
+    """The app that ``theirs.hlpipe`` is. Estimates may follow, as in
+    ``theirs.hlpipe:output=640x480,gain=2``.
+
+    Raises:
+        WrongUsage: there is no such file. What the file says is found out later.
+    """
+    parts = _NAME.fullmatch(name)
+    assert parts is not None, name
+    file = Path(parts["file"])
+    if not is_there(file, Path.is_file):
+        raise WrongUsage(f"There is no file {file}.")
+    return app_of_program(name, cache(lambda: _read(file, parts["estimates"] or "")))
+
+
+def app_of_program(name: str, program: Callable[[], HalideProgram]) -> App:
+    """The app that a pipeline of Halide is; its schedule there is called ``own``."""
+
+    def inputs(pipeline: Pipeline, picture: Photograph) -> dict[str, Array]:
+        return {**photographed(pipeline, picture), **program().arrays}
+
+    return App(name, "", "", lambda: program().pipeline, inputs=inputs, halide=program)
+
+
+def program_of_object(made: Any) -> HalideProgram:
+    """The program of an object of Halide's package.
+
+    Raises:
+        WrongUsage: it cannot come in, or is something else.
+    """
+    try:
+        return _with_notes(from_halide(made))
+    except (HalideImportError, HalideFailure, TypeError) as error:
+        raise WrongUsage(str(error)) from None
+
+
+def _read(file: Path, estimates: str) -> HalideProgram:
+    try:
+        found = read_hlpipe(file, estimates=_parsed(estimates))
+    except OSError as error:
+        raise WrongUsage(f"Cannot read {file}: {error.strerror}.") from None
+    except (HalideFileError, HalideImportError) as error:
+        raise WrongUsage(f"{file}: {error}") from None
+    if found.lacks_estimates:
+        _LOG.warning(_lacking(file, found))
+    return _with_notes(found)
+
+
+def _with_notes(program: HalideProgram) -> HalideProgram:
+    """The program itself, after a message about each thing that is otherwise than in Halide."""
+    for note in program.notes:
+        _LOG.warning(note)
+    return program
+
+
+def _parsed(text: str) -> IncomingEstimates:
+    """The estimates in a text such as ``output=640x480,gain=2``."""
+    found: dict[str, Any] = {}
+    for part in filter(None, text.split(",")):
+        name, separator, value = part.partition("=")
+        if not separator:
+            raise WrongUsage(
+                f"{part!r} is not an estimate; write NAME=WIDTHxHEIGHT for images and outputs, and "
+                "NAME=NUMBER for parameters, with commas between."
+            )
+        try:
+            found[name] = float(value) if _FRACTION.fullmatch(value) else int(value)
+        except ValueError:
+            found[name] = [(low or 0, extent) for low, extent in parse_size(value)]
+    return found
+
+
+def _lacking(file: Path, program: HalideProgram) -> str:
+    """A sentence that asks for the estimates that a program lacks."""
+    pipeline, names = program.pipeline, program.lacks_estimates
+    dimensions = {
+        **{image.name: image.dimensions for image in pipeline.images},
+        **{one: len(pipeline.function(one).args) for one in pipeline.outputs},
+    }
+    shown = ",".join(f"{one}={'x'.join(['64'] * dimensions[one])}" for one in names)
+    return f"{file} tells no usual sizes of {', '.join(names)}; give them, as in {file}:{shown}."

@@ -1,0 +1,124 @@
+"""FlatBuffers, read inside their bounds.
+
+A file is a graph of tables. A table begins with the distance to its *vtable*, which tells for each
+slot where the table keeps it; a slot of 0 is absent. Texts, vectors and other tables lie behind a
+distance, which always points forward: so there are no cycles. All numbers are little-endian.
+
+Source: the FlatBuffers "Internals" page (flatbuffers.dev/internals).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from attrs import define, field
+
+from spaces.backend.halide.file.errors import HalideFileError
+
+_UINT16, _UINT32, _INT32 = (struct.Struct(form) for form in ("<H", "<I", "<i"))
+
+
+@define
+class FlatBuffer:
+    """The bytes of a file, and how much work a reader may still do with them.
+
+    An honest file has each table and each element of a vector once. Other files may share them, and
+    so hold far more than their size tells; the reader of such a file runs out of work.
+    """
+
+    data: bytes
+    _work: int = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._work = len(self.data)
+
+    def root(self) -> int:
+        """The place of the first table."""
+        return self.target(0)
+
+    def spend(self, amount: int) -> None:
+        """Counts pieces that are read.
+
+        Raises:
+            HalideFileError: there are more of them than the file has bytes.
+        """
+        self._work -= amount
+        if self._work < 0:
+            raise HalideFileError("The file refers to the same parts again and again; no file "
+                                  "that Halide writes does.")  # fmt: skip
+
+    def number(self, form: struct.Struct, at: int) -> Any:
+        """The number at a place.
+
+        Raises:
+            HalideFileError: the place is outside of the file (all methods raise it).
+        """
+        if not 0 <= at <= len(self.data) - form.size:
+            raise self._outside(at)
+        return form.unpack_from(self.data, at)[0]
+
+    def target(self, at: int) -> int:
+        """The place to which the distance at a place leads."""
+        distance: int = self.number(_UINT32, at)
+        if not 0 < distance < len(self.data) - at:
+            raise self._outside(at)
+        return at + distance
+
+    def slots(self, table: int, most: int) -> tuple[int, ...]:
+        """For each of the first ``most`` slots of a table its place; 0 where it is absent."""
+        vtable: int = table - self.number(_INT32, table)
+        size: int = self.number(_UINT16, vtable)
+        if size < 4 or size % 2 or vtable + size > len(self.data):
+            raise self._outside(vtable)
+        here = min(most, (size - 4) // 2)
+        places = struct.unpack_from(f"<{here}H", self.data, vtable + 4)
+        self.spend(1)
+        return (*(table + place if place else 0 for place in places), *(0,) * (most - here))
+
+    def vector(self, at: int, bytes_each: int) -> tuple[int, int]:
+        """The place of the first element of the vector behind a distance, and their number."""
+        vector = self.target(at)
+        count: int = self.number(_UINT32, vector)
+        if count * bytes_each > len(self.data) - vector - 4:
+            raise HalideFileError(
+                f"The file is damaged: at byte {vector} it counts {count} elements, more than the "
+                f"{len(self.data)} bytes of the file hold."
+            )
+        self.spend(count * bytes_each // 4)
+        return vector + 4, count
+
+    def numbers(self, form: struct.Struct, at: int) -> tuple[Any, ...]:
+        """The numbers of the vector behind a distance."""
+        first, count = self.vector(at, form.size)
+        return tuple(one for (one,) in form.iter_unpack(self._slice(first, count * form.size)))
+
+    def targets(self, at: int) -> list[int]:
+        """The places to which the vector of distances behind a distance leads."""
+        first, count = self.vector(at, 4)
+        return [self.target(first + 4 * number) for number in range(count)]
+
+    def octets(self, at: int) -> bytes:
+        """The vector of bytes behind a distance."""
+        first, count = self.vector(at, 1)
+        return self._slice(first, count)
+
+    def text(self, at: int) -> str:
+        """The text at a place."""
+        count: int = self.number(_UINT32, at)
+        if count > len(self.data) - at - 4:
+            raise self._outside(at)
+        self.spend(count // 4)
+        try:
+            return self._slice(at + 4, count).decode()
+        except UnicodeDecodeError:
+            raise HalideFileError(f"The text at byte {at} of the file is damaged.") from None
+
+    def _slice(self, first: int, size: int) -> bytes:
+        return self.data[first : first + size]
+
+    def _outside(self, at: int) -> HalideFileError:
+        return HalideFileError(
+            f"The file is damaged or cut off: what byte {at} points to is not inside the "
+            f"{len(self.data)} bytes of the file."
+        )

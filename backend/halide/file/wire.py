@@ -1,0 +1,194 @@
+"""What the slots of tables hold.
+
+A record class of :mod:`~spaces.backend.halide.file.nodes` or
+:mod:`~spaces.backend.halide.file.contents` is the layout of a table: its fields, in order, are the
+slots. Each field is made by one of the functions here. Absent slots have the default that the file
+format gives them. The union of all expressions takes two slots, one for the kind of the expression.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import attrs
+from attrs import frozen
+
+from spaces.backend.halide.file.errors import HalideFileError
+from spaces.backend.halide.file.flat_buffer import FlatBuffer
+
+INT32, INT64, UINT64, FLOAT64, BYTE = (
+    struct.Struct(form) for form in ("<i", "<q", "<Q", "<d", "B")
+)
+
+
+@frozen
+class Ref:
+    """The table at a place, to be read as a record of a class."""
+
+    place: int
+    record: type[Any]
+
+
+Raw: TypeAlias = Any
+"""The value of a slot, or a :class:`Ref`, or a list of Refs (None among them for nothing)."""
+
+
+class FieldSlot(Protocol):
+    """How one field of a record is read from its place, or its two places."""
+
+    @property
+    def width(self) -> int:
+        """How many slots the field takes."""
+
+    def read(self, buffer: FlatBuffer, places: Sequence[int]) -> Raw:
+        """The value, in which tables are still Refs."""
+
+
+@frozen
+class _Plain:
+    """A field that one function reads; ``absent`` is its value without a place."""
+
+    reads: Callable[[FlatBuffer, int], Raw]
+    absent: Any
+    width: int = 1
+
+    def read(self, buffer: FlatBuffer, places: Sequence[int]) -> Raw:
+        return self.reads(buffer, places[0]) if places[0] else self.absent
+
+
+@frozen
+class _Union:
+    """One expression or statement: the kind in one slot, the table in the next."""
+
+    kinds: Callable[[], Sequence[type[Any] | None]]
+    width: int = 2
+
+    def read(self, buffer: FlatBuffer, places: Sequence[int]) -> Raw:
+        kind, at = places
+        if not kind or not at:
+            return None
+        record = _of_kind(self.kinds(), buffer.number(BYTE, kind))
+        return None if record is None else Ref(buffer.target(at), record)
+
+
+@frozen
+class _Unions:
+    """A vector of kinds in one slot, and a vector of tables as long in the next."""
+
+    kinds: Callable[[], Sequence[type[Any] | None]]
+    width: int = 2
+
+    def read(self, buffer: FlatBuffer, places: Sequence[int]) -> Raw:
+        kinds, at = places
+        if not kinds or not at:
+            return []
+        records = [_of_kind(self.kinds(), kind) for kind in buffer.octets(kinds)]
+        targets = buffer.targets(at)
+        if len(records) != len(targets):
+            raise HalideFileError(
+                f"The file is damaged: {len(targets)} expressions have {len(records)} kinds."
+            )
+        pairs = zip(targets, records, strict=True)
+        return [None if record is None else Ref(target, record) for target, record in pairs]
+
+
+def _of_kind(kinds: Sequence[type[Any] | None], kind: int) -> type[Any] | None:
+    """The record class of a kind in a union; None for nothing."""
+    if not 0 <= kind < len(kinds):
+        raise HalideFileError(f"The file has an expression of the unknown kind {kind}.")
+    return kinds[kind]
+
+
+def _field(slot: FieldSlot) -> Any:
+    return attrs.field(metadata={"slot": slot})
+
+
+def text() -> Any:
+    """A text; absent ones are empty."""
+    return _field(_Plain(lambda buffer, at: buffer.text(buffer.target(at)), ""))
+
+
+def texts() -> Any:
+    """A tuple of texts."""
+    return _field(_Plain(lambda b, at: tuple(b.text(place) for place in b.targets(at)), ()))
+
+
+def number(form: struct.Struct = INT32, absent: float | None = 0) -> Any:
+    """A number."""
+    return _field(_Plain(lambda buffer, at: buffer.number(form, at), absent))
+
+
+def numbers(form: struct.Struct = INT32) -> Any:
+    """A tuple of numbers."""
+    return _field(_Plain(lambda buffer, at: buffer.numbers(form, at), ()))
+
+
+def flag() -> Any:
+    """True or false."""
+    return _field(_Plain(lambda buffer, at: bool(buffer.number(BYTE, at)), False))
+
+
+def octets() -> Any:
+    """Bytes."""
+    return _field(_Plain(lambda buffer, at: buffer.octets(at), b""))
+
+
+def choice(*names: str) -> Any:
+    """One of a list of names, by its number there."""
+    return _field(_Plain(lambda buffer, at: _named(names, buffer.number(BYTE, at)), names[0]))
+
+
+def choices(*names: str) -> Any:
+    """A tuple of names of a list, by their numbers there."""
+    return _field(_Plain(lambda b, at: tuple(_named(names, one) for one in b.octets(at)), ()))
+
+
+def _named(names: Sequence[str], place: int) -> str:
+    if place >= len(names):
+        raise HalideFileError(
+            f"The file is damaged: it names choice {place} of {', '.join(names)}."
+        )
+    return names[place]
+
+
+def table(record: Callable[[], type[Any]]) -> Any:
+    """Another record, or None."""
+    return _field(_Plain(lambda buffer, at: Ref(buffer.target(at), record()), None))
+
+
+def tables(record: Callable[[], type[Any]]) -> Any:
+    """A tuple of other records."""
+    return _field(_Plain(lambda b, at: [Ref(place, record()) for place in b.targets(at)], ()))
+
+
+def union(kinds: Callable[[], Sequence[type[Any] | None]]) -> Any:
+    """A record of one of several classes, or None."""
+    return _field(_Union(kinds))
+
+
+def unions(kinds: Callable[[], Sequence[type[Any] | None]]) -> Any:
+    """A tuple of records of several classes; None for nothing."""
+    return _field(_Unions(kinds))
+
+
+@frozen
+class TableLayout:
+    """The fields of a record class in the order of their slots, and the number of slots."""
+
+    fields: tuple[tuple[str, FieldSlot], ...]
+    slots: int
+
+
+_LAYOUTS: dict[type[Any], TableLayout] = {}
+
+
+def layout(record: type[Any]) -> TableLayout:
+    """How a table holds a record of a class."""
+    found = _LAYOUTS.get(record)
+    if found is None:
+        fields = tuple((one.name, one.metadata["slot"]) for one in attrs.fields(record))
+        found = TableLayout(fields, sum([slot.width for _, slot in fields]))
+        _LAYOUTS[record] = found
+    return found

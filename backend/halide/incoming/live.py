@@ -1,0 +1,33 @@
+"""Pipelines that are in memory, in Halide's own Python package."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from spaces.backend.halide.incoming.facts import IncomingEstimates
+from spaces.backend.halide.incoming.program import HalideProgram
+
+
+def from_halide(
+    source: Any, *, name: str | None = None, estimates: IncomingEstimates | None = None
+) -> HalideProgram:
+    """A pipeline of Halide's Python package, with the schedule that its Funcs have.
+
+    Args:
+        source: a ``halide.Func``, a ``halide.Pipeline``, several Funcs (the outputs), or a class of
+            ``halide.Generator``, which takes the defaults of its parameters and this host.
+        name: the name of the pipeline; the default is that of its first output.
+        estimates: sizes of images and outputs, and values of Params, over those that were set in
+            Halide.
+
+    Raises:
+        HalideMissingError: Halide's package, the extra ``halide``, is not installed.
+        HalideImportError: the pipeline has parts that cannot come in; it lists all of them.
+        HalideFailure: Halide cannot serialize it.
+        TypeError: ``source`` is something else.
+    """
+    # Halide's package is optional, and this is the one call that needs it.
+    serializing = import_module("spaces.backend.halide.incoming.serializing")
+    found: HalideProgram = serializing.live_program(source, name, estimates)
+    return found

@@ -1,0 +1,75 @@
+"""The names of things here, by their names in Halide.
+
+Halide adds ``$1``, ``$2`` and so on to a name that is taken already. Here a thing has the name that
+its author wrote, if no other thing wants that name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from attrs import frozen
+
+from spaces.backend.halide.incoming.roles import Roles
+from spaces.model.algorithm.var import OUTERMOST
+
+_ADDED = re.compile(r"\$(?P<number>\d+)(?=_|$)|(?<=^lambda)_(?P<of_lambda>\d+)$")
+"""What Halide adds: ``f$1``, also inside of names that it makes, as ``f$1_intm``. It numbers all
+Funcs of ``lambda_func``.
+"""
+
+
+@frozen
+class IncomingNames:
+    """The names here of the things of a pipeline, by their names in Halide.
+
+    Attributes:
+        arguments: those of images, Params, and arrays inside the pipeline.
+        funcs: those of Funcs that their author has defined; none is that of an argument.
+    """
+
+    arguments: Mapping[str, str]
+    funcs: Mapping[str, str]
+
+    @staticmethod
+    def of(roles: Roles) -> IncomingNames:
+        """The names of the things of a file."""
+        given = [one.name for one in roles.inputs()]
+        arguments = plain_names((*given, *(one.name for one in roles.contents.buffers)))
+        funcs = plain_names((func.name for _, func in roles.authored()), taken=arguments.values())
+        return IncomingNames(arguments, funcs)
+
+
+def written(name: str) -> str:
+    """The name as its author wrote it, with letters, digits and underscores alone."""
+    plain = re.sub(r"\W", "_", _ADDED.sub("", name), flags=re.ASCII)
+    return plain if plain and not plain[0].isdigit() else f"v{plain}"
+
+
+def plain_names(names: Iterable[str], taken: Collection[str] = ()) -> Mapping[str, str]:
+    """A name here for each different name of Halide, none of them among ``taken``. Of several that
+    were written alike, the one that was made first has that name, and the others get numbers; so a
+    program has the same names each time that it is built.
+    """
+    each = tuple(dict.fromkeys(names))
+    used = {*taken, *OUTERMOST}
+    found: dict[str, str] = {}
+    for name in sorted(each, key=_number):
+        found[name] = free_name(written(name), used)
+        used.add(found[name])
+    return {name: found[name] for name in each}
+
+
+def _number(name: str) -> int:
+    """The number that Halide has added to a name; -1 if there is none."""
+    added = _ADDED.search(name)
+    return -1 if added is None else int(added["number"] or added["of_lambda"])
+
+
+def free_name(wish: str, taken: Collection[str]) -> str:
+    """``wish``, with a number behind it if it is taken."""
+    name, number = wish, 1
+    while name in taken:
+        name, number = f"{wish}_{number}", number + 1
+    return name

@@ -1,0 +1,177 @@
+"""A pipeline of Halide and the schedule that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from spaces.backend.halide.file.contents import Contents, ParameterTable
+from spaces.backend.halide.file.decoding import decode
+from spaces.backend.halide.incoming.arguments import IncomingArguments
+from spaces.backend.halide.incoming.definitions import IncomingDefinitions
+from spaces.backend.halide.incoming.facts import IncomingEstimates, estimates_of, limit
+from spaces.backend.halide.incoming.names import IncomingNames, written
+from spaces.backend.halide.incoming.problems import Problems, refusals_unsupported
+from spaces.backend.halide.incoming.roles import Roles
+from spaces.backend.halide.incoming.scheduling import Scheduling
+from spaces.backend.halide.incoming.substitutes import derivations
+from spaces.model.algorithm.freeze import pipeline as freeze
+from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar
+from spaces.model.algorithm.size_constraints import Constraints
+from spaces.model.schedules.derive import derived
+from spaces.model.schedules.schedule import Schedule
+
+
+@frozen
+class HalideProgram:
+    """A pipeline that was written in Halide.
+
+    Attributes:
+        pipeline: the algorithm.
+        schedule: what was scheduled in Halide; Halide's default where nothing was.
+        names: for each name of a Func, image or Param that is another one in Halide, Halide's.
+        arrays: the arrays inside the pipeline, by name: give them to every call as images.
+        notes: sentences about what is here otherwise than in Halide.
+    """
+
+    pipeline: Pipeline
+    schedule: Schedule
+    names: Mapping[str, str] = field(factory=dict)
+    arrays: Mapping[str, NDArray[np.generic]] = field(factory=dict, eq=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def lacks_estimates(self) -> tuple[str, ...]:
+        """The images and outputs without an estimated size. A file does not have all of them."""
+        buffers = (*(image.name for image in self.pipeline.images), *self.pipeline.outputs)
+        return tuple(name for name in buffers if self.pipeline.estimate(name) is None)
+
+
+def read_hlpipe(
+    file: str | PathLike[str] | bytes,
+    *,
+    name: str | None = None,
+    estimates: IncomingEstimates | None = None,
+) -> HalideProgram:
+    """Reads a pipeline that Halide 18 to 21 has serialized. Halide need not be installed.
+
+    A file lacks the limits of ImageParams and Params (``dim(0).set_stride``, ``set_range``), and
+    the estimates of most images: :func:`~spaces.backend.halide.incoming.live.from_halide` knows
+    them.
+
+    Args:
+        file: the file, or its bytes.
+        name: the name of the pipeline; the default is that of its first output.
+        estimates: sizes of images and outputs, and values of Params, for which schedules are
+            chosen; those of the file if None.
+
+    Raises:
+        HalideFileError: the file is damaged, or no file of these versions.
+        HalideImportError: the pipeline has parts that cannot come in; it lists all of them.
+        OSError: the file cannot be read.
+    """
+    data = file if isinstance(file, bytes) else Path(file).read_bytes()
+    return program(decode(data), (), name, estimates)
+
+
+def program(
+    contents: Contents,
+    known: Sequence[ParameterTable],
+    name: str | None,
+    estimates: IncomingEstimates | None,
+) -> HalideProgram:
+    """The program of a file; ``known`` is what is known of its ImageParams and Params.
+
+    Raises:
+        HalideImportError: it has parts that cannot come in.
+    """
+    problems = Problems(name or written(next(iter(contents.output_names), "without outputs")))
+    roles = Roles(contents)
+    names = IncomingNames.of(roles)
+    definitions = IncomingDefinitions(
+        roles, names, IncomingArguments.of(roles, names, problems), problems
+    )
+    limit(definitions, known)
+    pipeline = _pipeline(definitions, name, estimates or {})
+    schedule = _schedule(definitions, pipeline)
+    pipeline = _with_conditions(pipeline, schedule, definitions.arguments)
+    there = {**names.arguments, **names.funcs}
+    used = {*pipeline.is_image, *(scalar.name for scalar in pipeline.scalars)}
+    arrays = definitions.arguments.arrays
+    return HalideProgram(
+        pipeline,
+        schedule,
+        {ours: theirs for theirs, ours in there.items() if ours != theirs and ours in used},
+        {ours: array for ours, array in arrays.items() if ours in used},
+        tuple(problems.notes),
+    )
+
+
+def _pipeline(
+    definitions: IncomingDefinitions, name: str | None, wanted: IncomingEstimates
+) -> Pipeline:
+    """The pipeline of the outputs of a file.
+
+    Raises:
+        HalideImportError: it has parts that cannot come in.
+    """
+    problems = definitions.problems
+    given = estimates_of(definitions, wanted)
+    outputs = definitions.outputs()
+    requirements = definitions.requirements()
+    problems.stop()
+    with problems.at(""), refusals_unsupported():
+        made = freeze(outputs, name, given, requirements)
+        buffers = (*(image.name for image in made.images), *made.outputs)
+        in_order = sorted(made.estimates, key=lambda one: buffers.index(one.buffer))
+        return evolve(made, estimates=tuple(in_order))
+    raise problems.error()
+
+
+def _schedule(definitions: IncomingDefinitions, pipeline: Pipeline) -> Schedule:
+    """The schedule that the Funcs of a file have.
+
+    Raises:
+        HalideImportError: it has parts that cannot come in.
+    """
+    roles, names, problems = definitions.roles, definitions.names, definitions.problems
+    places = {place: names.funcs[func.name] for place, func in roles.authored()}
+    places |= {place: names.arguments[image] for place, image in roles.images.items()}
+    used = {place: one for place, one in places.items() if one in pipeline.is_image}
+    steps, called = derivations(pipeline, roles, used, problems)
+    problems.stop()
+    whole = derived(pipeline, Schedule((), steps))
+    funcs = {place: one for place, one in called.items() if one in whole.places}
+    images = {theirs: ours for theirs, ours in names.arguments.items() if ours in whole.is_image}
+    scheduling = Scheduling(whole, roles, funcs, images, definitions.convert, problems)
+    schedule = scheduling.schedule(steps)
+    problems.stop()
+    return schedule
+
+
+def _with_conditions(
+    pipeline: Pipeline, schedule: Schedule, arguments: IncomingArguments
+) -> Pipeline:
+    """The pipeline with the Params and images that only conditions of ``specialize`` ask for."""
+    conditions = (case.condition for entry in schedule.funcs for case in entry.specializations)
+    asked = {name.split(".")[0] for condition in conditions for name in condition.names}
+    asked -= {*pipeline.is_image, *(scalar.name for scalar in pipeline.scalars)}
+    params = [one for one in arguments.scalars.values() if one.name in asked]
+    images = [one for one in arguments.images.values() if one.name in asked]
+    if not params and not images:
+        return pipeline
+    buffers = [("image", one.name, one.dimensions, one.buffer) for one in images]
+    known = Constraints.of(buffers, params)
+    scalars = (Scalar(one.name, one.type, one.default) for one in params)
+    return evolve(
+        pipeline,
+        images=(*pipeline.images, *(Image(i.name, i.type, i.dimensions) for i in images)),
+        scalars=(*pipeline.scalars, *scalars),
+        promises=(*pipeline.promises, *known.promises),
+        strides=(*pipeline.strides, *known.strides),
+    )

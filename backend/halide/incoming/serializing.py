@@ -1,0 +1,91 @@
+"""Serializes objects of Halide in memory, with what a file would lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from spaces.backend.halide.errors import HalideFailure
+from spaces.backend.halide.file.contents import BufferConstraintTable, ParameterTable
+from spaces.backend.halide.file.decoding import decode
+from spaces.backend.halide.file.nodes import HalideNode
+from spaces.backend.halide.incoming.facts import IncomingEstimates
+from spaces.backend.halide.incoming.program import HalideProgram, program
+from spaces.backend.halide.peer import failing_as, hl
+
+
+def live_program(
+    source: Any, name: str | None, estimates: IncomingEstimates | None
+) -> HalideProgram:
+    """The program of a Func, a Pipeline, a class of generators, or a sequence of Funcs.
+
+    Raises:
+        TypeError: ``source`` is something else.
+    """
+    with failing_as(HalideFailure, "Halide cannot serialize the pipeline"):
+        data, parameters = hl.serialize_pipeline(_pipeline(source), get_params=True)
+        known = tuple(_known(parameters))
+    return program(decode(data), known, name, estimates)
+
+
+def _pipeline(source: Any) -> Any:
+    if isinstance(source, hl.Pipeline):
+        return source
+    if isinstance(source, hl.Func):
+        return hl.Pipeline([source])
+    if isinstance(source, type) and issubclass(source, hl.Generator):
+        with hl.GeneratorContext(hl.get_host_target()):
+            return source()._build_pipeline()
+    if isinstance(source, Sequence) and source and all(isinstance(f, hl.Func) for f in source):
+        return hl.Pipeline(list(source))
+    raise TypeError(
+        "from_halide takes a halide.Func, a halide.Pipeline, a class of halide.Generator or a list "
+        f"of Funcs, not {source!r}."
+    )
+
+
+def _known(parameters: Mapping[str, Any]) -> Iterator[ParameterTable]:
+    """What Halide knows of ImageParams and Params, in the records of files."""
+    asked: list[Any] = []
+    for parameter in parameters.values():
+        asked += _facts(parameter)
+    answers = iter(_as_nodes(asked))
+    for name, parameter in parameters.items():
+        facts = [next(answers) for _ in _facts(parameter)]
+        dimensions = []
+        if parameter.is_buffer():
+            for d in range(parameter.dimensions()):
+                low, extent, stride = facts[3 * d : 3 * d + 3]
+                dimensions.append(BufferConstraintTable(low, extent, stride, None, None))
+        scalar = (None,) * 4 if parameter.is_buffer() else facts
+        yield ParameterTable(
+            True, parameter.is_buffer(), None, parameter.dimensions(), name, 0, tuple(dimensions),
+            "Auto", None, *scalar,
+        )  # fmt: skip
+
+
+def _facts(parameter: Any) -> list[Any]:
+    """Halide's expressions, perhaps undefined ones: of a scalar its default, its range and its
+    estimate; of an image the first coordinate, extent and stride of each dimension.
+    """
+    if not parameter.is_buffer():
+        asked = ("default_value", "min_value", "max_value", "estimate")
+        return [getattr(parameter, fact)() for fact in asked]
+    parts = ("min_constraint", "extent_constraint", "stride_constraint")
+    return [getattr(parameter, p)(d) for d in range(parameter.dimensions()) for p in parts]
+
+
+def _as_nodes(expressions: Sequence[Any]) -> list[HalideNode | None]:
+    """Halide's expressions as a file has them; None for an undefined one. They travel as the values
+    of a Func.
+    """
+    defined = [one for one in expressions if one.defined()]
+    values: tuple[HalideNode | None, ...] = ()
+    if defined:
+        carrier = hl.Func("carrier")
+        carrier[()] = hl.Tuple(defined) if len(defined) > 1 else defined[0]
+        sent = decode(hl.serialize_pipeline(hl.Pipeline([carrier])))
+        definition = next(func.init_def for func in sent.funcs)
+        values = () if definition is None else definition.values
+    found = iter(values)
+    return [next(found) if one.defined() else None for one in expressions]

@@ -1,0 +1,145 @@
+"""Files that are no pipelines of Halide 18 to 21: each ends in a sentence, soon."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spaces import HalideFileError, HalideProgram, read_hlpipe
+from spaces.backend.halide.file import decoding
+from spaces.backend.halide.file.decoding import decode
+from spaces.backend.halide.file.flat_buffer import FlatBuffer
+from spaces.backend.halide.file.nodes import AddNode, IntImmNode
+from spaces.backend.halide.file.wire import Ref
+from tests.examples import examples
+from tests.halide_programs.hostile import MEGABYTES, SECONDS, megabytes, tried
+
+ROOT = Path(__file__).parents[2]
+
+FILE = Path(__file__).parent / "data" / "blur_of_halide_19.hlpipe"
+"""A blur with boundaries, a histogram and a schedule, made by Halide 19.0.0."""
+
+
+def with_bytes(data: bytes, old: bytes, new: bytes) -> bytes:
+    assert data.count(old) == 1
+    return data.replace(old, new)
+
+
+def test_a_file_of_halide_19_is_read() -> None:
+    found = read_hlpipe(FILE)
+    assert isinstance(found, HalideProgram)
+    assert decode(FILE.read_bytes()).halide_version == "19.0.0"
+    assert [f.name for f in found.pipeline.functions] == [
+        *("lambda", "repeat_edge", "blur", "h", "out")
+    ]
+    assert str(found.pipeline.function("blur").stages[1].predicates[0]) == "r.x + r.y < p"
+    assert [loop.name for loop in found.schedule.of("out").stages[0].loops] == [
+        *("y", "x", "yi", "xi", "xi_v")
+    ]
+
+
+def test_reading_needs_no_halide() -> None:
+    code = f"""
+import sys
+sys.modules["halide"] = None
+import spaces
+print(spaces.read_hlpipe({str(FILE)!r}).pipeline)
+try:
+    spaces.from_halide(object())
+except ImportError as error:
+    print(type(error).__name__)
+"""
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines() == [
+        "<Pipeline out: 5 Funcs, from in to out>",
+        "HalideMissingError",
+    ]
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"HLDE", bytes(100), b"\xff" * 100, b"# text\n" * 9])
+def test_bytes_that_are_no_file_of_halide(data: bytes) -> None:
+    with pytest.raises(HalideFileError, match=r"damaged|not a pipeline that Halide"):
+        read_hlpipe(data)
+
+
+def test_other_versions_are_named() -> None:
+    newer = with_bytes(FILE.read_bytes(), b"18.0.1", b"21.0.0")
+    with pytest.raises(
+        HalideFileError, match=r"version '21\.0\.0' .* Halide '19\.0\.0'; .*18\.0\.1"
+    ):
+        read_hlpipe(newer)
+
+
+def test_a_file_that_is_cut_off_says_so() -> None:
+    data = FILE.read_bytes()
+    for size in range(0, len(data) - 1, 97):
+        with pytest.raises(HalideFileError, match=r"\.$"):
+            read_hlpipe(data[:size])
+
+
+def chain(depth: int, shared: bool) -> bytes:
+    """A sum of ``depth`` additions. The first operand of each is the next one; that of the last is
+    a literal. If ``shared``, the second operand is the next one, too.
+    """
+    vtable = struct.pack("<6H", 12, 14, 4, 6, 5, 10)  # kind and table of both operands
+    addition, literal = 7, 1
+    empty = struct.pack("<2H", 4, 4)
+    parts = [struct.pack("<I", 20), vtable, empty]
+    at = 20
+    for number in range(depth):
+        first = literal if number == depth - 1 else addition
+        second = addition if shared and first is addition else 0
+        distances = (16 - 6, 16 - 10)  # both operands lie behind this table of 16 bytes
+        parts.append(struct.pack("<iBBIIH", at - 4, first, second, *distances, 0))
+        at += 16
+    parts.append(struct.pack("<i", at - 16) + bytes(12))
+    return b"".join(parts)
+
+
+def test_expressions_may_be_deep() -> None:
+    data = chain(20_000, shared=False)
+    node = decoding._record(FlatBuffer(data), Ref(FlatBuffer(data).root(), AddNode))
+    depth = 0
+    while isinstance(node, AddNode):
+        node, depth = node.a, depth + 1
+    assert depth == 20_000
+    assert isinstance(node, IntImmNode)
+
+
+def test_parts_that_two_others_hold_are_refused() -> None:
+    """Else 60 additions of a sum to itself would be 2**60 of them."""
+    data = chain(60, shared=True)
+    with pytest.raises(HalideFileError, match="two parts hold what is at byte"):
+        decoding._record(FlatBuffer(data), Ref(FlatBuffer(data).root(), AddNode))
+
+
+def test_counts_beyond_the_file_are_refused() -> None:
+    data = bytearray(FILE.read_bytes())
+    buffer = FlatBuffer(bytes(data))
+    funcs = buffer.slots(buffer.root(), 1)[0]
+    struct.pack_into("<I", data, buffer.target(funcs), 0x7FFFFFFF)
+    with pytest.raises(HalideFileError, match="counts 2147483647 elements, more than the"):
+        read_hlpipe(bytes(data))
+
+
+def test_a_vector_read_again_and_again_ends() -> None:
+    data = struct.pack("<I", 4) + struct.pack("<I", 1000) + bytes(4000)
+    buffer, whole = FlatBuffer(data), struct.Struct("<i")
+    reads = (buffer.numbers(whole, 0) for _ in range(10))
+    with pytest.raises(HalideFileError, match="again and again"):
+        list(reads)
+
+
+def test_damaged_files_end_in_sentences() -> None:
+    before, slowest, endings = megabytes(), 0.0, set[str]()
+    for ending, seconds in tried([FILE.read_bytes()], examples(750), seed=1):
+        endings.add(ending)
+        slowest = max(slowest, seconds)
+    assert endings == {"HalideFileError", "HalideImportError", "read"}
+    assert slowest < SECONDS
+    assert megabytes() - before < MEGABYTES

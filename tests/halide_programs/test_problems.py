@@ -1,0 +1,265 @@
+"""What cannot come in is told by name and place, all at once; what comes in otherwise, in notes."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("halide", reason="Halide's Python package is not installed")
+
+import halide as hl
+
+from spaces import HalideImportError, format_schedule, from_halide, read_hlpipe
+from spaces.backend.halide.incoming.names import plain_names
+from spaces.model.schedules.derivations import Clone, Wrap
+
+x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+
+
+def problems(*outputs: object) -> dict[str, str]:
+    with pytest.raises(HalideImportError) as raised:
+        from_halide(list(outputs))
+    listed = str(raised.value).splitlines()[1:]
+    assert listed == [f"- {problem}" for problem in raised.value.problems]
+    return {problem.place: problem.what for problem in raised.value.problems}
+
+
+def test_all_problems_of_definitions_come_at_once() -> None:
+    half = hl.ImageParam(hl.Float(16), 1, "half")
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    foreign, printed, stride = hl.Func("foreign"), hl.Func("printed"), hl.Func("stride")
+    foreign.define_extern("make_it", [], hl.Int(32), [x])
+    printed[x] = hl.print(data[x], "is a value")
+    printed[x] += hl.i32(hl.target_bits())
+    stride[x] = data.dim(0).stride() + foreign[x] + hl.i32(half[x])
+    out = hl.Func("out")
+    out[x] = printed[x] + stride[x]
+    found = problems(out)
+    assert found["Func foreign"].startswith("foreign code, make_it, defines it (define_extern)")
+    assert found["value of Func printed"].startswith("printing values (print, print_when)")
+    assert "target_bits" in found["value of update 0 of Func printed"]
+    assert "float16" in found["image half"]
+    assert "data.stride.0: strides are not values" in found["value of Func stride"]
+    assert len(found) == 5
+
+
+def test_all_problems_of_schedules_come_at_once() -> None:
+    data = hl.ImageParam(hl.Int(32), 2, "data")
+    ring, later, far, hot, lanes, racy, out = (
+        hl.Func(n) for n in ("ring", "later", "far", "hot", "lanes", "racy", "out")
+    )
+    key = hl.Param(hl.Int(32), "key")
+    for func in (ring, later, far, hot, lanes):
+        func[x, y] = data[x, y] + x
+    r = hl.RDom([(0, 4)], "r")
+    racy[x, y] = 0
+    racy[data[r, y] & 3, y] += r
+    out[x, y] = ring[x, y] + later[x, y] + far[x, y] + hot[x, y] + lanes[x, y] + racy[x, y]
+    ring.compute_at(out, x).hoist_storage(out, y).ring_buffer(key)
+    later.compute_root().async_()
+    far.compute_root().store_in(hl.MemoryType.VTCM)
+    hot.compute_root().bound(x, 0, key)
+    lanes.compute_root().gpu_lanes(x)
+    racy.compute_root().update().allow_race_conditions()
+    found = problems(out)
+    assert {place for place in found if "lanes" not in place} == {
+        *("schedule of Func ring", "schedule of Func later", "schedule of Func far"),
+        *("schedule of Func hot", "update 0 of Func racy"),
+    }
+    assert "`key`; schedules here have numbers" in found["schedule of Func hot"]
+    assert "VTCM" in found["schedule of Func far"]
+    assert "GPULane" in found["loop x of definition of Func lanes"]
+
+
+def test_conditions_inside_conditions() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    out = hl.Func("out")
+    out[x] = data[x]
+    wide = out.specialize(data.width() > 8)
+    wide.vectorize(x, 4)
+    wide.specialize(data.width() > 16).parallel(x)
+    wide.specialize_fail("too narrow")
+    found = from_halide(out)
+    assert format_schedule(found.schedule, found.pipeline).splitlines() == [
+        "out.specialize((data.dim(0).extent() > 8) && (data.dim(0).extent() > 16))"
+        ".vectorize(x, 4).parallel(x)",
+        'out.specialize(data.dim(0).extent() > 8).specialize_fail("too narrow").vectorize(x, 4)',
+    ]
+
+
+def test_a_requirement_keeps_its_message() -> None:
+    data, low = hl.ImageParam(hl.Int(32), 1, "data"), hl.Param(hl.Int(32), "low")
+    out = hl.Func("out")
+    out[x] = data[x]
+    whole = hl.Pipeline([out])
+    whole.add_requirement(low > 3, "low must be more than 3, and is", low)
+    (promise,) = from_halide(whole).pipeline.promises
+    assert str(promise.condition) == "low > 3"
+    assert promise.message == "low must be more than 3, and is low"
+
+
+def test_inlined_updates_with_several_readers_are_noted() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    r = hl.RDom([(0, 3)], "r")
+    sums, one, out = hl.Func("sums"), hl.Func("one"), hl.Func("out")
+    sums[x] = 0
+    sums[x] += data[x + r]
+    one[x] = sums[x] * 2
+    out[x] = sums[x] + one[x + 1]
+    one.compute_root()
+    found = from_halide(out)
+    assert found.schedule.of("sums").compute.is_root
+    (note,) = found.notes
+    assert note.startswith("Func sums has updates and no place in Halide")
+
+
+def test_inlined_updates_with_one_reader_are_computed_where_it_uses_them() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    r = hl.RDom([(0, 3)], "r")
+    sums, out = hl.Func("sums"), hl.Func("out")
+    sums[x] = 0
+    sums[x] += data[x + r]
+    out[x] = sums[x] * 2
+    out.split(x, x, hl.Var("xi"), 8)
+    found = from_halide(out)
+    assert found.notes == ()
+    assert str(found.schedule.of("sums").compute) == "out.xi"
+
+
+def test_wrappers_and_clones_are_told_apart() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    shared, left, right, out = (hl.Func(n) for n in ("shared", "left", "right", "out"))
+    shared[x] = data[x] * 3
+    left[x] = shared[x] + 1
+    right[x] = shared[x] + 2
+    out[x] = left[x] * right[x]
+    shared.compute_root()
+    shared.clone_in(right).compute_root().vectorize(x, 4)
+    shared.in_(left).compute_at(out, x)
+    data.in_().compute_root()
+    found = from_halide(out)
+    assert set(found.schedule.derivations) == {
+        *(Clone("shared", ("right",)), Wrap("shared", ("left",)), Wrap("data")),
+    }
+    assert str(found.schedule.of("shared_in_left").compute) == "out.x"
+    assert found.schedule.of("shared_clone_in_right").stages[0].names == ("x", "x_v")
+
+
+def test_names_are_those_that_people_wrote() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    first, second = hl.Func("level"), hl.Func("level")
+    again, out = hl.Func("data"), hl.Func("out$3")
+    first[x] = data[x]
+    second[x] = first[x] + 1
+    again[x] = second[x]
+    out[x] = again[x]
+    found = from_halide(out)
+    assert [f.name for f in found.pipeline.functions][-2:] == ["data_1", "out"]
+    assert found.names["out"] == out.name()
+    assert found.names["data_1"] == again.name()
+    levels = [f.name for f in found.pipeline.functions][:2]
+    assert levels == ["level", "level_1"]
+    assert [found.names.get(name, name) for name in levels] == [first.name(), second.name()]
+
+
+def test_names_are_numbered_in_the_order_in_which_things_were_made() -> None:
+    given = ("f$10", "g", "f$2", "f", "lambda_12", "lambda_3", "in$1_im", "a.b", "3d", "f_1")
+    assert plain_names(given, taken=["g"]) == {
+        "f": "f",
+        "f_1": "f_1",
+        "f$2": "f_2",
+        "f$10": "f_3",
+        "lambda_3": "lambda",
+        "lambda_12": "lambda_1",
+        "in$1_im": "in_im",
+        "g": "g_1",
+        "a.b": "a_b",
+        "3d": "v3d",
+    }
+
+
+def test_conditions_may_ask_for_the_size_of_an_output() -> None:
+    data = hl.ImageParam(hl.Int(32), 1, "data")
+    out = hl.Func("out")
+    out[x] = data[x]
+    out.output_buffer().dim(0).set_min(2)
+    out.specialize(out.output_buffer().width() > 16).vectorize(x, 8)
+    found = from_halide(out)
+    assert [image.name for image in found.pipeline.images] == ["data"]
+    assert format_schedule(found.schedule, found.pipeline) == (
+        "out.specialize(out.dim(0).extent() > 16).vectorize(x, 8)"
+    )
+    # Halide keeps such outputs among its parameters, whose limits no file has.
+    assert {str(promise.condition) for promise in found.pipeline.promises} == {
+        *("out.min.0 >= 2", "out.min.0 <= 2"),
+    }
+
+
+def test_limits_and_estimates_are_those_that_halide_knows() -> None:
+    data, gain = hl.ImageParam(hl.Int(32), 2, "data"), hl.Param(hl.Int(32), "gain")
+    data.dim(0).set_min(0).set_stride(48)
+    data.dim(1).set_extent(data.dim(0).extent()).set_stride(1)
+    gain.set_range(1, 9)
+    gain.set_estimate(4)
+    out = hl.Func("out")
+    out[x, y] = data[x, y] * gain
+    out.output_buffer().dim(0).set_min(0)
+    out.set_estimates([(0, 48), (0, 48)])
+    data.set_estimates([(0, 48), (0, 48)])
+    live = from_halide(out)
+    filed = read_hlpipe(hl.serialize_pipeline(hl.Pipeline([out])))
+    assert live.lacks_estimates == filed.lacks_estimates == ()
+    assert live.pipeline.estimate("out") == ((0, 48), (0, 48))
+    (scalar,) = live.pipeline.scalars
+    assert scalar.default == 4
+    assert live.pipeline.steps("data", 2) == (48, 1)
+    conditions = {str(promise.condition) for promise in live.pipeline.promises}
+    assert conditions == {
+        *("data.min.0 >= 0", "data.min.0 <= 0", "out.min.0 >= 0", "out.min.0 <= 0"),
+        *("data.extent.1 >= data.extent.0", "data.extent.1 <= data.extent.0"),
+        *("gain >= 1", "gain <= 9"),
+    }
+    # A file has the limits of outputs alone.
+    assert {str(p.condition) for p in filed.pipeline.promises} == {
+        "out.min.0 >= 0",
+        "out.min.0 <= 0",
+    }
+
+
+def test_estimates_may_be_given() -> None:
+    data, gain = hl.ImageParam(hl.Int(32), 2, "data"), hl.Param(hl.Int(32), "gain")
+    out = hl.Func("out")
+    out[x, y] = data[x, y] * gain
+    file = hl.serialize_pipeline(hl.Pipeline([out]))
+    assert set(read_hlpipe(file).lacks_estimates) == {"data", "out"}
+    found = read_hlpipe(file, estimates={"out": [64, (2, 48)], "gain": 3}, name="scaled")
+    assert found.lacks_estimates == ("data",)
+    assert found.pipeline.estimate("out") == ((0, 64), (2, 48))
+    assert (found.pipeline.name, found.pipeline.scalars[0].default) == ("scaled", 3)
+    with pytest.raises(HalideImportError, match="estimate for outt, but estimates are for outputs"):
+        read_hlpipe(file, estimates={"outt": [64, 48]})
+    with pytest.raises(HalideImportError, match="estimate for volume, but estimates are for"):
+        read_hlpipe(file, estimates={"volume": 3})
+
+
+@hl.generator(name="scaled_by_a_generator")
+class Scaled:
+    offset = hl.GeneratorParam(3)
+    data = hl.InputBuffer(hl.UInt(8), 2)
+    gain = hl.InputScalar(hl.Int(32))
+    scaled = hl.OutputBuffer(hl.Int(32), 2)
+
+    def generate(self) -> None:
+        self.scaled[x, y] = hl.i32(self.data[x, y]) * self.gain + self.offset
+        self.scaled.vectorize(x, 8)
+
+
+def test_a_generator_comes_in() -> None:
+    found = from_halide(Scaled)
+    (function,) = found.pipeline.functions
+    assert str(function.stages[0].values[0]) == "int32(data(x, y)) * gain + 3"
+    assert format_schedule(found.schedule, found.pipeline) == "scaled.vectorize(x, 8)"
+
+
+def test_other_objects_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"takes a halide\.Func, .* not 3"):
+        from_halide(3)

@@ -1,0 +1,92 @@
+"""Programs of Halide come in, live and from a file: the same record, and Halide's values."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+pytest.importorskip("halide", reason="Halide's Python package is not installed")
+
+import halide as hl
+
+from spaces import compile_cpu, device, from_halide, parse_schedule, read_hlpipe, verify
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.model.writing.text import format_schedule
+from tests.differential.quick_code import quick_code
+from tests.examples import examples
+from tests.halide_programs import files
+from tests.halide_programs.case import PROGRAMS, Case
+
+assert files  # its import fills PROGRAMS
+
+
+def made(name: str, scheduled: bool) -> Case:
+    rng = np.random.default_rng(zlib.crc32(name.encode()) + scheduled)
+    return PROGRAMS[name](rng, scheduled)
+
+
+def assert_close(found: np.ndarray, wanted: np.ndarray, ulps: int, about: str) -> None:
+    if not ulps or wanted.dtype.kind != "f":
+        np.testing.assert_array_equal(found, wanted, err_msg=about, strict=True)
+    else:
+        np.testing.assert_array_max_ulp(found, wanted, maxulp=ulps, dtype=wanted.dtype)
+
+
+def variants(name: str) -> list[bool]:
+    """Whether the program has a schedule: both in a thorough run and for a third of the programs,
+    else it has one.
+    """
+    count = examples(2, fewest=1 + (zlib.crc32(name.encode()) % 3 == 0))
+    return [True, False][:count]
+
+
+UNNAMED = re.compile(r"f\d+")
+"""The name of a Func that has got none."""
+
+RUNS = [(name, scheduled) for name in PROGRAMS for scheduled in variants(name)]
+IDS = [f"{name}-{'scheduled' if scheduled else 'default'}" for name, scheduled in RUNS]
+
+
+@pytest.mark.parametrize("scheduled", [False, True], ids=["default", "scheduled"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_live_and_from_a_file_a_program_is_the_same(
+    name: str, scheduled: bool, tmp_path: Path
+) -> None:
+    case = made(name, scheduled)
+    live = from_halide(case.pipeline())
+    file = tmp_path / "program.hlpipe"
+    hl.serialize_pipeline(case.pipeline(), str(file))
+    filed = read_hlpipe(file)
+    lost = {part: getattr(filed.pipeline, part) for part in case.lost}
+    for part, value in lost.items():
+        assert value != getattr(live.pipeline, part)
+    assert evolve(live, pipeline=evolve(live.pipeline, **lost)) == filed
+    written = format_schedule(live.schedule, live.pipeline)
+    assert parse_schedule(written, live.pipeline) == live.schedule
+    checked = verify(live.pipeline, live.schedule, device("cpu"))
+    assert isinstance(checked, CheckedSchedule), str(checked)
+    again = from_halide(made(name, scheduled).pipeline())
+    if not any(UNNAMED.fullmatch(f.name) for f in live.pipeline.functions):
+        assert again.schedule == live.schedule, "names differ when the program is built anew"
+
+
+@pytest.mark.parametrize(("name", "scheduled"), RUNS, ids=IDS)
+def test_a_program_gives_the_values_of_halide(name: str, scheduled: bool) -> None:
+    case = made(name, scheduled)
+    live = from_halide(case.pipeline())
+    theirs = case.in_halide(live)
+    reference = case.reference(live)
+    checked = verify(live.pipeline, live.schedule, device("cpu"))
+    assert isinstance(checked, CheckedSchedule), str(checked)
+    images, params, sizes = case.arguments(live)
+    with quick_code():
+        ours = compile_cpu(checked)(images, params, sizes)
+    assert ours.keys() == theirs.keys() == reference.keys()
+    for buffer, wanted in theirs.items():
+        assert_close(reference[buffer], wanted, case.ulps, f"{buffer} by the reference")
+        assert_close(ours[buffer], wanted, case.ulps, f"{buffer} by compiled code")
