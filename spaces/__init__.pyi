@@ -215,6 +215,15 @@ from spaces.backend.halide.incoming.program import (
 from spaces.backend.halide.incoming.live import from_halide as from_halide
 from spaces.backend.halide.incoming.problems import HalideImportError as HalideImportError
 from spaces.backend.halide.file.errors import HalideFileError as HalideFileError
+from spaces.backend.halide.outgoing.doors import (
+    to_halide as to_halide,
+    apply as apply,
+    HalideObjects as HalideObjects,
+)
+from spaces.backend.halide.errors import (
+    ApplyError as ApplyError,
+    AppliedOtherwiseError as AppliedOtherwiseError,
+)
 
 # Comparing schedules
 from spaces.model.nest.canonical import (

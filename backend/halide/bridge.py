@@ -80,6 +80,11 @@ class HalidePipeline:
         """The pipeline that Halide computes."""
         return self.algorithm.pipeline
 
+    @property
+    def halide(self) -> Any:
+        """The ``halide.Pipeline``."""
+        return self._built
+
     def realize(
         self,
         inputs: Mapping[str, Array],

@@ -32,6 +32,7 @@ class PeerAlgorithm:
     funcs: dict[str, Any] = field(init=False)
     images: dict[str, Any] = field(init=False)
     scalars: dict[str, Any] = field(init=False)
+    vars: dict[str, dict[str, Any]] = field(init=False, factory=dict)
     rvars: dict[tuple[str, int], dict[str, Any]] = field(init=False, factory=dict)
     """For each stage the RVars of its RDom."""
 

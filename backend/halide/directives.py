@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from attrs import define, field
 
 from spaces.backend.halide.calls import loops_made
-from spaces.backend.halide.definition import PeerAlgorithm
 from spaces.backend.halide.errors import DirectiveError
 from spaces.backend.halide.names import identifier
 from spaces.backend.halide.peer import failing_as, hl
@@ -23,15 +22,30 @@ from spaces.model.writing.calls import Argument, DirectiveCall
 from spaces.model.writing.chain import StageCalls
 
 
+class Objects(Protocol):
+    """Halide's objects for a pipeline, by their names in this library."""
+
+    pipeline: Pipeline
+    funcs: dict[str, Any]
+    images: dict[str, Any]
+    vars: dict[str, dict[str, Any]]
+    """The Vars of Funcs that have others than their names say."""
+    rvars: dict[tuple[str, int], dict[str, Any]]
+    """For each stage the RVars of its RDom."""
+
+    def expressions(self, roots: Sequence[Expr], loops: Mapping[str, Any]) -> list[Any]:
+        """Expressions as Halide's expressions; ``loops`` are the Vars and RVars."""
+
+
 @define
 class PeerDirectives:
     """Halide's objects for an algorithm, while directives are applied. Derivations add Funcs."""
 
-    algorithm: PeerAlgorithm
+    algorithm: Objects
     _known: Pipeline = field(init=False)
     """The pipeline with the Funcs that directives have added so far."""
-    _vars: dict[str, dict[str, Any]] = field(init=False, factory=dict)
-    """The Vars of each Func that a directive has added."""
+    _vars: dict[str, dict[str, Any]] = field(init=False)
+    """The Vars of Funcs that have others than their names say, as those that directives add."""
     _rvars: dict[tuple[str, int], dict[str, Any]] = field(init=False)
     """For each stage its RVars: those of its RDom, and those made of them by splitting and
     fusing.
@@ -39,6 +53,7 @@ class PeerDirectives:
 
     def __attrs_post_init__(self) -> None:
         self._known = self.algorithm.pipeline
+        self._vars = dict(self.algorithm.vars)
         self._rvars = {stage: dict(rvars) for stage, rvars in self.algorithm.rvars.items()}
 
     def apply(self, stage_calls: StageCalls) -> None:

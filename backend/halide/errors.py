@@ -37,3 +37,32 @@ class HalideCrash(HalideFailure):
 
 class HalideTimeout(HalideFailure):
     """Halide took longer than the time limit."""
+
+
+class ApplyError(HalideFailure):
+    """A schedule cannot be put on objects of Halide, which are as they were.
+
+    Attributes:
+        reasons: all reasons, each as a sentence.
+    """
+
+    def __init__(self, pipeline: str, reasons: tuple[str, ...]) -> None:
+        shown = "".join(f"\n- {reason}" for reason in reasons)
+        super().__init__(f"The schedule cannot be applied to {pipeline} in Halide:{shown}")
+        self.reasons = reasons
+
+
+class AppliedOtherwiseError(HalideFailure):
+    """The objects of Halide have another schedule than that which was applied.
+
+    Attributes:
+        differences: all differences, each as a sentence.
+    """
+
+    def __init__(self, pipeline: str, differences: tuple[str, ...]) -> None:
+        shown = "".join(f"\n- {difference}" for difference in differences)
+        super().__init__(
+            f"{pipeline} has another schedule in Halide than that which was applied; build the "
+            f"Funcs anew, because Halide cannot undo directives:{shown}"
+        )
+        self.differences = differences

@@ -7,22 +7,17 @@ from collections.abc import Mapping
 from attrs import evolve
 
 from spaces import (
-    CanonicalForm,
     HalideProgram,
     Pipeline,
     Schedule,
-    canonical_form,
-    derived,
     from_halide,
 )
 from spaces.backend.halide import bridge
-from spaces.backend.halide.incoming.tails import with_automatic_tails
 from spaces.backend.halide.names import identifier
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.expressions.definitions import RANDOM, REQUIRE, expanded
 from spaces.model.expressions.expr import Call, Expr, Op, Text, Variable
 from spaces.model.expressions.rewrite import rewrite
-from spaces.model.schedules.schedule import Alignment, Bound
 
 
 def there_and_back(pipeline: Pipeline, schedule: Schedule | None = None) -> HalideProgram:
@@ -71,28 +66,3 @@ def _renamed(function: Function, images: Mapping[str, str]) -> Function:
         for stage in function.stages
     )
     return evolve(function, args=tuple(vars.values()), stages=stages)
-
-
-def scheduled_in_halide(pipeline: Pipeline, schedule: Schedule) -> CanonicalForm:
-    """The form of a schedule with what changes on the way: tails that a split has anyway are not
-    written, nor are orders of storage that change nothing; remainders are at least 0.
-    """
-    whole = derived(pipeline, schedule)
-    entries = []
-    for entry in with_automatic_tails(schedule, whole).funcs:
-        args = whole.function(entry.name).args
-        order = list(args)
-        for moved in entry.storage_orders:
-            places = sorted(order.index(name) for name in moved)
-            for place, name in zip(places, moved, strict=True):
-                order[place] = name
-        kept = () if tuple(order) == args else (tuple(order),)
-        bounds = tuple(_least_remainder(bound) for bound in entry.bounds)
-        entries.append(evolve(entry, storage_orders=kept, bounds=bounds))
-    return canonical_form(pipeline, schedule.with_funcs(entries))
-
-
-def _least_remainder(bound: Bound | Alignment) -> Bound | Alignment:
-    if isinstance(bound, Alignment) and bound.remainder is not None:
-        return evolve(bound, remainder=bound.remainder % bound.modulus)
-    return bound

@@ -23,6 +23,7 @@ from spaces import (
 from spaces.apps.gallery.catalog import GALLERY
 from spaces.backend.halide.autoschedule import autoscheduled
 from spaces.backend.halide.errors import HalideFailure
+from spaces.backend.halide.outgoing.forms import form_in_halide
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.expressions.expr import Op, walk
 from spaces.model.schedules.derivations import RFactor, Wrap
@@ -33,7 +34,6 @@ from tests.differential.subjects import EXACT, Subject, subject
 from tests.examples import examples, some
 from tests.halide_programs.round_trip import (
     as_halide_keeps_it,
-    scheduled_in_halide,
     there_and_back,
 )
 
@@ -89,8 +89,8 @@ def test_each_written_schedule_comes_back(path: Path) -> None:
     )
     schedule = parse_schedule(text, sent)
     found = there_and_back(sent, schedule)
-    wanted = scheduled_in_halide(sent, schedule)
-    assert scheduled_in_halide(sent, found.schedule) == wanted
+    wanted = form_in_halide(sent, schedule)
+    assert form_in_halide(sent, found.schedule) == wanted
 
 
 def test_two_readers_find_the_same_schedule_of_an_autoscheduler() -> None:
@@ -98,9 +98,9 @@ def test_two_readers_find_the_same_schedule_of_an_autoscheduler() -> None:
     sent = as_halide_keeps_it(APPS["blur"].pipeline())
     found = autoscheduled(sent, "Mullapudi2016", 4)
     done = from_halide(found.peer._built)
-    form = scheduled_in_halide(sent, done.schedule)
-    assert form == scheduled_in_halide(sent, found.schedule)
-    assert form != scheduled_in_halide(sent, Schedule.default(sent))
+    form = form_in_halide(sent, done.schedule)
+    assert form == form_in_halide(sent, found.schedule)
+    assert form != form_in_halide(sent, Schedule.default(sent))
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -125,8 +125,8 @@ def test_drawn_pipelines_and_schedules_come_back(kind: str) -> None:
         assert all(note.startswith("A prefetch at loop ") for note in found.notes)
         is_changed = factored or found.notes or schedule is None or wraps_for_several(schedule)
         if schedule is not None and not is_changed:
-            wanted_form = scheduled_in_halide(sent, schedule)
-            assert scheduled_in_halide(found.pipeline, found.schedule) == wanted_form
+            wanted_form = form_in_halide(sent, schedule)
+            assert form_in_halide(found.pipeline, found.schedule) == wanted_form
 
 
 def assert_same_values(found: Pipeline, sent: Pipeline, drawn: Subject) -> None:

@@ -14,6 +14,7 @@
 `tails`         leaves out the tails that Halide has decided
 `substitutes`   wrappers and clones
 `scheduling`    the schedule of the whole pipeline
+`scheduled`     which Funcs somebody has scheduled
 `problems`      what cannot come in, all at once
 =============== ================================================================================
 """

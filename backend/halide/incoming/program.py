@@ -18,6 +18,7 @@ from spaces.backend.halide.incoming.facts import IncomingEstimates, estimates_of
 from spaces.backend.halide.incoming.names import IncomingNames, written
 from spaces.backend.halide.incoming.problems import Problems, refusals_unsupported
 from spaces.backend.halide.incoming.roles import Roles
+from spaces.backend.halide.incoming.scheduled import scheduled_funcs
 from spaces.backend.halide.incoming.scheduling import Scheduling
 from spaces.backend.halide.incoming.substitutes import derivations
 from spaces.model.algorithm.freeze import pipeline as freeze
@@ -37,6 +38,7 @@ class HalideProgram:
         names: for each name of a Func, image or Param that is another one in Halide, Halide's.
         arrays: the arrays inside the pipeline, by name: give them to every call as images.
         notes: sentences about what is here otherwise than in Halide.
+        scheduled: the Funcs to which somebody gave directives in Halide.
     """
 
     pipeline: Pipeline
@@ -44,6 +46,15 @@ class HalideProgram:
     names: Mapping[str, str] = field(factory=dict)
     arrays: Mapping[str, NDArray[np.generic]] = field(factory=dict, eq=False)
     notes: tuple[str, ...] = ()
+    scheduled: tuple[str, ...] = ()
+
+    @property
+    def fixed(self) -> Schedule:
+        """The schedule of the Funcs that have one in Halide. A space that takes it as ``fixed``
+        decides only the others.
+        """
+        entries = tuple(self.schedule.of(name) for name in self.scheduled)
+        return Schedule(entries, self.schedule.derivations)
 
     @property
     def lacks_estimates(self) -> tuple[str, ...]:
@@ -103,12 +114,14 @@ def program(
     there = {**names.arguments, **names.funcs}
     used = {*pipeline.is_image, *(scalar.name for scalar in pipeline.scalars)}
     arrays = definitions.arguments.arrays
+    theirs = {ours: name for name, ours in there.items()}
     return HalideProgram(
         pipeline,
         schedule,
-        {ours: theirs for theirs, ours in there.items() if ours != theirs and ours in used},
+        {ours: name for ours, name in theirs.items() if ours != name and ours in used},
         {ours: array for ours, array in arrays.items() if ours in used},
         tuple(problems.notes),
+        tuple(scheduled_funcs(contents, theirs, pipeline, schedule)),
     )
 
 

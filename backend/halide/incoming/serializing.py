@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spaces.backend.halide.errors import HalideFailure
-from spaces.backend.halide.file.contents import BufferConstraintTable, ParameterTable
+from spaces.backend.halide.file.contents import BufferConstraintTable, Contents, ParameterTable
 from spaces.backend.halide.file.decoding import decode
 from spaces.backend.halide.file.nodes import HalideNode
 from spaces.backend.halide.incoming.facts import IncomingEstimates
@@ -22,13 +22,27 @@ def live_program(
     Raises:
         TypeError: ``source`` is something else.
     """
+    return program(*serialized(pipeline_of(source)), name, estimates)
+
+
+def serialized(pipeline: Any) -> tuple[Contents, tuple[ParameterTable, ...]]:
+    """What a file of a ``halide.Pipeline`` would hold, and what Halide knows of its images and
+    Params.
+
+    Raises:
+        HalideFailure: Halide cannot serialize it.
+    """
     with failing_as(HalideFailure, "Halide cannot serialize the pipeline"):
-        data, parameters = hl.serialize_pipeline(_pipeline(source), get_params=True)
-        known = tuple(_known(parameters))
-    return program(decode(data), known, name, estimates)
+        data, parameters = hl.serialize_pipeline(pipeline, get_params=True)
+        return decode(data), tuple(_known(parameters))
 
 
-def _pipeline(source: Any) -> Any:
+def pipeline_of(source: Any) -> Any:
+    """The ``halide.Pipeline`` of what :func:`live_program` takes.
+
+    Raises:
+        TypeError: ``source`` is something else.
+    """
     if isinstance(source, hl.Pipeline):
         return source
     if isinstance(source, hl.Func):

@@ -1,0 +1,173 @@
+"""Schedules go onto Funcs that are in Halide already, and are read back from them."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+pytest.importorskip("halide", reason="Halide's Python package is not installed")
+
+import halide as hl
+
+from spaces import (
+    AppliedOtherwiseError,
+    ApplyError,
+    Schedule,
+    apply,
+    from_halide,
+    parse_schedule,
+    to_halide,
+)
+from spaces.backend.halide import bridge
+from spaces.backend.halide.definition import PeerAlgorithm
+from spaces.backend.halide.directives import PeerDirectives
+from spaces.backend.halide.errors import HalideFailure
+from spaces.model.expressions.types import UInt8
+from tests.differential.pipelines import KINDS
+from tests.differential.schedules import cpu_schedule
+from tests.differential.subjects import subject
+from tests.examples import examples
+from tests.halide_programs.round_trip import as_halide_keeps_it
+
+TILED = """
+blur.split(y, y, yi, 8).vectorize(x, 16).parallel(y)
+rows.compute_at(blur, yi).store_at(blur, y).vectorize(x, 16)
+hist.compute_root().vectorize(x, 8)
+hist.update(0).split(r.x, ro, ri, 4).unroll(ri)
+"""
+
+COPIED = """
+rows.in_(blur).compute_root()
+photo.in_().compute_root().vectorize(_0, 8)
+hist.clone_in(blur).compute_root()
+"""
+
+
+def funcs(number: int = 0):
+    """Funcs of a user: ``blur`` reads ``rows`` and ``hist``, a sum."""
+    x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 16)], "r")
+    photo = hl.ImageParam(hl.UInt(8), 2, "photo")
+    rows, hist, blur = hl.Func("rows"), hl.Func("hist"), hl.Func("blur")
+    rows[x, y] = hl.u16(photo[x, y]) + photo[x + 1, y]
+    hist[x] = hl.u16(number)
+    hist[x] += hl.u16(photo[x, r.x])
+    blur[x, y] = hl.u8((rows[x, y] + rows[x, y + 1] + hist[x]) & 255)
+    return photo, rows, hist, blur
+
+
+def picture(photo, blur):
+    values = np.arange(33 * 49, dtype=np.uint16).reshape(33, 49).astype(np.uint8) * 7
+    photo.set(hl.Buffer(values))
+    return np.array(blur.realize([48, 32]))
+
+
+@pytest.mark.parametrize("text", [TILED, COPIED])
+def test_a_schedule_goes_onto_the_funcs_of_a_user(text: str) -> None:
+    wanted_photo, _, _, wanted = funcs()
+    photo, _, _, blur = funcs()
+    pipeline = from_halide(blur).pipeline
+    schedule = parse_schedule(text, pipeline)
+    found = apply(schedule, blur)
+    assert found.pipeline == pipeline
+    assert from_halide(blur).schedule == found.schedule != from_halide(wanted).schedule
+    assert (picture(photo, blur) == picture(wanted_photo, wanted)).all()
+    assert apply(schedule, blur) == found  # nothing is left to do
+
+
+def test_loops_in_halide_are_those_of_the_schedule(capfd) -> None:
+    _, _, _, blur = funcs()
+    apply(parse_schedule(TILED, from_halide(blur).pipeline), blur)
+    blur.print_loop_nest()
+    nest = capfd.readouterr().err
+    assert "parallel y.y" in nest
+    assert "unrolled r.ri in [0, 3]" in nest
+    assert nest.count("vectorized") == 3
+
+
+def test_all_reasons_against_a_schedule_are_told_before_anything_changes() -> None:
+    _, rows, hist, blur = funcs()
+    rows.compute_root()
+    hist.update(0).unroll(hist.rvars(0)[0], 2)
+    before = from_halide(blur)
+    schedule = parse_schedule(
+        "blur.vectorize(x, 16).prefetch(photo, y, y, 2)\nhist.compute_root()", before.pipeline
+    )
+    with pytest.raises(ApplyError) as error:
+        apply(schedule, blur, leave=["row"])
+    told = "\n".join(error.value.reasons)
+    assert len(error.value.reasons) == 4
+    assert "leave names 'row'" in told
+    assert "Func rows has another schedule in Halide" in told
+    assert "Func hist has another schedule in Halide" in told
+    assert "Func blur prefetches image photo" in told
+    assert from_halide(blur) == before
+
+
+def test_funcs_to_leave_keep_their_schedule() -> None:
+    _, rows, _, blur = funcs()
+    rows.compute_root().vectorize(rows.args()[0], 4)
+    before = from_halide(blur)
+    schedule = parse_schedule("blur.vectorize(x, 16)\nhist.compute_root()", before.pipeline)
+    found = apply(schedule, blur, leave=["rows"])
+    assert found.schedule.of("rows") == before.schedule.of("rows")
+    assert found.schedule.of("blur") == schedule.of("blur") != before.schedule.of("blur")
+
+
+def test_a_directive_that_is_lost_is_told_by_its_func(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, _, blur = funcs()
+    kept = PeerDirectives.apply
+
+    def forgetful(self: PeerDirectives, line) -> None:
+        if line.func != "rows":
+            kept(self, line)
+
+    monkeypatch.setattr(PeerDirectives, "apply", forgetful)
+    with pytest.raises(AppliedOtherwiseError) as error:
+        apply(parse_schedule(TILED, from_halide(blur).pipeline), blur)
+    (told,) = error.value.differences
+    assert told.startswith("rows got compute_at(blur, yi)")
+    assert told.endswith("and Halide has no directives.")
+
+
+def test_a_class_of_generators_is_refused() -> None:
+    with pytest.raises(TypeError, match="makes new Funcs each time"):
+        apply(Schedule(()), hl.Generator)
+
+
+def test_a_pipeline_of_ours_becomes_objects_of_halide() -> None:
+    _, _, _, blur = funcs(3)
+    sent = from_halide(blur, estimates={"blur": [48, 32], "photo": [49, 33]}).pipeline
+    schedule = parse_schedule(TILED, sent)
+    made = to_halide(sent, schedule)
+    assert from_halide(made.pipeline).scheduled == ("rows", "hist", "blur")
+    assert set(made.funcs) == {"rows", "hist", "blur"}
+    assert str(made.images["photo"].type()) == str(hl.UInt(UInt8.bits))
+    assert not made.params
+    found = from_halide(made.pipeline)
+    assert found.pipeline == sent
+    assert found.schedule.of("rows") == schedule.of("rows")
+    plain = funcs(3)
+    assert (picture(made.images["photo"], made.funcs["blur"]) == picture(plain[0], plain[3])).all()
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_drawn_schedules_go_onto_funcs(kind: str) -> None:
+    """Each is applied, or refused by reasons that say so; none is applied otherwise."""
+    rng = random.Random(f"onto {kind}")
+    for _ in range(examples(6, fewest=1)):
+        pipeline = as_halide_keeps_it(subject(rng, kind).pipeline)
+        schedule = cpu_schedule(rng, pipeline)
+        try:
+            bridge.build(pipeline, schedule)
+        except HalideFailure:  # Halide refuses some schedules when they are made
+            continue
+        made = bridge.HalidePipeline(PeerAlgorithm(pipeline))
+        reasons: tuple[str, ...] = ()
+        try:
+            apply(schedule, made.halide)
+        except ApplyError as error:
+            reasons = error.reasons
+        limits = ("is a factored reduction", "which cannot be found from the Funcs")
+        assert all(any(limit in reason for limit in limits) for reason in reasons)
