@@ -220,6 +220,10 @@ from spaces.backend.halide.outgoing.doors import (
     apply as apply,
     HalideObjects as HalideObjects,
 )
+from spaces.backend.halide.source import halide_source as halide_source
+from spaces.backend.halide.schedule_source import (
+    halide_schedule_source as halide_schedule_source,
+)
 from spaces.backend.halide.errors import (
     ApplyError as ApplyError,
     AppliedOtherwiseError as AppliedOtherwiseError,

@@ -148,6 +148,9 @@ def read_partial(app: App, pipeline: Pipeline, name: str) -> Schedule:
     """
     if name == DEFAULT:
         return Schedule(())
+    program = app.halide()
+    if name == OWN and program is not None:
+        return program.fixed
     path, text = _schedule_text(app, name)
     try:
         return parse_partial(text, pipeline, _vector_bits())

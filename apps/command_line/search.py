@@ -15,11 +15,12 @@ from spaces.apps.command_line.collected import Collected
 from spaces.apps.command_line.completion import strategy_names
 from spaces.apps.command_line.console import line, table
 from spaces.apps.command_line.cost_models import Cost, given_model, json_cost
-from spaces.apps.command_line.options import MOST, AppName, DeviceName, Seed
+from spaces.apps.command_line.options import MOST, AppName, DeviceName, Seed, read_partial
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.progress import Reporter
 from spaces.apps.command_line.space import (
     Inexact,
+    Keep,
     Leave,
     OptionsName,
     Preset,
@@ -51,6 +52,7 @@ from spaces.enumerate.search.search import search as search_space
 from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.space import NOTHING_FIXED
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.registry import PluginError
@@ -112,6 +114,7 @@ ENDINGS: Mapping[Ending, str] = {
     "search blur --device sm_80 --cost occupancy --strategy beam",
     "search toy_sum --cost my_model.py:price --strategy exhaustive",
     "search sgemm --options everything --seconds 30",
+    "search theirs.hlpipe:out=640x480 --keep own",
 )
 def search(
     app: AppName,
@@ -120,6 +123,7 @@ def search(
     inexact: Inexact = False,
     where: Where = None,
     leave: Leave = None,
+    keep: Keep = "",
     size: Sizes = None,
     cost: Cost = "",
     strategy: StrategyName = "",
@@ -131,7 +135,9 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Search for the cheapest schedules."""
-    space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
+    searched = find(app)
+    kept = read_partial(searched, searched.pipeline(), keep) if keep else NOTHING_FIXED
+    space = space_of(searched, device, options, inexact, kept, where, leave, size)
     if compiler and not isinstance(space.device, GpuDevice):
         raise WrongUsage(f"--compiler is for GPUs, and {space.device.name} is a CPU.")
     strategy = strategy or DEFAULT

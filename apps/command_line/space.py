@@ -65,6 +65,16 @@ Leave = Annotated[
         help="Leave this Func as it is in the default schedule. May be given several times.",
     ),
 ]
+Keep = Annotated[
+    str,
+    typer.Option(
+        "--keep",
+        metavar="SCHEDULE",
+        help="Keep the Funcs that this schedule names as they are there, and decide the others; "
+        "own is the schedule that a pipeline has in Halide.",
+        show_default=False,
+    ),
+]
 Sizes = Annotated[
     list[str] | None,
     typer.Option(

@@ -41,11 +41,11 @@ def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
     for refusal in derivation(pipeline, chosen).refusals:
         raise DirectiveError(f"{refusal.message} {refusal.advice}")
     calls = halide_calls(pipeline, chosen)
-    return _Source(pipeline, calls).text()
+    return Source(pipeline, calls).text()
 
 
 @define
-class _Source:
+class Source:
     """The parts of the function; all C++ names in it are different."""
 
     pipeline: Pipeline
@@ -61,11 +61,11 @@ class _Source:
     def __attrs_post_init__(self) -> None:
         self._known = self.pipeline
         for image in self.pipeline.images:
-            self._name("buffer", image.name)
+            self.name("buffer", image.name)
         for scalar in self.pipeline.scalars:
-            self._name("scalar", scalar.name)
+            self.name("scalar", scalar.name)
         for function in self.pipeline.functions:
-            self._name("buffer", function.name)
+            self.name("buffer", function.name)
 
     def text(self) -> str:
         functions = self.pipeline.functions
@@ -75,11 +75,10 @@ class _Source:
             for index, stage in enumerate(function.stages)
             for line in self._definition(function, index, stage)
         ]
-        schedule = [line for stage_calls in self.calls for line in self._schedule(stage_calls)]
-        outputs = ", ".join(self._name("buffer", name) for name in self.pipeline.outputs)
-        loops = {kind: [n for k, n in self._names if k == kind] for kind in ("Var", "RVar")}
+        schedule = [line for stage_calls in self.calls for line in self.schedule_lines(stage_calls)]
+        outputs = ", ".join(self.name("buffer", name) for name in self.pipeline.outputs)
         declarations = [
-            *(self._declared(kind, names, kind) for kind, names in loops.items()),
+            *self.loop_declarations(),
             self._declared("Func", [f.name for f in functions], "buffer"),
         ]
         paragraphs = [
@@ -90,14 +89,26 @@ class _Source:
             schedule,
             [f"return Pipeline({{{outputs}}});"],
         ]
-        body = "\n\n".join("\n".join(map(_wrapped, lines)) for lines in paragraphs if lines)
+        body = "\n\n".join("\n".join(map(indented, lines)) for lines in paragraphs if lines)
         return (
             '#include "Halide.h"\n\n#include <limits>\n\n'
             f"Halide::Pipeline {identifier(self.pipeline.name)}({self._parameters()}) {{\n"
             f"{body}\n}}\n"
         )
 
-    def _name(self, kind: str, name: str) -> str:
+    def loop_declarations(self) -> list[str]:
+        """The declarations of the Vars and RVars that were named so far."""
+        loops = {kind: [n for k, n in self._names if k == kind] for kind in ("Var", "RVar")}
+        return [self._declared(kind, names, kind) for kind, names in loops.items() if names]
+
+    def find_rvars(self, function: Function) -> None:
+        """Writes the RVars of a Func that is there already, as the Func tells them."""
+        for number, stage in enumerate(function.stages):
+            owner = f"{self.name('buffer', function.name)}.rvars({number - 1})"
+            found = {r.name: f"{owner}[{i}]" for i, r in enumerate(stage.rvars)}
+            self._rvars[function.name, number] = found
+
+    def name(self, kind: str, name: str) -> str:
         """The C++ name of a thing; the first use makes it."""
         if (kind, name) not in self._names:
             self._names[kind, name] = self._fresh(name)
@@ -112,16 +123,14 @@ class _Source:
         return plain
 
     def _declared(self, cpp_type: str, names: list[str], kind: str) -> str:
-        spelled = [self._name(kind, name) for name in names]
+        spelled = [self.name(kind, name) for name in names]
         declared = ", ".join(f'{name}("{name}")' for name in spelled)
         return f"{cpp_type} {declared};" if names else ""
 
     def _parameters(self) -> str:
-        images = [
-            f"Halide::ImageParam {self._name('buffer', i.name)}" for i in self.pipeline.images
-        ]
+        images = [f"Halide::ImageParam {self.name('buffer', i.name)}" for i in self.pipeline.images]
         scalars = [
-            f"Halide::Param<{CPP_TYPES[str(s.type)]}> {self._name('scalar', s.name)}"
+            f"Halide::Param<{CPP_TYPES[str(s.type)]}> {self.name('scalar', s.name)}"
             for s in self.pipeline.scalars
         ]
         return ", ".join([*images, *scalars])
@@ -129,7 +138,7 @@ class _Source:
     def _definition(self, function: Function, index: int, stage: Stage) -> Iterator[str]:
         """The RDom, the shared subexpressions, and the definition of one stage."""
         yield from self._reduction(function, index, stage)
-        func = self._name("buffer", function.name)
+        func = self.name("buffer", function.name)
         printer = self._printer(function, index)
         places = tuple(cast(Int32, a) for a in stage.args)
         parts = [expanded(v, RANDOM) for v in stage.values]
@@ -165,7 +174,7 @@ class _Source:
                 yield f"{self._dimension(buffer, int(dimension))}.set_{part}({value});"
 
     def _dimension(self, buffer: str, number: int) -> str:
-        owner = self._name("buffer", buffer)
+        owner = self.name("buffer", buffer)
         if buffer in self.pipeline.outputs:
             owner += ".output_buffers()[0]" if self._is_tuple(buffer) else ".output_buffer()"
         return f"{owner}.dim({number})"
@@ -177,12 +186,12 @@ class _Source:
             if name in rvars:
                 return rvars[name]
             if name in function.args:
-                return self._name("Var", name)
+                return self.name("Var", name)
             return self._scalar_or_size(name)
 
         return Printer(
             variable=variable,
-            target=lambda name: self._name("buffer", name),
+            target=lambda name: self.name("buffer", name),
             fresh=lambda: self._fresh(f"{function.name}_part"),
         )
 
@@ -215,21 +224,21 @@ class _Source:
             for predicate in stage.predicates:
                 yield f"{self._domains[points]}.where({printer.text(predicate)});"
 
-    def _schedule(self, stage_calls: StageCalls) -> Iterator[str]:
+    def schedule_lines(self, stage_calls: StageCalls) -> Iterator[str]:
         """The chain of directives of one stage."""
         rvars = self._rvars.get((stage_calls.func, stage_calls.stage), {})
         chain = []
         for call in stage_calls.calls:
             for new in loops_made(call, rvars):
-                rvars.setdefault(new, self._name("RVar", new))
+                rvars.setdefault(new, self.name("RVar", new))
             directive = DIRECTIVES[call.name].spelled
             chain.append(f"    .{directive}({self._arguments(call, rvars)})")
         stage = f".update({stage_calls.stage - 1})" if stage_calls.stage else ""
         declared = ""
         if stage_calls.adds is not None:
-            declared = f"Func {self._name('buffer', stage_calls.adds.name)} = "
+            declared = f"Func {self.name('buffer', stage_calls.adds.name)} = "
             self._add(stage_calls.adds)
-        yield f"{declared}{self._name('buffer', stage_calls.func)}{stage}"
+        yield f"{declared}{self.name('buffer', stage_calls.func)}{stage}"
         yield from chain[:-1]
         yield f"{chain[-1]};"
 
@@ -242,7 +251,7 @@ class _Source:
         reduced = [(step.func, step.update + 1)] if isinstance(step, RFactor) else []
         stages = range(len(self._known.function(step.name).stages))
         for func, stage in (*((step.name, index) for index in stages), *reduced):
-            owner = f"{self._name('buffer', func)}.rvars({stage - 1})"
+            owner = f"{self.name('buffer', func)}.rvars({stage - 1})"
             rvars = self._known.function(func).stages[stage].rvars
             self._rvars[func, stage] = {r.name: f"{owner}[{i}]" for i, r in enumerate(rvars)}
 
@@ -255,7 +264,7 @@ class _Source:
             pairs = zip(names[::2], names[1::2], strict=True)
             return f"{{{', '.join(f'{{{loop}, {var}}}' for loop, var in pairs)}}}"
         if declared.adds_func:
-            names = [self._name("buffer", str(consumer)) for consumer in call.args]
+            names = [self.name("buffer", str(consumer)) for consumer in call.args]
             return f"{{{', '.join(names)}}}" if len(names) > 1 else ", ".join(names)
         kinds = [declared.kinds(place)[0] for place in range(len(call.args))]
         return ", ".join(
@@ -267,16 +276,16 @@ class _Source:
             return "LoopLevel::inlined()"
         stages = [rvars for (name, _), rvars in self._rvars.items() if name == func]
         found = next((rvars[loop] for rvars in stages if loop in rvars), None)
-        return f"{self._name('buffer', func)}, {found or self._name('Var', loop)}"
+        return f"{self.name('buffer', func)}, {found or self.name('Var', loop)}"
 
     def _argument(self, value: Argument, kind: object, rvars: dict[str, str]) -> str:
         if kind is ArgumentKind.TEXT:
             return quote(str(value))
         if kind is ArgumentKind.SOURCE:
-            return self._name("buffer", str(value))
+            return self.name("buffer", str(value))
         if isinstance(value, StageOf):
             stage = f".update({value.stage - 1})" if value.stage else ""
-            return f"{self._name('buffer', value.func)}{stage}"
+            return f"{self.name('buffer', value.func)}{stage}"
         if isinstance(value, Choice):
             return value.qualified
         if isinstance(value, int):
@@ -289,18 +298,18 @@ class _Source:
         return self._loop(str(value), rvars)
 
     def _loop(self, name: str, rvars: dict[str, str]) -> str:
-        return rvars[name] if name in rvars else self._name("Var", name)
+        return rvars[name] if name in rvars else self.name("Var", name)
 
     def _condition(self, condition: Expr) -> str:
         printer = Printer(
             variable=self._scalar_or_size,
-            target=lambda name: self._name("buffer", name),
+            target=lambda name: self.name("buffer", name),
             fresh=lambda: self._fresh("part"),
         )
         return printer.text(condition)
 
 
-def _wrapped(line: str) -> str:
+def indented(line: str) -> str:
     """An indented statement; a long one continues on further lines. Its strings hold no space."""
     return "\n".join(
         textwrap.wrap(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from spaces import parse_schedule, read_hlpipe
 from tests.apps.command_line import spaces
 
 FILE = Path(__file__).parents[1] / "halide_programs" / "data" / "blur_of_halide_19.hlpipe"
@@ -107,3 +109,13 @@ class Tripled:
     )
     out, _ = spaces("show", f"{tmp_path}/theirs.py:Tripled", "--schedule", "own")
     assert "tripled.parallel(x, 4)" in out
+
+
+def test_a_search_keeps_what_is_scheduled_in_halide(file: Path) -> None:
+    program = read_hlpipe(file)
+    given = f"{file}:in=200x200,out=64x48,p=3"
+    out, _ = spaces("search", given, "--keep", "own", "--top", "1", "--json")
+    (found,) = json.loads(out)["schedules"]
+    schedule = parse_schedule(found["schedule"], program.pipeline)
+    assert program.scheduled == ("blur", "h", "out")
+    assert schedule == program.schedule

@@ -14,10 +14,15 @@ import halide as hl
 from spaces import (
     AppliedOtherwiseError,
     ApplyError,
+    Options,
     Schedule,
+    ScheduleSpace,
     apply,
+    best,
+    device,
     from_halide,
     parse_schedule,
+    search,
     to_halide,
 )
 from spaces.backend.halide import bridge
@@ -113,6 +118,19 @@ def test_funcs_to_leave_keep_their_schedule() -> None:
     found = apply(schedule, blur, leave=["rows"])
     assert found.schedule.of("rows") == before.schedule.of("rows")
     assert found.schedule.of("blur") == schedule.of("blur") != before.schedule.of("blur")
+
+
+def test_a_search_decides_only_what_has_no_schedule() -> None:
+    _, rows, _hist, blur = funcs()
+    rows.compute_root().vectorize(rows.args()[0], 4)
+    program = from_halide(blur, estimates={"blur": [256, 192], "photo": [257, 193]})
+    assert program.scheduled == ("rows",)
+    small = Options.small(device("cpu"))
+    space = ScheduleSpace(program.pipeline, device("cpu"), small, fixed=program.fixed)
+    first = best(search(space)).best[0].schedule
+    assert first.of("rows") == program.schedule.of("rows")
+    assert first != program.schedule
+    assert apply(first, blur).schedule.of("rows") == first.of("rows")
 
 
 def test_a_directive_that_is_lost_is_told_by_its_func(monkeypatch: pytest.MonkeyPatch) -> None:

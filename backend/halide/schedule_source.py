@@ -1,0 +1,81 @@
+"""A schedule as a C++ function for a build that has its algorithm in Halide already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from spaces.backend.halide.calls import halide_calls
+from spaces.backend.halide.cpp import CPP_TYPES
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.names import identifier
+from spaces.backend.halide.source import Source, indented
+from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derivation
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.tokens import quote
+
+_FIND = """\
+    std::vector<Internal::Function> outputs_;
+    for (const Func &output : pipeline_.outputs()) {
+        outputs_.push_back(output.function());
+    }
+    const auto funcs_ = Internal::build_environment(outputs_);
+    const auto find_ = [&](const std::string &name) {
+        const auto found = funcs_.find(name);
+        if (found == funcs_.end()) {
+            std::cerr << "The pipeline has no Func " << name << ", which the schedule needs.\\n";
+            std::abort();
+        }
+        return Func(found->second);
+    };"""
+
+
+def halide_schedule_source(
+    pipeline: Pipeline,
+    schedule: Schedule,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """A C++ header with one function, which gives the Funcs of a ``Halide::Pipeline`` this
+    schedule. It finds them by their names; call it at the end of ``generate`` or ``schedule`` of a
+    generator, whose Funcs have no schedule yet. It also takes the images and Params that conditions
+    and prefetches of the schedule need.
+
+    Args:
+        pipeline: the pipeline, for example one that ``read_hlpipe`` has read.
+        schedule: the schedule.
+        names: the names in Halide of Funcs that have others there; ``HalideProgram.names``.
+
+    Raises:
+        DirectiveError: the schedule has no counterpart in Halide.
+        ValueError: ``schedule`` is not a schedule of this pipeline.
+    """
+    for refusal in derivation(pipeline, schedule).refusals:
+        raise DirectiveError(f"{refusal.message} {refusal.advice}")
+    source = Source(pipeline, halide_calls(pipeline, schedule))
+    for function in pipeline.functions:
+        source.find_rvars(function)
+    lines = [line for stage_calls in source.calls for line in source.schedule_lines(stage_calls)]
+    used = set(re.findall(r"\w+", "\n".join(lines)))
+    params = ["const Halide::Pipeline &pipeline_"]
+    for image in pipeline.images:
+        name = source.name("buffer", image.name)
+        params += [f"Halide::ImageParam {name}"] * (name in used)
+    for scalar in pipeline.scalars:
+        name = source.name("scalar", scalar.name)
+        params += [f"Halide::Param<{CPP_TYPES[str(scalar.type)]}> {name}"] * (name in used)
+    found = []
+    for function in pipeline.functions:
+        name = source.name("buffer", function.name)
+        if name in used:
+            there = quote(names.get(function.name, function.name))
+            found.append(f"Func {name} = find_({there});")
+    paragraphs = [["using namespace Halide;"], source.loop_declarations(), found, lines]
+    texts = ["\n".join(map(indented, part)) for part in paragraphs if part]
+    body = "\n\n".join((texts[0], _FIND, *texts[1:]))
+    return (
+        '#pragma once\n\n#include "Halide.h"\n\n#include <cstdlib>\n#include <iostream>\n'
+        "#include <string>\n#include <vector>\n\n"
+        f"inline void schedule_{identifier(pipeline.name)}({', '.join(params)}) {{\n{body}\n}}\n"
+    )
