@@ -220,7 +220,7 @@ def main(arguments: Sequence[str]) -> None:
     """Measures the files of a folder, prints the table and writes the JSON."""
     parser = argparse.ArgumentParser(prog="python -m bench hlpipe", description=__doc__)
     parser.add_argument("folder", type=Path, help="a folder with .hlpipe files")
-    parser.add_argument("--seconds", type=float, default=120, help="for the proof, search and runs of one file")
+    parser.add_argument("--seconds", type=float, default=120, help="for the work on one file")
     parser.add_argument("--json", type=Path, default=RESULTS, help="where the JSON is written")
     given = parser.parse_args(arguments)
     files = sorted(given.folder.glob("*.hlpipe"))

@@ -2,7 +2,8 @@
 
 To Halide: `bridge` builds a pipeline with a schedule in Halide's Python package and runs it;
 `isolated` does so in a new process with a time limit, because Halide may crash; `autoschedule` asks
-Halide's autoschedulers; `source` writes a C++ function. They stand on `calls` (a schedule as
+Halide's autoschedulers; `source` writes a C++ function, and `schedule_source` one of a schedule
+alone; `outgoing` puts schedules on objects that are there. They stand on `calls` (a schedule as
 directives that Halide knows), `directives` (applies them), `definition` (the algorithm as Halide's
 objects) and `expressions`.
 

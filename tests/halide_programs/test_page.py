@@ -15,9 +15,15 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "from_halide.md"
 
 
-def test_the_program_of_the_page_prints_what_the_page_shows(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    shown, _ = re.findall(r"```text\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+TEXT = PAGE.read_text("utf-8")
+CODES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+SHOWN = [one for one in re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL) if one[:2] != "$ "]
+
+
+@pytest.mark.parametrize(("code", "shown"), zip(CODES, SHOWN, strict=True), ids=["in", "back"])
+def test_a_program_of_the_page_prints_what_the_page_shows(
+    code: str, shown: str, tmp_path: Path
+) -> None:
     run = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"]
     done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout == shown
