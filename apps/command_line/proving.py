@@ -102,6 +102,8 @@ def prove_schedule(
     """
     deadline = Deadline.after(seconds)
     verdict = verify(pipeline, schedule, device, exact=exact)
+    if any(v.rule.startswith(MEANINGLESS) for v in verdict.violations):
+        return Findings(verdict)
     start = time.perf_counter()
     found: tuple[_Case, ...] = ()
     proofs: list[Proof] = []
@@ -190,8 +192,6 @@ def _meanings(
     """The loop nest of each case; empty if the schedule is too broken to have one."""
     if isinstance(verdict, CheckedSchedule):
         return verdict.cases or (verdict,)
-    if any(v.rule.startswith(MEANINGLESS) for v in verdict.violations):
-        return ()
     try:
         return tuple(
             loop_nest(pipeline, case.schedule, case.assumptions)

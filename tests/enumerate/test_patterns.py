@@ -39,6 +39,7 @@ from spaces import (
 )
 from spaces.apps.catalog import APPS
 from spaces.enumerate.space.patterns.by_name import ROOT_PATTERNS
+from spaces.enumerate.space.patterns.cpu import plane_sums_in_registers
 from spaces.enumerate.space.patterns.menus import func_menus, stage_shapes
 from spaces.model.schedules.schedule import Bound
 from tests.cpus import FOUR_CORES
@@ -317,6 +318,32 @@ def test_updates_guard_their_tails_where_an_image_ends() -> None:
 )
 def test_updates_round_up_where_no_image_ends(space: ScheduleSpace) -> None:
     assert _tails(space, "line") == _tails(space, "twice") == {Tail.AUTO}
+
+
+def test_short_rows_have_no_tail() -> None:
+    """Three colours side by side are no row that a vector goes over the end of."""
+    x, c = Var("x"), Var("c")
+    image, line, out = ImageParam(Float32, 2, "image"), Func("line"), Func("out")
+    r = RDom([(0, 7)], "r")
+    line[c, x] += image[c, x + r]
+    out[c, x] = sqrt(line[c, x])
+    made = pipeline(out, estimates={image: [3, 1024 + 6], out: [3, 1024]})
+    space = ScheduleSpace(made, FOUR_CORES, Options.medium(FOUR_CORES))
+    assert _tails(space, "line") == {Tail.AUTO}
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_blocks_go_across_planes_that_share_what_they_read(shared: bool) -> None:
+    """A batch of products shares neither matrix; with one matrix for all, its rows are shared."""
+    j, i, b = Var("j"), Var("i"), Var("b")
+    left, right = ImageParam(Float32, 3, "left"), ImageParam(Float32, 2 if shared else 3, "right")
+    product, k = Func("product"), RDom([(0, 64)], "k")
+    product[j, i, b] += left[k, i, b] * (right[j, k] if shared else right[j, k, b])
+    sizes = {left: [64] * 3, right: [64] * (2 if shared else 3), product: [64] * 3}
+    options = Options.medium(FOUR_CORES)
+    space = ScheduleSpace(pipeline(product, estimates=sizes), FOUR_CORES, options)
+    shape = stage_shapes(space.pipeline, FOUR_CORES, options)["product"][1]
+    assert (plane_sums_in_registers(shape) is not None) == shared
 
 
 def test_sums_of_sums_stay_near_their_readers_whatever_the_size_is() -> None:

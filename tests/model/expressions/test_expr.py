@@ -124,6 +124,7 @@ def test_a_sweep_forgets_nodes_with_all_that_only_they_have() -> None:
 
 
 def test_a_table_is_swept_when_most_of_it_is_gone(monkeypatch) -> None:
+    monkeypatch.setattr(interning, "_table", {})
     monkeypatch.setattr(interning, "_FEW", 500)
     monkeypatch.setattr(interning, "_sweep_at", 0)
     monkeypatch.setattr(interning, "_MOST_RECENT", 100)

@@ -55,7 +55,7 @@ KERNELS = (
             "test_barriers_of_programs.py",
             "test_gpu_schedules.py",
             "test_gpu_random.py",
-            "test_program.py",
+            "cuda/test_program.py",
         ),
     ),
     Mutant(
@@ -76,7 +76,7 @@ KERNELS = (
             "test_barriers_of_programs.py",
             "test_gpu_schedules.py",
             "test_gpu_random.py",
-            "test_program.py",
+            "cuda/test_program.py",
         ),
     ),
     Mutant(

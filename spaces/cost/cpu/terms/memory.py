@@ -26,8 +26,8 @@ def lines_from_l2(core: Core, moved: Footprint) -> SymbolicNumber:
 
 @term(FROM_L2, LANE_FROM_L2)
 def lanes_from_l2(core: Core, moved: Footprint) -> SymbolicNumber:
-    """Lines of which one value is read before the first-level cache loses them: as where each lane
-    of a vector reads another row, and the lines of all lanes do not fit.
+    """Lines that the first-level cache loses before a second value is read: as where each lane of
+    a vector reads another row, and the lines of all lanes do not fit.
     """
     is_apart = (moved.innermost <= 1) & (moved.rows > 1)
     return where(is_apart, moved.rows, 0) * core[LANE_FROM_L2]

@@ -40,6 +40,8 @@ class Shape:
             change each element in one step (``atomic``): long RVars, innermost first. Entries made
             of patterns are atomic where iterations that change the same element run at once.
         long_terms: the members of ``bound`` that are RVars with so many values, innermost first.
+        shares: the members of ``free`` along which neighbors share something that they read: a read
+            of another buffer does not depend on them.
         is_narrow: whether the innermost dimension is vectorized whole, as on CPUs those that are
             not long, but have more than a few values.
     """
@@ -57,6 +59,7 @@ class Shape:
     scans: bool = False
     terms: tuple[str, ...] = ()
     long_terms: tuple[str, ...] = ()
+    shares: frozenset[str] = frozenset()
     is_narrow: bool = False
 
     @property

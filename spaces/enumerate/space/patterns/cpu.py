@@ -138,8 +138,12 @@ def sums_in_registers(shape: Shape) -> Pattern | None:
 
 
 def plane_sums_in_registers(shape: Shape) -> Pattern | None:
-    """For sums: blocks of a vector by a few planes, as in :func:`register_planes`."""
-    return _sums_in_blocks(shape, shape.free[2:3]) if len(shape.free) > 2 else None
+    """For sums: blocks of a vector by a few planes that share what they read, as in
+    :func:`register_planes`.
+    """
+    planes = shape.free[2:3]
+    is_shared = shape.stage == 0 or not shape.shares.isdisjoint(planes)
+    return _sums_in_blocks(shape, planes) if planes and is_shared else None
 
 
 def _sums_in_blocks(shape: Shape, across: tuple[str, ...]) -> Pattern | None:

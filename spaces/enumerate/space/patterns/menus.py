@@ -246,6 +246,7 @@ def _shape(
             "block_row": narrow or tuple(natural * vectors for vectors in options.block_vectors),
             "block": options.blocks,
         },
+        shares=_shares(function, stage, free),
         is_narrow=bool(narrow),
         short=_channels(free, options, extents),
         sums=adds_up(function),
@@ -283,6 +284,16 @@ def _reads_across(stage: Stage, free: tuple[str, ...]) -> bool:
         if free and any(free[0] in other.names for other in call.args[1:])
         for first in call.args[:1]
     )
+
+
+def _shares(function: Function, stage: Stage, free: tuple[str, ...]) -> frozenset[str]:
+    """The dimensions that a read of another buffer does not depend on."""
+    moved = [
+        frozenset().union(*(one.names for one in call.args))
+        for call in stage.calls
+        if call.target != function.name
+    ]
+    return frozenset(name for name in free if any(name not in names for names in moved))
 
 
 def _goes_along_rows(stage: Stage, free: tuple[str, ...]) -> bool:

@@ -23,6 +23,9 @@ from spaces.model.schedules.domain_order import Split, Tail
 LANES = 64
 """Extents that are multiples of this along rows need no tail for most vectors and tiles."""
 
+SHORT = 16
+"""Rows of at most so many values have vectors of their length."""
+
 
 def guard_tails(orders: Orders) -> Orders:
     """The orders with a guard around the iterations beyond the end of each split loop."""
@@ -59,7 +62,7 @@ def _may_overrun(pipeline: Pipeline) -> bool:
     """Whether a vector that goes over the end of a row may read beyond the end of an image."""
     known = sizes_of(pipeline)
     rows = [known.extent(f.name, f.args[0]) for f in pipeline.functions if f.args]
-    return known.reads_on and any(one is None or one % LANES for one in rows)
+    return known.reads_on and any(one is None or (one > SHORT and one % LANES) for one in rows)
 
 
 @lru_cache(maxsize=64)
