@@ -88,7 +88,7 @@ PIPELINES: tuple[tuple[Callable[..., Pipeline], tuple[object, ...]], ...] = (
     (algorithms.blur, (65534, 65538)),
     (algorithms.blur_of_image, ((96, 64), (98, 65))),
     (algorithms.blur_of_image, ((96, 64), (98, 66))),
-    (algorithms.doubling, (22,)),
+    (algorithms.multiplying, (3, 700)),
     (algorithms.greatest, (Float32,)),
 )
 """How the pipelines of the examples are made: a function, and its arguments."""

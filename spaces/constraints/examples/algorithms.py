@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import pairwise
+from operator import add
 
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -164,13 +166,13 @@ def ignored() -> Pipeline:
     return pipeline(out)
 
 
-def doubling(stages: int) -> Pipeline:
-    """Each of ``stages`` Funcs reads the one before it twice."""
+def multiplying(stages: int, reads: int) -> Pipeline:
+    """Each of ``stages`` Funcs reads the one before it so often, each time elsewhere."""
     image = ImageParam(Int32, 1, "input")
     funcs = [Func(f"f{i}") for i in range(stages)]
     funcs[0][X] = image[X] + image[X + 1]
     for before, func in pairwise(funcs):
-        func[X] = before[X / 2] + before[X / 3]
+        func[X] = reduce(add, (before[reads * X + k] for k in range(reads)))
     return pipeline(funcs[-1])
 
 

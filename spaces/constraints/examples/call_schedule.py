@@ -8,10 +8,10 @@ from spaces.constraints.examples.starts import BX, GPU, SUM, TILED, D
 from spaces.model.directives.directives import schedule
 
 IGNORED = schedule(algorithms.ignored())
-DOUBLING = schedule(algorithms.doubling(22))
+MULTIPLYING = schedule(algorithms.multiplying(3, 700))
 
 EXAMPLES = (
-    on_cpu("call.inline-size", DOUBLING, DOUBLING.func("f11").compute_root()),
+    on_cpu("call.inline-size", MULTIPLYING, MULTIPLYING.func("f1").compute_root()),
     on_cpu("call.output-at-root", D.compute_inline(), D.compute_root()),
     on_cpu("call.inline-update", SUM.compute_inline(), SUM.compute_at("out", "x")),
     on_cpu("call.inline-storage", BX.store_root(), BX.store_root().compute_root()),

@@ -15,6 +15,7 @@ from spaces.constraints.repairs.ranked_edit import RankedEdit
 from spaces.constraints.repairs.search import Search, Support
 from spaces.constraints.rules.call_schedule import enclosing
 from spaces.constraints.rules.findings import Violation
+from spaces.constraints.rules.inlining import is_soon_inlined
 from spaces.constraints.rules.records import Records
 from spaces.model.schedules.schedule import ROOT, LoopLevel, Schedule
 
@@ -76,13 +77,16 @@ def place_anew(search: Search, schedule: Schedule) -> NearestSchedule | None:
 
 
 def _placements(search: Search, schedule: Schedule, func: str) -> Iterator[RankedEdit]:
-    """The edits that compute a Func, or one in its loops, at a level that encloses every use."""
+    """The edits that compute a Func, or one in its loops, at a level that encloses every use; at
+    root only if the loops around the uses are known after inlining too many copies.
+    """
     records = Records(search.pipeline, schedule, search.device)
+    is_soon_known = is_soon_inlined(search.pipeline, schedule)
     reached = {func}
     for entry in reversed(schedule.funcs):  # consumers first
         if entry.name == func or entry.compute.func in reached:
             reached.add(entry.name)
-            path = enclosing(records, entry.name) or ()
+            path = (enclosing(records, entry.name) or ()) if is_soon_known else ()
             levels = [LoopLevel(loop.func, loop.loop) for loop in path]
             yield from CallEdits(search.pipeline, schedule, entry.name).place_at((ROOT, *levels))
 
