@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
@@ -19,7 +20,7 @@ from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.errors import PriceErrors, PriceParts
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.board import Board
+from spaces.enumerate.search.board import REMEMBERED, Board
 from spaces.enumerate.search.companions import WORTH, choose_companions
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.fastest_together import choose_together
@@ -155,6 +156,19 @@ def test_of_one_structure_the_cheapest_is_offered() -> None:
         list(board.offer(found))
     assert board.offered_below(5.0) == [offered[1], offered[3]]
     assert board.offered_below(3.0) == [offered[1]]
+
+
+def test_a_board_remembers_the_cheapest_of_many() -> None:
+    board, pipe = Board(Limits(top=2)), long_chain(6)
+    costs = list(range(1, 401))
+    random.Random(0).shuffle(costs)
+    offered = [
+        Found(float(cost), parse_schedule(f"f5.split(x, x, xi{cost}, 8)", pipe)) for cost in costs
+    ]
+    for found in offered:
+        list(board.offer(found))
+        assert len(board._offered) <= 2 * REMEMBERED
+    assert [found.cost for found in board.offered_below(1000)] == list(range(1, REMEMBERED + 1))
 
 
 def test_a_model_without_errors_keeps_the_cheapest() -> None:

@@ -15,7 +15,7 @@ from spaces.constraints.repairs.ranked_edit import RankedEdit
 from spaces.constraints.repairs.search import Search, Support
 from spaces.constraints.rules.call_schedule import enclosing
 from spaces.constraints.rules.findings import Violation
-from spaces.constraints.rules.inlining import is_soon_inlined
+from spaces.constraints.rules.inlining import inline_size
 from spaces.constraints.rules.records import Records
 from spaces.model.schedules.schedule import ROOT, LoopLevel, Schedule
 
@@ -65,9 +65,7 @@ def place_anew(search: Search, schedule: Schedule) -> NearestSchedule | None:
     seen = {schedule}
     while wrong := _violations(search, schedule):
         violation = _choose_violation(search, wrong)
-        placements = sorted(
-            _placements(search, schedule, violation.func), key=lambda edit: edit.unlike
-        )
+        placements = sorted(_placements(search, schedule, violation), key=lambda edit: edit.unlike)
         edit = _mend(search, schedule, violation, placements)
         if edit is None or edit.after in seen:
             return None
@@ -76,17 +74,17 @@ def place_anew(search: Search, schedule: Schedule) -> NearestSchedule | None:
     return NearestSchedule(0.0, schedule, edits)
 
 
-def _placements(search: Search, schedule: Schedule, func: str) -> Iterator[RankedEdit]:
-    """The edits that compute a Func, or one in its loops, at a level that encloses every use; at
-    root only if the loops around the uses are known after inlining too many copies.
+def _placements(search: Search, schedule: Schedule, violation: Violation) -> Iterator[RankedEdit]:
+    """The edits that compute the Func of a violation, or one in its loops, at a level that encloses
+    every use; at root only if the Funcs cannot be inlined to see which loops these are.
     """
-    records = Records(search.pipeline, schedule, search.device)
-    is_soon_known = is_soon_inlined(search.pipeline, schedule)
+    func, records = violation.func, Records(search.pipeline, schedule, search.device)
+    has_levels = violation.rule != inline_size.id
     reached = {func}
     for entry in reversed(schedule.funcs):  # consumers first
         if entry.name == func or entry.compute.func in reached:
             reached.add(entry.name)
-            path = (enclosing(records, entry.name) or ()) if is_soon_known else ()
+            path = (enclosing(records, entry.name) or ()) if has_levels else ()
             levels = [LoopLevel(loop.func, loop.loop) for loop in path]
             yield from CallEdits(search.pipeline, schedule, entry.name).place_at((ROOT, *levels))
 

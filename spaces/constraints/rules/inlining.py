@@ -19,8 +19,8 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 MAX_INLINED_TERMS = 1_000_000
-"""The most terms that all reads of one Func may have, if no copies are shared; verifying a million
-takes seconds.
+"""The most terms that all reads of one Func may have, if no copies are shared; to verify a tree of
+small Funcs with so many takes up to half a minute.
 """
 
 MAX_SHARED_TERMS = 100_000

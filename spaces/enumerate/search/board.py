@@ -18,6 +18,11 @@ from spaces.model.amounts import amount
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.schedules.schedule import Schedule
 
+REMEMBERED = 48
+"""How many offered schedules a board remembers beside its best ones: the cheapest, each of another
+structure. A search of hours offers millions.
+"""
+
 
 @define
 class Board:
@@ -47,7 +52,7 @@ class Board:
     held: Schedule | None = field(init=False, default=None)
     _is_priced: bool = field(init=False, default=False)
     _best: dict[Schedule, Found] = field(init=False, factory=dict)
-    _offered: list[Found] = field(init=False, factory=list)
+    _offered: dict[Schedule, Found] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.deadline = Deadline.after(self.limits.seconds)
@@ -99,7 +104,7 @@ class Board:
         if not np.isfinite(found.cost):
             return
         if self.limits.top > 1:
-            self._offered.append(found)
+            self._remember(found)
         if found.cost > self.worst:
             return
         least = min((known.cost for known in self._best.values()), default=np.inf)
@@ -127,16 +132,25 @@ class Board:
         """The best schedules so far, cheapest first."""
         return heapq.nsmallest(self.limits.top, self._best.values(), key=lambda f: f.cost)
 
+    def _remember(self, found: Found) -> None:
+        """Keeps the cheapest schedule of each structure, and of all structures the cheapest."""
+        structure = bare(found.schedule)
+        known = self._offered.get(structure)
+        if known is None or found.cost < known.cost:
+            self._offered[structure] = found
+        if len(self._offered) > 2 * REMEMBERED:
+            cheapest = heapq.nsmallest(
+                REMEMBERED, self._offered.items(), key=lambda item: item[1].cost
+            )
+            self._offered = dict(cheapest)
+
     def offered_below(self, most: float) -> list[Found]:
-        """All schedules offered so far that cost at most ``most``, cheapest first, but of one
-        structure only the cheapest. A search for one schedule keeps none.
+        """The cheapest schedules offered so far that cost at most ``most``, cheapest first, at most
+        :data:`REMEMBERED`, and of each structure the cheapest. A search for one schedule keeps
+        none.
         """
-        found: dict[Schedule, Found] = {}
-        for one in sorted(self._offered, key=lambda one: one.cost):
-            if one.cost > most:
-                break
-            found.setdefault(bare(one.schedule), one)
-        return list(found.values())
+        found = heapq.nsmallest(REMEMBERED, self._offered.values(), key=lambda one: one.cost)
+        return [one for one in found if one.cost <= most]
 
     def keep(self, chosen: Sequence[Found]) -> None:
         """Keeps these schedules alone, the best one and others."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from spaces.cost.errors import PriceParts
 from spaces.cost.model import UncertainModel
 from spaces.enumerate.search.apart import apart, bare
+from spaces.enumerate.search.board import REMEMBERED
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.fastest_together import choose_together
 from spaces.enumerate.search.pricer import Pricer
@@ -23,9 +23,6 @@ WORTH = 2.0
 """How many times as much as the best schedule another one may cost: of dearer ones, hardly one in
 ten is faster.
 """
-
-CANDIDATES = 48
-"""From so many schedules, the cheapest ones, the companions are chosen."""
 
 CHOOSING = 0.1
 """Seconds after the time limit in which to choose."""
@@ -45,8 +42,8 @@ def choose_companions(pricer: Pricer) -> None:
         return
     structure = bare(first.schedule)
     offered = board.offered_below(WORTH * first.cost)
-    others = (one for one in offered if bare(one.schedule) != structure)
-    candidates = [first, *islice(others, CANDIDATES - 1)]
+    others = [one for one in offered if bare(one.schedule) != structure]
+    candidates = [first, *others[: REMEMBERED - 1]]
     prices: list[PriceParts] = []
     try:
         with board.deadline.later(CHOOSING).kept():
