@@ -320,14 +320,31 @@ def test_updates_round_up_where_no_image_ends(space: ScheduleSpace) -> None:
     assert _tails(space, "line") == _tails(space, "twice") == {Tail.AUTO}
 
 
-def test_short_rows_have_no_tail() -> None:
-    """Three colours side by side are no row that a vector goes over the end of."""
-    x, c = Var("x"), Var("c")
-    image, line, out = ImageParam(Float32, 2, "image"), Func("line"), Func("out")
+@pytest.mark.parametrize(
+    ("size", "guarded"), [((1024, 1001), "y"), ((1000, 1024), "x"), ((1000, 1001), "xy")]
+)
+def test_only_dimensions_with_a_tail_are_guarded(size: tuple[int, int], guarded: str) -> None:
+    x, y = Var("x"), Var("y")
+    image, total, out = ImageParam(Float32, 2, "image"), Func("total"), Func("out")
     r = RDom([(0, 7)], "r")
-    line[c, x] += image[c, x + r]
-    out[c, x] = sqrt(line[c, x])
-    made = pipeline(out, estimates={image: [3, 1024 + 6], out: [3, 1024]})
+    total[x, y] += image[x, y + r]
+    out[x, y] = sqrt(total[x, y])
+    made = pipeline(out, estimates={image: [size[0], size[1] + 6], out: list(size)})
+    menus = func_menus(made, FOUR_CORES, Options.medium(FOUR_CORES), Schedule(()))
+    tiles = menus["total"].root["tiles"][1].splits
+    found = {split.old[0] for split in tiles if split.tail is Tail.GUARD_WITH_IF}
+    assert found == set(guarded)
+
+
+def test_short_rows_have_no_tail() -> None:
+    """Colours side by side are no row that a vector goes over the end of."""
+    x, c = Var("x"), Var("c")
+    image, twice, line, out = ImageParam(Float32, 2, "image"), *map(Func, ("twice", "line", "out"))
+    r = RDom([(0, 7)], "r")
+    twice[c, x] = image[c, x] * 2
+    line[x] += twice[0, x + r] + twice[2, x + r]
+    out[x] = sqrt(line[x])
+    made = pipeline(out, estimates={image: [3, 1024 + 6], out: [1024]})
     space = ScheduleSpace(made, FOUR_CORES, Options.medium(FOUR_CORES))
     assert _tails(space, "line") == {Tail.AUTO}
 

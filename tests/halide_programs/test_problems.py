@@ -1,4 +1,6 @@
-"""What cannot come in is told by name and place, all at once; what comes in otherwise, in notes."""
+"""An error names all parts of a pipeline that cannot come in, with their places. Notes name the
+parts whose record differs from what stands in Halide.
+"""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def plain_names(names: Iterable[str], taken: Collection[str] = ()) -> Mapping[st
 
 
 def _number(name: str) -> int:
-    """The number that Halide has added to a name; -1 if there is none."""
+    """The number at the end of a name, which Halide adds to make names differ; -1 without one."""
     added = _ADDED.search(name)
     return -1 if added is None else int(added["number"] or added["of_lambda"])
 

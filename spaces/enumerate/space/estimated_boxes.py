@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -85,7 +86,8 @@ def _reads_on(bounds: Bounds) -> bool:
     """Whether an image ends before what larger outputs would read."""
     pipeline = bounds.pipeline
     sizes = pipeline.sizes()
-    larger = sizes | {
+    numbers: dict[str, Any] = {**pipeline.scalar_defaults(), **sizes}
+    larger = numbers | {
         name: sizes[name] + LARGER
         for output in pipeline.outputs
         for name in (f"{output}.extent.{d}" for d in range(len(pipeline.function(output).args)))
@@ -94,9 +96,12 @@ def _reads_on(bounds: Bounds) -> bool:
     for image, box in bounds.inputs.items():
         for d, interval in enumerate(box):
             end = sizes.get(f"{image}.min.{d}", 0) + sizes.get(f"{image}.extent.{d}", 0)
+            if interval.max is None:
+                return True
             try:
-                if interval.max is None or read_all((interval.max,), larger, INTEGERS)[0] >= end:
-                    return True
+                (last,) = read_all((interval.max,), larger, INTEGERS)
             except FormulaError:
                 continue
+            if last >= end:
+                return True
     return False

@@ -85,7 +85,9 @@ class OutputLoops:
         if self._first((first,), factors, Fit.WHOLE_WARPS) or not self._first((plain,), factors):
             return dict(known)
         quick = (vectors,) if isinstance(self.device, CpuDevice) else tuple(known.values())
-        ways = (*quick, *map(guard_tails, quick))
+        function = self.part.function(*self.part.outputs)
+        every = {name for stage in function.stages for name in stage.dimensions}
+        ways = (*quick, *(guard_tails(function, one, every) for one in quick))
         fitting = self._first(ways, factors, Fit.WHOLE_WARPS) or self._first(ways, factors)
         found = (
             {"serial": plain} if fitting in (None, plain) else {"fitting": fitting, "serial": plain}

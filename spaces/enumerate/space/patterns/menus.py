@@ -143,7 +143,7 @@ def _func_menu(
 ) -> FuncMenu:
     factors: dict[str, tuple[int, ...]] = {}
     is_output = function.name in pipeline.outputs
-    guard = partial(with_guarded_updates, pipeline, function)
+    guard = partial(with_guarded_updates, pipeline, function, options.long)
     root = guard(_orders(options.root, ROOT_PATTERNS, shapes, factors))
     if is_output:
         (in_vectors,) = _orders(("vectors",), ROOT_PATTERNS, shapes, factors).values()

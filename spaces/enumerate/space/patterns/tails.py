@@ -11,6 +11,7 @@ update that reads only the results of other updates has both tails to choose fro
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 
 from attrs import evolve
@@ -18,39 +19,55 @@ from attrs import evolve
 from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.patterns.builder import Orders
 from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.nest.splits import loop_dimensions
 from spaces.model.schedules.domain_order import Split, Tail
 
 LANES = 64
 """Extents that are multiples of this along rows need no tail for most vectors and tiles."""
 
-SHORT = 16
-"""Rows of at most so many values have vectors of their length."""
+LINES = 8
+"""Extents that are multiples of this along other dimensions need none for most blocks."""
 
 
-def guard_tails(orders: Orders) -> Orders:
-    """The orders with a guard around the iterations beyond the end of each split loop."""
+def guard_tails(function: Function, orders: Orders, dimensions: Collection[str]) -> Orders:
+    """The orders of a Func with a guard around the iterations beyond the end of each loop that is
+    split along some dimensions.
+    """
     return tuple(
         evolve(
             order,
             splits=tuple(
-                evolve(one, tail=Tail.GUARD_WITH_IF) if isinstance(one, Split) else one
-                for one in order.splits
+                evolve(record, tail=Tail.GUARD_WITH_IF)
+                if isinstance(record, Split)
+                and not set(loop_dimensions(stage, order, place)[record.old]).isdisjoint(dimensions)
+                else record
+                for place, record in enumerate(order.splits)
             ),
         )
-        for order in orders
+        for stage, order in zip(function.stages, orders, strict=True)
     )
 
 
 def with_guarded_updates(
-    pipeline: Pipeline, function: Function, known: dict[str, Orders]
+    pipeline: Pipeline, function: Function, long: int, known: dict[str, Orders]
 ) -> dict[str, Orders]:
     """The orders of a Func, by name, with guards around the tails of its updates where an image
     would be read beyond its end: instead of the known orders if the Func reads images, and beside
     them if it reads the results of updates only.
+
+    Args:
+        pipeline: the pipeline.
+        function: one of its Funcs.
+        long: the smallest extent of a dimension that patterns split by their menus.
+        known: the orders.
     """
-    if function.is_pure or not _may_overrun(pipeline):
+    places = frozenset[int]() if function.is_pure else _places_with_tails(pipeline, long)
+    along = {name for place, name in enumerate(function.args) if place in places}
+    if not along:
         return known
-    guarded = {name: (*one[:1], *guard_tails(one[1:])) for name, one in known.items()}
+    guarded = {
+        name: (*one[:1], *guard_tails(function, one, along)[1:]) for name, one in known.items()
+    }
     if function.name in _readers_of_images(pipeline):
         return guarded
     others = (item for item in guarded.items() if item[1] not in known.values())
@@ -58,11 +75,24 @@ def with_guarded_updates(
 
 
 @lru_cache(maxsize=64)
-def _may_overrun(pipeline: Pipeline) -> bool:
-    """Whether a vector that goes over the end of a row may read beyond the end of an image."""
+def _places_with_tails(pipeline: Pipeline, long: int) -> frozenset[int]:
+    """The dimensions, 0 for the innermost, in which a vector or block of a Func may go over the end
+    and read beyond the end of an image. What one Func computes too much another may have to read,
+    so all have a tail where one has.
+    """
     known = sizes_of(pipeline)
-    rows = [known.extent(f.name, f.args[0]) for f in pipeline.functions if f.args]
-    return known.reads_on and any(one is None or (one > SHORT and one % LANES) for one in rows)
+    if not known.reads_on:
+        return frozenset()
+    return frozenset(
+        place
+        for function in pipeline.functions
+        for place, name in enumerate(function.args)
+        if _has_tail(known.extent(function.name, name), LINES if place else LANES, long)
+    )
+
+
+def _has_tail(extent: int | None, multiple: int, long: int) -> bool:
+    return extent is None or (extent >= long and extent % multiple != 0)
 
 
 @lru_cache(maxsize=64)
