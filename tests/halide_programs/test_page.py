@@ -20,7 +20,9 @@ CODES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 SHOWN = [one for one in re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL) if one[:2] != "$ "]
 
 
-@pytest.mark.parametrize(("code", "shown"), zip(CODES, SHOWN, strict=True), ids=["in", "back"])
+@pytest.mark.parametrize(
+    ("code", "shown"), tuple(zip(CODES, SHOWN, strict=True)), ids=["in", "back"]
+)
 def test_a_program_of_the_page_prints_what_the_page_shows(
     code: str, shown: str, tmp_path: Path
 ) -> None:
