@@ -40,6 +40,14 @@ def test_count_tells_numbers_as_json():
     assert 0 < told["legal"] <= told["candidates"]
 
 
+def test_what_is_kept_is_decided_no_more(sched):
+    kept = ("toy_sum", *SMALL, "--keep", sched("f.vectorize(x, 8)"))
+    for command in ("enumerate", "sample"):
+        assert spaces(command, *kept)[0] == "# 1\nf.vectorize(x, 8)\n"
+    assert spaces("count", *kept)[0] == "1 candidates\n1 legal schedule\n"
+    assert spaces("rank", *kept, "--schedule", sched("f.vectorize(x, 8)"))[0] == "0\n"
+
+
 def test_search_is_reproducible_and_sorted():
     arguments = ("search", "blur", *SMALL, "--strategy", "exhaustive", "--top", "3", "--json")
     out, _ = spaces(*arguments)

@@ -1,15 +1,17 @@
 """``spaces tune``, ``best``, ``studies`` and ``export``."""
 
 import json
+from functools import partial
 
 import attrs
 import pytest
 
 from spaces import Calibration, Prices, TuningStore, compile_best, default_store, device
-from spaces.apps.command_line import calibrate, tuning_view
+from spaces.apps.command_line import calibrate, tune, tuning_view
 from spaces.apps.loading import load_function
 from spaces.tuning.identity import this_machine
 from tests.apps.command_line import files, spaces
+from tests.tuning.fakes import FakeMeasurer
 
 OWN = """
 import spaces
@@ -49,6 +51,29 @@ def test_a_study_is_summed_up_and_goes_on(own, tmp_path):
     assert again["best"]["ratio"] > 0
     same = json.loads(spaces(*arguments, "--trials", "5", "--json")[0])
     assert same == again
+
+
+def test_a_study_keeps_what_is_scheduled(own, tmp_path, monkeypatch):
+    without_a_clock = partial(tune.tune_pipeline, measurer=FakeMeasurer())
+    monkeypatch.setattr(tune, "tune_pipeline", without_a_clock)
+    (tmp_path / "kept.sched").write_text("twice.compute_root().vectorize(x, 8)\n")
+    path = tmp_path / "kept.sqlite"
+    kept = (
+        "--keep",
+        tmp_path / "kept.sched",
+        "--options",
+        "small",
+        "--trials",
+        "5",
+        "--seconds",
+        "9",
+    )
+    spaces("tune", own, "--store", path, *kept)
+    with TuningStore.open(path) as opened:
+        entries = {one.schedule.of("twice") for one in opened.trials(1)}
+        (entry,) = entries
+        assert entry.compute.is_root
+        assert len(opened.trials(1)) > 1
 
 
 def test_a_strategy_has_a_name(own, tmp_path):
