@@ -72,6 +72,18 @@ def test_all_problems_of_schedules_come_at_once() -> None:
     assert "GPULane" in found["loop x of definition of Func lanes"]
 
 
+def test_the_key_of_kept_results_is_left_out() -> None:
+    shift = hl.Param(hl.Int(32), "shift")
+    table, out = hl.Func("table"), hl.Func("out")
+    table[x] = x + shift
+    out[x] = table[x & 7]
+    table.compute_root().memoize(hl.EvictionKey(shift))
+    found = from_halide(out)
+    assert found.schedule.of("table").memoized
+    (note,) = found.notes
+    assert note.startswith("The eviction key of memoize() of Func table is left out")
+
+
 def test_conditions_inside_conditions() -> None:
     data = hl.ImageParam(hl.Int(32), 1, "data")
     out = hl.Func("out")

@@ -130,7 +130,7 @@ class IncomingDefinitions:
         """Adds an update; only looks for problems unless what came before ``is_sound``."""
         before = len(self.problems)
         domain, rvars = self._domain(update, vars)
-        loops = {**vars, **rvars}
+        loops = {**vars, **_purified(update, vars), **rvars}
         args = self._converted(update.args, loops, "coordinate")
         values = self._converted(update.values, loops)
         if domain is None and not _is_true(update.predicate):  # as rfactor makes them
@@ -228,6 +228,16 @@ def _domain_name(rvar: str) -> str:
     """
     domain, _, _ = rvar.rpartition("$")
     return written(domain or rvar)
+
+
+def _purified(update: file.DefinitionTable, vars: Mapping[str, Expr]) -> dict[str, Expr]:
+    """The RVars that ``rfactor`` of Halide 18 to 20 has made Vars of the new Func."""
+    splits = () if update.stage_schedule is None else update.stage_schedule.splits
+    return {
+        split.old_var: vars[split.outer]
+        for split in splits
+        if split.split_type == "PurifyRVar" and split.outer in vars
+    }
 
 
 def _is_true(predicate: HalideNode | None) -> bool:

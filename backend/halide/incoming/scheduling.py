@@ -187,7 +187,10 @@ class Scheduling:
         if schedule.ring_buffer is not None:
             raise Unsupported("ring_buffer() has no counterpart here.")
         if schedule.memoize_eviction_key is not None:
-            raise Unsupported("memoize() with an eviction key has no counterpart here.")
+            self.problems.note(
+                f"The eviction key of memoize() of Func {function.name} is left out: kept results "
+                "here are not evicted by keys."
+            )
         args = dict(zip(given.args, function.args, strict=True))
         compute = self._level(schedule.compute_level)
         store = self._level(schedule.store_level)

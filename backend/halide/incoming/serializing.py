@@ -32,9 +32,24 @@ def serialized(pipeline: Any) -> tuple[Contents, tuple[ParameterTable, ...]]:
     Raises:
         HalideFailure: Halide cannot serialize it.
     """
+    data, parameters = _serialized(pipeline)
+    with failing_as(HalideFailure, "Halide cannot serialize the pipeline"):
+        return decode(data), tuple(_known(parameters))
+
+
+def parameters_of(pipeline: Any) -> dict[str, Any]:
+    """The ``halide.Parameter`` of each ImageParam and Param of a ``halide.Pipeline``, by name.
+
+    Raises:
+        HalideFailure: Halide cannot serialize it.
+    """
+    return _serialized(pipeline)[1]
+
+
+def _serialized(pipeline: Any) -> tuple[bytes, dict[str, Any]]:
     with failing_as(HalideFailure, "Halide cannot serialize the pipeline"):
         data, parameters = hl.serialize_pipeline(pipeline, get_params=True)
-        return decode(data), tuple(_known(parameters))
+        return bytes(data), dict(parameters)
 
 
 def pipeline_of(source: Any) -> Any:
