@@ -224,6 +224,7 @@ from spaces.backend.halide.source import halide_source as halide_source
 from spaces.backend.halide.schedule_source import (
     halide_schedule_source as halide_schedule_source,
 )
+from spaces.backend.halide.python_source import halide_python_source as halide_python_source
 from spaces.backend.halide.errors import (
     ApplyError as ApplyError,
     AppliedOtherwiseError as AppliedOtherwiseError,

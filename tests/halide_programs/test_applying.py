@@ -163,6 +163,23 @@ def test_a_factored_reduction_goes_onto_funcs(capfd) -> None:
         apply(schedule, blur)
 
 
+def test_the_readers_of_a_wrapper_have_no_order_in_halide() -> None:
+    *_, blur = funcs()
+    pipeline = from_halide(blur).pipeline
+    schedule = parse_schedule(
+        "photo.in(rows, hist).compute_root().vectorize(_0, 8)\n"
+        "photo_in_rows_hist.in(rows).compute_at(rows, y)\n"
+        "rows.compute_at(blur, y)",
+        pipeline,
+    )
+    found = apply(schedule, blur)
+    assert [step.name for step in found.schedule.derivations] == [
+        "photo_in_hist_rows",
+        "photo_in_hist_rows_in_rows",
+    ]
+    assert found.schedule.of("photo_in_hist_rows").compute.is_root
+
+
 def test_funcs_to_leave_keep_their_schedule() -> None:
     _, rows, _, blur = funcs()
     rows.compute_root().vectorize(rows.args()[0], 4)

@@ -18,9 +18,9 @@ from spaces.backend.halide.outgoing.forms import (
     form_in_halide,
     have_same_loops,
     placed_entry,
-    with_rvars_of,
 )
 from spaces.backend.halide.outgoing.obstacles import done_already, obstacles, same_step
+from spaces.backend.halide.outgoing.renaming import with_rvars_of, with_sorted_readers
 from spaces.backend.halide.peer import hl
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derivations import RFactor
@@ -74,6 +74,7 @@ def _differences(
     The Func of a factored reduction comes back as a Func like others. So both schedules are
     compared as those of the pipeline with all Funcs that directives have added.
     """
+    schedule = with_sorted_readers(schedule)
     wanted_steps = {same_step(s) for s in schedule.derivations if not isinstance(s, RFactor)}
     whole = derived(before.pipeline, schedule)
     there = derived(after.pipeline, after.schedule)
