@@ -12,6 +12,10 @@ from spaces.model.algorithm.var import Var as Var
 from spaces.model.algorithm.rdom import RDom as RDom
 from spaces.model.algorithm.image_param import ImageParam as ImageParam
 from spaces.model.algorithm.param import Param as Param
+from spaces.model.algorithm.foreign import (
+    ForeignArray as ForeignArray,
+    know_callable as know_callable,
+)
 from spaces.model.expressions.expr import (
     Expr as Expr,
     ExprLike as ExprLike,
@@ -344,6 +348,7 @@ from spaces.backend.arguments import (
     RequirementError as RequirementError,
 )
 from spaces.backend.preconditions import SizeError as SizeError
+from spaces.backend.foreign import ForeignCodeError as ForeignCodeError
 from spaces.backend.reference.boxes import ImageBoundsError as ImageBoundsError
 
 # Cost models

@@ -16,6 +16,7 @@ from spaces.backend.halide.calls import halide_calls, loops_made
 from spaces.backend.halide.cpp import CPP_TYPES, Printer
 from spaces.backend.halide.errors import DirectiveError
 from spaces.backend.halide.names import identifier
+from spaces.model.algorithm.foreign import foreign_code
 from spaces.model.algorithm.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.algorithm.promises import limits
 from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind
@@ -141,6 +142,14 @@ class Source:
         """The RDom, the shared subexpressions, and the definition of one stage."""
         yield from self._reduction(function, index, stage)
         func = self.name("buffer", function.name)
+        code = foreign_code(stage.values)
+        if code is not None:
+            inputs = self._list(self.name("buffer", name) for name in code.inputs)
+            types = self._list(f"type_of<{CPP_TYPES[str(type)]}>()" for type in function.types)
+            vars = self._list(self.name("Var", name) for name in function.args)
+            given = f"{quote(code.symbol)}, {inputs}, {types}, {vars}, NameMangling::C"
+            yield f"{func}.define_extern({given});"
+            return
         printer = self._printer(function, index)
         places = tuple(cast(Int32, a) for a in stage.args)
         parts = [expanded(v, RANDOM) for v in stage.values]

@@ -46,6 +46,7 @@ OUTER = "__outermost"
 
 _KINDS = {
     "Serial": LoopKind.SERIAL,
+    "Extern": LoopKind.SERIAL,  # foreign code runs it
     "Parallel": LoopKind.PARALLEL,
     "Vectorized": LoopKind.VECTORIZED,
     "Unrolled": LoopKind.UNROLLED,

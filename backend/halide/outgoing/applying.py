@@ -10,6 +10,7 @@ from attrs import evolve
 from spaces.backend.halide.calls import halide_calls
 from spaces.backend.halide.directives import PeerDirectives
 from spaces.backend.halide.errors import AppliedOtherwiseError, ApplyError, DirectiveError
+from spaces.backend.halide.incoming.definitions import ForeignNeeds
 from spaces.backend.halide.incoming.program import HalideProgram, program
 from spaces.backend.halide.incoming.serializing import pipeline_of, serialized
 from spaces.backend.halide.meaning import as_halide_means
@@ -29,7 +30,9 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.chain import directive_calls
 
 
-def apply_schedule(schedule: Schedule, source: Any, leave: tuple[str, ...]) -> HalideProgram:
+def apply_schedule(
+    schedule: Schedule, source: Any, leave: tuple[str, ...], needs: ForeignNeeds | None
+) -> HalideProgram:
     """:func:`spaces.backend.halide.outgoing.doors.apply`."""
     if isinstance(source, type):
         raise TypeError(
@@ -38,7 +41,7 @@ def apply_schedule(schedule: Schedule, source: Any, leave: tuple[str, ...]) -> H
         )
     pipeline = pipeline_of(source)
     contents, known = serialized(pipeline)
-    before = program(contents, known, None, None)
+    before = program(contents, known, None, None, needs)
     done = tuple(done_already(schedule, before))
     if done:
         raise ApplyError(before.pipeline.name, done)
@@ -59,7 +62,7 @@ def apply_schedule(schedule: Schedule, source: Any, leave: tuple[str, ...]) -> H
             except DirectiveError as error:
                 raise AppliedOtherwiseError(before.pipeline.name, (str(error),)) from error
     pipeline.invalidate_cache()
-    after = program(*serialized(hl.Pipeline(pipeline.outputs())), None, None)
+    after = program(*serialized(hl.Pipeline(pipeline.outputs())), None, None, needs)
     differences = tuple(_differences(schedule, before, after, leave))
     if differences:
         raise AppliedOtherwiseError(before.pipeline.name, differences)

@@ -43,6 +43,7 @@ D = schedule(BLUR)
 OF_ANY_SCHEDULE = {
     "bounds.impossible-estimates": "image input holds 0 to 64 in dimension 1, but 0 to 65",
     "gpu.required-values": "kernels on sm_80 cannot stop",
+    "foreign.gpu": "foreign code computes, and sm_80 is a GPU",
 }
 REPAIRABLE = [e for e in EXAMPLES if e.rule not in OF_ANY_SCHEDULE]
 
