@@ -88,10 +88,12 @@ def _invoked(node: Produce, bounds: Bounds) -> Statement:
     function = pipeline.function(node.func)
     code = foreign_code(function.stages[0].values)
     assert code is not None
-    one = constant(1, Int32)
-    box = (tuple(i.min for i in node.box), tuple(i.max - i.min + one for i in node.box))
+    ends = [(i.min, i.max) for i in node.box if i.min is not None and i.max is not None]
+    assert len(ends) == len(node.box), "verify refuses boxes without limits"
     given = [(*_array(name, bounds), *_held(name, bounds)) for name in code.inputs]
-    given.append((function.buffers, function.types, *box))
+    mins = tuple(low for low, _ in ends)
+    extents = tuple(high - low + constant(1, Int32) for low, high in ends)
+    given.append((function.buffers, function.types, mins, extents))
     return Invoke(
         code.symbol,
         arrays=tuple(name for buffers, *_ in given for name in buffers),

@@ -12,7 +12,6 @@ import builtins
 import math
 import operator
 from collections.abc import Callable, Container, Mapping
-from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -300,9 +299,11 @@ def _is_infinite(type: Type, a: Expr) -> Expr:
 
 def _foreign(type: Type, *operands: Expr) -> Expr:
     """No expression: it stands for the reads where only these count. Printers call the code."""
-    reads = (cast(type, read) for read in operands[2:])
     either = "or" if type.is_bool else "max"
-    return reduce(lambda a, b: Op(type, either, (a, b)), reads, constant(0, type))
+    found: Expr = constant(0, type)
+    for read in operands[2:]:
+        found = Op(type, either, (found, cast(type, read)))
+    return found
 
 
 DERIVED: Mapping[str, DerivedOperator] = {

@@ -144,9 +144,9 @@ def _func_menu(
     factors: dict[str, tuple[int, ...]] = {}
     is_output = function.name in pipeline.outputs
     if function.is_opaque:
-        plain = _orders(("serial",), ROOT_PATTERNS, shapes, factors)
+        usual = _orders(("serial",), ROOT_PATTERNS, shapes, factors)
         places = FuncPlaces.of(pipeline, options, function.name)
-        return FuncMenu(function, places, plain, {} if is_output else plain, factors)
+        return FuncMenu(function, places, usual, {} if is_output else usual, factors)
     guard = partial(with_guarded_updates, pipeline, function, options.long)
     root = guard(_orders(options.root, ROOT_PATTERNS, shapes, factors))
     if is_output:
