@@ -24,7 +24,7 @@ class ForeignCodeError(RuntimeError):
     """
 
 
-class _Dimension(ctypes.Structure):
+class _HalideDimension(ctypes.Structure):
     """Halide's ``halide_dimension_t``."""
 
     _fields_ = (
@@ -35,7 +35,7 @@ class _Dimension(ctypes.Structure):
     )
 
 
-class _Buffer(ctypes.Structure):
+class _HalideBuffer(ctypes.Structure):
     """Halide's ``halide_buffer_t``."""
 
     _fields_ = (
@@ -47,7 +47,7 @@ class _Buffer(ctypes.Structure):
         ("bits", ctypes.c_uint8),
         ("lanes", ctypes.c_uint16),
         ("dimensions", ctypes.c_int32),
-        ("dim", ctypes.POINTER(_Dimension)),
+        ("dim", ctypes.POINTER(_HalideDimension)),
         ("padding", ctypes.c_void_p),
     )
 
@@ -91,7 +91,7 @@ def _address(node: Invoke) -> int:
 
 def _callback(code: Callable[..., None], arguments: int) -> int:
     """The address of a C function that calls a Python callable."""
-    kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.POINTER(_Buffer)] * arguments)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.POINTER(_HalideBuffer)] * arguments)
 
     def called(*buffers: Any) -> int:
         try:
