@@ -84,7 +84,7 @@ COMPILED_EVERY = 20
 PROVEN_EVERY, PRICED_EVERY = 2, 4
 """The shares of legal schedules that are proven, and that have costs."""
 
-LEGAL, ENDS = examples(30), examples(15)
+LEGAL, ENDS = examples(30) // 2, examples(15) // 2
 """At least so many schedules of a place are legal; at least so many things become of schedules."""
 
 MODELS = {"cpu": ("weighted", "reuse"), "sm_80": ("weighted", "occupancy")}
