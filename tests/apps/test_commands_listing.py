@@ -2,7 +2,7 @@
 
 import json
 
-from spaces.apps.command_line import progress
+from spaces.apps.command_line import count, progress
 from tests.apps.command_line import spaces
 
 
@@ -98,7 +98,9 @@ def test_enumerate_ends_with_its_time(clock):
     assert (told["out_of_time"], len(told["schedules"])) == (False, 2)
 
 
-def test_estimates_follow_the_seed():
+def test_estimates_follow_the_seed(monkeypatch):
+    monkeypatch.setattr(count, "SAMPLES", 16)
+
     def told(seed):
         return json.loads(
             spaces("count", "unsharp", "--options", "small", "--seed", seed, "--json")[0]
