@@ -10,8 +10,10 @@ from spaces import Calibration, Prices, TuningStore, compile_best, default_store
 from spaces.apps.command_line import calibrate, tune, tuning_view
 from spaces.apps.loading import load_function
 from spaces.tuning.identity import this_machine
+from spaces.tuning.study import Study, find_trusted_schedule
 from tests.apps.command_line import files, spaces
-from tests.tuning.fakes import FakeMeasurer
+from tests.clocks import Clock
+from tests.tuning.fakes import QUICK, SPACE, FakeMeasurer
 
 OWN = """
 import spaces
@@ -188,14 +190,25 @@ def test_a_calibration_is_kept_if_it_helps(tmp_path, monkeypatch, after):
         assert (kept, report["kept"]) == (None, False)
 
 
-def test_in_a_pipe_a_line_every_few_seconds(own, tmp_path, monkeypatch):
-    monkeypatch.setattr(tuning_view, "EVERY", 0.0)
-    arguments = ("tune", own, "--options", "small", "--store", tmp_path / "s.sqlite")
-    _, err = spaces(*arguments, "--trials", "2")
-    first, second = err.splitlines()
-    assert "trials: 1 (1 correct)" in first
-    assert "reference: " in second
-    assert "time left:" in second
+def test_in_a_pipe_a_line_every_few_seconds(monkeypatch, capsys):
+    """Each look at the clock takes 3 s: two when the view is made, one when a trial has ended, and
+    one for the time left.
+    """
+    clock = Clock()
+    clock.step = 3.0
+    monkeypatch.setattr(tuning_view, "monotonic", clock)
+    with (
+        TuningStore.open(":memory:") as opened,
+        Study.open(opened, SPACE, strategy=QUICK, reference=find_trusted_schedule(SPACE)) as study,
+        tuning_view.TuningView(600.0) as view,
+    ):
+        study.run(FakeMeasurer(), trials=3, callbacks=[view.show])
+    first, second = capsys.readouterr().err.splitlines()  # the first trial ended after 3 s
+    assert first.startswith("9 s: trials: 2 (")
+    assert "; reference: " in first
+    assert first.endswith("; time left: 588 s")
+    assert second.startswith("15 s: trials: 3 (")
+    assert second.endswith("; time left: 582 s")
 
 
 def test_what_is_interrupted_is_kept(own, tmp_path, monkeypatch):

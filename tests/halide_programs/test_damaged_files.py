@@ -173,7 +173,7 @@ def test_a_vector_read_again_and_again_ends() -> None:
 
 def test_damaged_files_end_in_sentences() -> None:
     before, slowest, endings = megabytes(), 0.0, set[str]()
-    for ending, seconds in tried([FILE.read_bytes()], examples(750), seed=1):
+    for ending, seconds in tried([FILE.read_bytes()], examples(750, fewest=300), seed=1):
         endings.add(ending)
         slowest = max(slowest, seconds)
     assert endings == {"HalideFileError", "HalideImportError", "read"}

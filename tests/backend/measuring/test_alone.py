@@ -40,6 +40,7 @@ with alone_on_machine(60):
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(alone, "lock_path", lock_path)
 
 
 @contextmanager
