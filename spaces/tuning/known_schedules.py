@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
-import statistics
 from collections.abc import Iterator, Mapping
 
 from attrs import frozen
@@ -13,7 +13,7 @@ from spaces.constraints.devices.device import Device
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.tuning.identity import this_machine
 from spaces.tuning.store import StudySummary, TuningStore
-from spaces.tuning.trial import Trial, fastest
+from spaces.tuning.trial import Trial
 
 _Sizes = Mapping[str, tuple[tuple[int, int], ...]]
 
@@ -70,18 +70,23 @@ def list_known_schedules(
         yield from _by_time(store, [line.id for line in group])
 
 
-def _by_time(store: TuningStore, studies: list[int]) -> list[tuple[int, Trial]]:
+def _by_time(store: TuningStore, studies: list[int]) -> Iterator[tuple[int, Trial]]:
     """The trials with times of studies whose results compare, sorted by the upper end of the
-    interval of the time.
+    interval of the time; read as they are asked for.
     """
-    found: list[tuple[float, int, Trial]] = []
-    for study in studies:
-        trials = fastest(store.trials(study))
-        beside = [s for one in trials if one.result for s in one.result.reference_seconds]
-        reference = statistics.median(beside) if beside else math.inf
-        found += ((one.result.interval[1] * reference, study, one) for one in trials if one.result)
-    found.sort(key=lambda line: (line[0], -line[1], line[2].number))
-    return [(study, trial) for _, study, trial in found]
+    merged = heapq.merge(*(_times(store, study) for study in studies), key=lambda line: line[0])
+    for (_, negative, _), trial in merged:
+        yield -negative, trial
+
+
+def _times(store: TuningStore, study: int) -> Iterator[tuple[tuple[float, int, int], Trial]]:
+    """The trials of a study, each with the upper end of its time and what tells equal times apart:
+    those of the newest study come first.
+    """
+    reference = store.reference_seconds(study)
+    for trial in store.fastest(study) if reference is not None else ():
+        if trial.result is not None and reference is not None:
+            yield (trial.result.interval[1] * reference, -study, trial.number), trial
 
 
 def _sizes(pipeline: Pipeline) -> _Sizes:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Self, TypeAlias
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, Measurer
@@ -33,7 +33,8 @@ from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.top_ranked import rank_by_search
-from spaces.tuning.trial import Proposal, Trial, fastest
+from spaces.tuning.trial import Proposal, Trial
+from spaces.tuning.trial_log import TrialLog
 
 Callback: TypeAlias = Callable[["Study", Trial], None]
 """Called after each result."""
@@ -92,7 +93,7 @@ class Study:
     model: CostModel = field(repr=False)
     strategy: TuningStrategy
     seed: int
-    _trials: list[Trial] = field(repr=False)
+    _trials: TrialLog = field(repr=False)
 
     def __str__(self) -> str:
         told = [trial for trial in self if trial.result is not None]
@@ -171,7 +172,9 @@ class Study:
                 f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
             )
         beside = store.reference_of(id)
-        study = Study(space, store, id, beside, made, chosen, seed, store.trials(id))
+        study = Study(
+            space, store, id, beside, made, chosen, seed, store.trial_log(id, space.pipeline)
+        )
         log.info("study %d of %s has %d trials", id, store.path, len(study._trials))
         if not study._trials:
             study._begin(start)
@@ -188,11 +191,11 @@ class Study:
     def _kept_elsewhere(self) -> Iterator[Schedule]:
         """The fastest schedules of other studies of this pipeline that are legal here."""
         found = list_known_schedules(self.store, self.space.pipeline, self.space.device)
-        others = dict.fromkeys(trial.schedule for study, trial in found if study != self.id)
-        yield from islice(filter(self.space.verdict, others), WARM)
+        others = (trial.schedule for study, trial in found if study != self.id)
+        yield from islice(filter(self.space.verdict, _each_once(others)), WARM)
 
     def _propose(self, proposals: Sequence[Proposal]) -> None:
-        self._trials += self.store.propose(self.id, self.space.pipeline, proposals)
+        self._trials.add(self.store.propose(self.id, self.space.pipeline, proposals))
 
     @property
     def trusted(self) -> Schedule:
@@ -215,25 +218,25 @@ class Study:
     @property
     def open_trials(self) -> tuple[Trial, ...]:
         """The trials without a result."""
-        return tuple(trial for trial in self._trials if trial.result is None)
+        return self._trials.open()
 
     @property
     def best(self) -> Trial | None:
         """The fastest trial; None as long as none has times."""
-        return next(iter(fastest(self._trials)), None)
+        return self._trials.best
 
     def ask(self, count: int = 1) -> list[Trial]:
         """Trials to measure: first those that have no result yet. The strategy proposes a new
         generation only after all results of the last one, so there may be fewer than ``count``.
         If it proposes nothing more, the list is empty.
         """
-        waiting = self.open_trials
+        waiting = self._trials.open(count)
         if not waiting:
             proposals = self._generation()
             log.debug("study %d: %d more proposals", self.id, len(proposals))
             self._propose(proposals)
-            waiting = self.open_trials
-        return list(waiting[:count])
+            waiting = self._trials.open(count)
+        return list(waiting)
 
     def _generation(self) -> list[Proposal]:
         """The next proposals of the strategy.
@@ -241,7 +244,7 @@ class Study:
         Raises:
             PluginError: it proposes something else.
         """
-        made: object = self.strategy.generation(self.space, self.model, self.trials, self.seed)
+        made: object = self.strategy.generation(self.space, self.model, self._trials, self.seed)
         if not isinstance(made, Sequence) or not all(isinstance(one, Proposal) for one in made):
             raise PluginError(
                 f"Tuning strategy {type(self.strategy).__name__} proposes {shown_kind(made)}; "
@@ -255,10 +258,7 @@ class Study:
         Raises:
             StoreError: the study has no such trial, or its result is known.
         """
-        self.store.tell(self.id, trial.number, result)
-        told = evolve(trial, result=result)
-        self._trials[trial.number] = told
-        return told
+        return self._trials.tell(trial.number, self.store.tell(self.id, trial.number, result))
 
     def run(
         self,
@@ -288,7 +288,7 @@ class Study:
         )
         pace = 0.0  # seconds that measuring one schedule took
         while True:
-            told = sum(trial.result is not None for trial in self._trials)
+            told = self._trials.told
             wanted = batch if trials is None else min(batch, trials - told)
             if pace and deadline.left < math.inf:
                 wanted = min(wanted, int(deadline.left / pace))
@@ -323,6 +323,15 @@ class Study:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _each_once(schedules: Iterable[Schedule]) -> Iterator[Schedule]:
+    """Schedules without repetitions, as they come."""
+    seen: set[Schedule] = set()
+    for schedule in schedules:
+        if schedule not in seen:
+            seen.add(schedule)
+            yield schedule
 
 
 def find_trusted_schedule(space: ScheduleSpace) -> Schedule:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
@@ -66,9 +67,32 @@ class Trial:
         return math.inf if self.result is None else self.result.ratio
 
 
-def fastest(trials: Iterable[Trial]) -> list[Trial]:
+@runtime_checkable
+class Ranked(Protocol):
+    """Trials that are kept in the order of :func:`fastest`, too."""
+
+    @property
+    def ranked(self) -> Sequence[Trial]:
+        """The trials with times, the fastest first."""
+        ...
+
+
+def fastest(trials: Iterable[Trial] | Ranked) -> Sequence[Trial]:
     """The trials with times, by the upper end of the interval of their ratio: so a few lucky runs
-    do not win. Of equal ones, the first.
+    do not win. Of equal ones, the one with the lower ratio, then the first.
     """
-    timed = ((one.result.interval[1], one) for one in trials if one.result and one.result.seconds)
-    return [one for _, one in sorted(timed, key=lambda pair: (pair[0], pair[1].number))]
+    if isinstance(trials, Ranked):
+        return trials.ranked
+    ranks = ((rank_of(one), one) for one in trials)
+    found = [(rank, one) for rank, one in ranks if rank is not None]
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+
+
+def rank_of(trial: Trial) -> tuple[float, float, int] | None:
+    """What trials are ranked by, the lowest first; None for a trial without times. A store keeps
+    the first two (:func:`~spaces.tuning.schema.summarise`).
+    """
+    result = trial.result
+    if result is None or not result.seconds:
+        return None
+    return result.interval[1], result.ratio, trial.number
