@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import partial
 from itertools import islice
 from typing import Self, TypeAlias
 
@@ -14,11 +15,13 @@ from attrs import define, field
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, Measurer
 from spaces.cost.model import CostModel
+from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
 from spaces.enumerate.search.first_schedules import UNIFORM_CHOICES, fill_schedule
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline, OutOfTime
@@ -27,8 +30,9 @@ from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
 from spaces.tuning.fitted_models import load_model
-from spaces.tuning.identity import this_machine
+from spaces.tuning.identity import TuningMachine, this_machine
 from spaces.tuning.known_schedules import list_known_schedules
+from spaces.tuning.pooled_run import PooledRun
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import TuningStrategy
@@ -120,6 +124,7 @@ class Study:
         seed: int = 0,
         reference: Schedule | None = None,
         searching: float = SEARCHING,
+        machine: TuningMachine | None = None,
     ) -> Study:
         """The study of a space, as the store has it; a new one if it has none.
 
@@ -137,6 +142,7 @@ class Study:
             reference: a legal schedule to run beside all others; by default the one that a
                 search by the model finds.
             searching: the most seconds for a new study to find it.
+            machine: the machine that measures; by default this one.
 
         Raises:
             BusyStudyError: another process tunes this study.
@@ -152,7 +158,7 @@ class Study:
         made = load_model(model, space.device, store)
         key = StudyKey(
             space.pipeline,
-            this_machine(space.device),
+            machine or this_machine(space.device),
             space.device.name,
             space.fingerprint,
             model,
@@ -221,6 +227,16 @@ class Study:
         return self._trials.open()
 
     @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline."""
+        return self.space.pipeline
+
+    @property
+    def told(self) -> int:
+        """How many trials have a result."""
+        return self._trials.told
+
+    @property
     def best(self) -> Trial | None:
         """The fastest trial; None as long as none has times."""
         return self._trials.best
@@ -236,6 +252,21 @@ class Study:
             log.debug("study %d: %d more proposals", self.id, len(proposals))
             self._propose(proposals)
             waiting = self._trials.open(count)
+        return list(waiting)
+
+    def ask_beyond(self, running: Set[int], count: int, *, may_propose: bool = True) -> list[Trial]:
+        """Trials to measure beside those that are being measured. Where the others are too few, the
+        strategy proposes more, though it does not know all results of its last generation.
+
+        Args:
+            running: the numbers of the trials that are being measured.
+            count: how many trials are wanted; there may be fewer.
+            may_propose: whether the strategy may propose more.
+        """
+        waiting = self._trials.open_beyond(running, count)
+        if len(waiting) < count and may_propose:
+            self._propose(self._generation())
+            waiting = self._trials.open_beyond(running, count)
         return list(waiting)
 
     def _generation(self) -> list[Proposal]:
@@ -272,7 +303,9 @@ class Study:
         """Asks, measures and tells until the time is over or the study has so many results.
 
         Args:
-            measurer: what measures; its reference should be :attr:`reference`.
+            measurer: what measures; its reference should be :attr:`reference`. With a
+                :class:`MeasuringPool`, such as :class:`DaskMeasurer`, no machine waits for
+                another one; what is proposed depends on the order of results then.
             seconds: the time limit; None for none. A batch that is being measured is finished,
                 and is made as small as fits.
             trials: the number of results at which to stop; None for no limit.
@@ -286,6 +319,9 @@ class Study:
         deadline = Deadline.after(
             None if seconds is None else seconds_given("run(seconds)", seconds)
         )
+        if isinstance(measurer, MeasuringPool):
+            PooledRun(self, measurer, deadline, trials, partial(_tell_all, listeners, self)).run()
+            return self.best
         pace = 0.0  # seconds that measuring one schedule took
         while True:
             told = self._trials.told
@@ -323,6 +359,11 @@ class Study:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _tell_all(listeners: Sequence[Callback], study: Study, trial: Trial) -> None:
+    for call in listeners:
+        call(study, trial)
 
 
 def _each_once(schedules: Iterable[Schedule]) -> Iterator[Schedule]:

@@ -7,10 +7,10 @@ from typing import Any
 from attrs import frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.digests import digest
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import (
     TuningMachine,
-    digest,
     pipeline_digest,
     schedule_digest,
     sizes_text,
