@@ -20,17 +20,14 @@ from pathlib import Path
 from attrs import frozen
 
 from bench.machine import machine
+from bench.made_up import made_up_space, numbered_schedule
 from bench.report import RESULTS
-from spaces.apps.catalog import find
 from spaces.apps.files import write_text
 from spaces.backend.python_process import module_command, module_environment
-from spaces.constraints.devices.device import device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.model import CostModel
-from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.text import parse_schedule
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study
 from spaces.tuning.trial import Proposal, Trial
@@ -38,10 +35,7 @@ from spaces.tuning.tune import best_known
 
 TRIALS = 100_000
 ROUNDS = 15
-APP = "blur"
 CHUNK = 1000
-FACTORS = 500
-"""How many factors of one split are taken."""
 
 
 @frozen
@@ -54,26 +48,19 @@ class Splits:
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
         first = TRIALS + len(trials)
-        return [Proposal(_schedule(first + place), "split") for place in range(6)]
-
-
-def _schedule(number: int) -> Schedule:
-    """The schedule with a number; different numbers give different schedules, all legal."""
-    pipeline = find(APP).pipeline()
-    (output,) = pipeline.outputs
-    outer, inner = divmod(number, FACTORS)
-    text = f"{output}.split(x, x, xi, {2 + inner}).split(y, y, yi, {2 + outer})"
-    return parse_schedule(text, pipeline)
+        return [Proposal(numbered_schedule(first + place), "split") for place in range(6)]
 
 
 def make(path: Path, trials: int) -> None:
     """Writes a store."""
-    space = _space()
+    space = made_up_space()
     chosen = random.Random(1)
     with TuningStore.open(path) as store, _opened(store) as study:
         for first in range(0, trials, CHUNK):
             numbers = range(first, min(first + CHUNK, trials))
-            proposals = [Proposal(_schedule(one), "split", chosen.random()) for one in numbers]
+            proposals = [
+                Proposal(numbered_schedule(one), "split", chosen.random()) for one in numbers
+            ]
             for trial in store.propose(study.id, space.pipeline, proposals):
                 store.tell(study.id, trial.number, _result(trial.schedule, chosen))
 
@@ -87,13 +74,8 @@ def _result(schedule: Schedule, chosen: random.Random) -> Measurement:
     return Measurement(schedule, RunOutcome.CORRECT, "", times, beside, 0.1)
 
 
-def _space() -> ScheduleSpace:
-    cpu = device("cpu")
-    return ScheduleSpace(find(APP).pipeline(), cpu, Options.small(cpu))
-
-
 def _opened(store: TuningStore) -> Study:
-    space = _space()
+    space = made_up_space()
     return Study.open(store, space, strategy=Splits(), reference=Schedule.default(space.pipeline))
 
 
@@ -106,7 +88,7 @@ def ask_studies(path: Path) -> dict[str, float]:
 def ask_best(path: Path) -> dict[str, float]:
     """``spaces best``."""
     with TuningStore.read(path) as store:
-        space = _space()
+        space = made_up_space()
         return _timed(lambda: best_known(store, space.pipeline, space.device))
 
 

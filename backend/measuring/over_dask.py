@@ -24,7 +24,7 @@ from spaces.backend.measuring.local import LocalMeasurer
 from spaces.backend.measuring.machine import TuningMachine
 from spaces.backend.measuring.session import MeasuringError
 from spaces.backend.measuring.stations import (
-    Job,
+    QueuedSchedule,
     Station,
     WorkerDescription,
     describe_worker,
@@ -56,7 +56,7 @@ class DaskMeasurer:
 
     Every task times its schedules beside the reference on the machine that runs it. Ratios compare
     only between machines of one kind: the same processor, cores and versions. Workers of another
-    kind are refused; the logger ``spaces.measuring`` names them, and so does :attr:`refused`.
+    kind are refused: a warning names each, and so does :attr:`refused`.
 
     Workers may come and go. If one is lost, its schedules are measured elsewhere, each apart.
     A study keeps all results up to the moment at which the scheduler ends.
@@ -97,7 +97,7 @@ class DaskMeasurer:
     _stations: dict[str, Station] = field(init=False, factory=dict, repr=False)
     _known: dict[str, WorkerDescription] = field(init=False, factory=dict, repr=False)
     _asked: dict[str, Any] = field(init=False, factory=dict, repr=False)
-    _waiting: deque[Job] = field(init=False, factory=deque, repr=False)
+    _waiting: deque[QueuedSchedule] = field(init=False, factory=deque, repr=False)
     _found: queue.SimpleQueue[tuple[int, Measurement] | Exception] = field(
         init=False, factory=queue.SimpleQueue, repr=False
     )
@@ -163,7 +163,7 @@ class DaskMeasurer:
             self._pipeline = pipeline
             left = time_left()
             self._deadline = Deadline.after(None if math.isinf(left) else left)
-            self._waiting.extend(Job(number, schedule) for number, schedule in schedules)
+            self._waiting.extend(QueuedSchedule(number, schedule) for number, schedule in schedules)
         self._hand_out()
 
     def collect(self, seconds: float) -> list[tuple[int, Measurement]]:
@@ -337,7 +337,7 @@ class DaskMeasurer:
             if not station.workers:
                 del self._stations[station.place]
 
-    def _take_back(self, jobs: Sequence[Job], reason: str) -> None:
+    def _take_back(self, jobs: Sequence[QueuedSchedule], reason: str) -> None:
         """Puts schedules of a lost or failed task in front of all others, unless they failed too
         often.
         """
@@ -356,20 +356,23 @@ class DaskMeasurer:
                 if station.task is None and self._waiting and not self._deadline.is_past:
                     self._start(station, self._next_jobs())
 
-    def _next_jobs(self) -> list[Job]:
-        """The next schedules; one whose task failed comes alone."""
+    def _next_jobs(self) -> list[QueuedSchedule]:
+        """The next schedules; one whose task failed comes alone. Near the end, tasks are smaller:
+        all machines end at about the same time.
+        """
+        share = min(self.share, math.ceil(len(self._waiting) / len(self._stations)))
         first = self._waiting.popleft()
         jobs = [first]
         while (
             not first.failures
-            and len(jobs) < self.share
+            and len(jobs) < share
             and self._waiting
             and not self._waiting[0].failures
         ):
             jobs.append(self._waiting.popleft())
         return jobs
 
-    def _start(self, station: Station, jobs: list[Job]) -> None:
+    def _start(self, station: Station, jobs: list[QueuedSchedule]) -> None:
         station.worker = station.workers[0]
         station.jobs = jobs
         left = self._deadline.left
@@ -411,7 +414,7 @@ class DaskMeasurer:
         if task.status in ("finished", "error"):
             self._hand_out()
 
-    def _fail(self, station: Station, jobs: Sequence[Job], error: BaseException) -> None:
+    def _fail(self, station: Station, jobs: Sequence[QueuedSchedule], error: BaseException) -> None:
         """Takes back the schedules of a task that raised an error."""
         station.failures += 1
         log.info("a task failed on %s: %s", station.worker, error)

@@ -62,7 +62,7 @@ def most_common(machines: Iterable[TuningMachine]) -> TuningMachine | None:
 
 
 @define
-class Job:
+class QueuedSchedule:
     """A schedule to measure.
 
     Attributes:
@@ -93,5 +93,5 @@ class Station:
     workers: list[str] = field(factory=list)
     task: Any = None
     worker: str = ""
-    jobs: Sequence[Job] = ()
+    jobs: Sequence[QueuedSchedule] = ()
     failures: int = 0

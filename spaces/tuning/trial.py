@@ -68,7 +68,7 @@ class Trial:
 
 
 @runtime_checkable
-class Ranked(Protocol):
+class RankedTrials(Protocol):
     """Trials that are kept in the order of :func:`fastest`, too."""
 
     @property
@@ -77,11 +77,11 @@ class Ranked(Protocol):
         ...
 
 
-def fastest(trials: Iterable[Trial] | Ranked) -> Sequence[Trial]:
+def fastest(trials: Iterable[Trial] | RankedTrials) -> Sequence[Trial]:
     """The trials with times, by the upper end of the interval of their ratio: so a few lucky runs
     do not win. Of equal ones, the one with the lower ratio, then the first.
     """
-    if isinstance(trials, Ranked):
+    if isinstance(trials, RankedTrials):
         return trials.ranked
     ranks = ((rank_of(one), one) for one in trials)
     found = [(rank, one) for rank, one in ranks if rank is not None]
