@@ -258,13 +258,15 @@ def _worker(name: str) -> dict[str, Any]:
 def _on_cluster(machines: int, trials: int, simulated: Simulated) -> dict[str, Any]:
     workers = {f"machine {number}": _worker(f"machine {number}") for number in range(machines)}
     scheduler = {"cls": distributed.Scheduler, "options": {"dashboard_address": ":0"}}
+    dask: Any = distributed  # whose functions have no types
     with (
-        distributed.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
+        dask.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster,
+        dask.Client(cluster, set_as_default=False) as client,
     ):
         local = cast(LocalMeasurer, simulated)
         pool = DaskMeasurer(client, local, describe=describe, losses=5)
-        assert pool.machine
+        while pool.wanted < 2 * pool.share * machines:  # until all have told their machine
+            time.sleep(0.1)
         changing = Changing(cluster)
         begun, cpu = time.monotonic(), time.process_time()
         found = _tuned(pool, trials)
