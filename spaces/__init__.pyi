@@ -522,7 +522,7 @@ from spaces.backend.measuring.over_dask import (
     DaskUnavailable as DaskUnavailable,
 )
 from spaces.backend.measuring.task import MeasuringLimits as MeasuringLimits
-from spaces.backend.measuring.rounds import Rungs as Rungs
+from spaces.backend.measuring.rounds import Race as Race
 from spaces.backend.measuring.agreement import Tolerance as Tolerance
 from spaces.backend.measuring.tolerances import tolerance as tolerance
 

@@ -46,6 +46,8 @@ class ForkedWorker:
                 daemon=True,
             )
             self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
 
     def kill(self) -> None:
         self._process.kill()

@@ -84,6 +84,11 @@ class Worker:
             raise
         return worker
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def ask(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
         """Sends a request. Call what this returns, before the next request, to wait for the answer
         up to so many seconds from now. It raises :class:`WorkerLost` if the process ended, or did

@@ -14,7 +14,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.backend.measuring.local import LocalMeasurer
-from spaces.backend.measuring.rounds import Rungs
+from spaces.backend.measuring.rounds import EVERY_ROUND
 from spaces.backend.measuring.task import MeasuringLimits
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
@@ -94,7 +94,7 @@ def calibrate(
 
 def _local(reference: Schedule) -> LocalMeasurer:
     limits = MeasuringLimits(rounds=5, run_seconds=5.0)
-    return LocalMeasurer(reference=reference, limits=limits, rungs=Rungs(after=()))
+    return LocalMeasurer(reference=reference, limits=limits, race=EVERY_ROUND)
 
 
 def measure_random_schedules(

@@ -68,7 +68,29 @@ class Trial:
 
 def fastest(trials: Iterable[Trial]) -> list[Trial]:
     """The trials with times, by the upper end of the interval of their ratio: so a few lucky runs
-    do not win. Of equal ones, the first.
+    do not win. Of equal ones, the one with the lower ratio, then the first.
     """
-    timed = ((one.result.interval[1], one) for one in trials if one.result and one.result.seconds)
-    return [one for _, one in sorted(timed, key=lambda pair: (pair[0], pair[1].number))]
+    timed = [one for one in trials if one.result and one.result.ratios]
+    return sorted(timed, key=_by_upper_end)
+
+
+def _by_upper_end(trial: Trial) -> tuple[float, float, int]:
+    assert trial.result is not None
+    return trial.result.interval[1], trial.ratio, trial.number
+
+
+FINALISTS = 4
+"""How many trials are measured again at most."""
+
+
+def finalists(trials: Iterable[Trial], count: int = FINALISTS) -> list[Trial]:
+    """The trials that may be the fastest one, by their intervals: at most so many, the fastest
+    first. It is a list of one if no other one may be the fastest.
+    """
+    ranked = fastest(trials)
+    if not ranked or ranked[0].result is None:
+        return []
+    most = ranked[0].result.interval[1]
+    near = [one for one in ranked[1:] if one.result and one.result.interval[0] < most]
+    near.sort(key=lambda one: (one.ratio, one.number))
+    return [ranked[0], *near[: count - 1]]

@@ -11,13 +11,13 @@ from spaces import (
     Measurer,
     MeasuringError,
     MeasuringLimits,
-    Rungs,
     RunOutcome,
     Schedule,
     device,
     schedule,
 )
 from spaces.backend.measuring.process import Worker
+from spaces.backend.measuring.rounds import EVERY_ROUND
 from spaces.backend.measuring.task import BuildRequest, CheckRequest, ForgetRequest, TimeRequest
 from tests.backend.measuring import saboteurs
 from tests.enumerate.pipelines import blur, copied
@@ -44,9 +44,8 @@ def test_each_candidate_has_its_own_fate(workers: int) -> None:
         saboteurs.CRASHES_LATER: (RunOutcome.CRASHED, "exit status 3"),
         saboteurs.GREEDY_COMPILER: (RunOutcome.NOT_COMPILED, "allocate"),
     }
-    every_round = Rungs(after=())
     with LocalMeasurer(
-        limits=FEW, rungs=every_round, make=saboteurs.saboteur, workers=workers
+        limits=FEW, race=EVERY_ROUND, make=saboteurs.saboteur, workers=workers
     ) as measurer:
         found = measurer.measure(COPIED, [good[0], *map(split, bad), good[1]])
     first, *others, last = found
@@ -117,6 +116,12 @@ def test_all_must_have_the_results_of_the_trusted_schedule(role: str) -> None:
         measurer.measure(COPIED, [split(32)])
 
 
+def _measure_twice(measurer: LocalMeasurer) -> None:
+    """The second time the worker forgets the first schedule."""
+    for factor in 16, 64:
+        measurer.measure(COPIED, [split(factor)])
+
+
 @pytest.mark.parametrize("request_kind", [BuildRequest, CheckRequest, TimeRequest, ForgetRequest])
 def test_an_interrupted_measurement_leaves_no_answer_behind(
     request_kind: type, monkeypatch: pytest.MonkeyPatch
@@ -136,7 +141,7 @@ def test_an_interrupted_measurement_leaves_no_answer_behind(
     with LocalMeasurer(limits=FEW, make=saboteurs.saboteur) as measurer:
         monkeypatch.setattr(Worker, "ask", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            measurer.measure(COPIED, [split(16)])
+            _measure_twice(measurer)
         monkeypatch.setattr(Worker, "ask", asked)
         wrong, right = measurer.measure(COPIED, [split(saboteurs.WRONG), split(32)])
     assert wrong.outcome is RunOutcome.WRONG
