@@ -34,7 +34,6 @@ from spaces.backend.measuring.task import MeasuringLimits, MeasuringTask, TimedP
 from spaces.constraints.devices.device import CpuDevice, GpuDevice, device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.deadline import time_left
 from spaces.model.schedules.schedule import Schedule
 
 log = logging.getLogger("spaces.measuring")

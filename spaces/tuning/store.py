@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,12 +18,14 @@ from typing import Any, Self
 
 from attrs import define, evolve, field, frozen
 
+from spaces.backend.llvm.operators import FloatMode
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.text import format_schedule
+from spaces.tuning.common_references import TimedStudy
 from spaces.tuning.identity import (
     TuningMachine,
     algorithm_of,
@@ -57,6 +60,8 @@ class StudyKey:
             study finds.
         prices: a text that is equal for equal prices of the cost model, and for equal terms that it
             leaves out.
+        threads: how many threads run parallel loops; 0 for one on each core.
+        float_mode: the float mode of the code.
     """
 
     pipeline: Pipeline
@@ -68,10 +73,13 @@ class StudyKey:
     seed: int
     reference: Schedule | None = None
     prices: str = ""
+    threads: int = 0
+    float_mode: str = FloatMode.STRICT
 
     @property
     def digest(self) -> str:
         """Equal for equal keys."""
+        is_usual = self.threads == 0 and self.float_mode == FloatMode.STRICT
         return digest(
             pipeline_digest(self.pipeline),
             sizes_text(self.pipeline),
@@ -83,6 +91,7 @@ class StudyKey:
             str(self.seed),
             "" if self.reference is None else schedule_digest(self.pipeline, self.reference),
             self.prices,
+            *(() if is_usual else (str(self.threads), str(self.float_mode))),
         )
 
 
@@ -104,6 +113,8 @@ class StudySummary:
         told: how many of them have a result.
         correct: how many of them have times.
         best: the ratio to the reference of the fastest trial; None without times.
+        threads: how many threads run parallel loops; 0 for one on each core.
+        float_mode: the float mode of the code.
     """
 
     id: int
@@ -119,6 +130,8 @@ class StudySummary:
     told: int
     correct: int
     best: float | None
+    threads: int
+    float_mode: str
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
@@ -217,7 +230,8 @@ class TuningStore:
             )
             made = self._do(
                 "INSERT INTO studies (key, pipeline, machine, device, sizes, model, strategy, seed,"
-                " reference, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " reference, created, threads, float_mode)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 key.digest,
                 pipeline,
                 key.machine.fingerprint,
@@ -228,6 +242,8 @@ class TuningStore:
                 key.seed,
                 self._keep_schedule(key.pipeline, reference),
                 _now(),
+                key.threads,
+                str(key.float_mode),
             )
             assert made.lastrowid is not None
             return made.lastrowid
@@ -270,7 +286,7 @@ class TuningStore:
                     f"The result of trial {number} of study {study} is known: it is {found[0]}."
                 )
             self._do(
-                "UPDATE trials SET outcome = ?, reason = ?, compile_seconds = ? "
+                "UPDATE trials SET outcome = ?, reason = ?, compile_seconds = ?, attempts = 0 "
                 "WHERE study = ? AND number = ?",
                 str(result.outcome),
                 result.reason,
@@ -278,11 +294,81 @@ class TuningStore:
                 study,
                 number,
             )
-            pairs = zip(result.seconds, result.reference_seconds, strict=True)
+            self._add_runs(study, number, result)
+
+    def add_runs(self, study: int, number: int, result: Measurement) -> None:
+        """Keeps further runs of a trial whose result is known."""
+        with self._writing():
+            self._add_runs(study, number, result)
+
+    def _add_runs(self, study: int, number: int, result: Measurement) -> None:
+        (first,) = self._some(
+            "SELECT count(*) FROM runs WHERE study = ? AND trial = ?", study, number
+        )
+        pairs = zip(result.seconds, result.reference_seconds, strict=True)
+        self._connection.executemany(
+            "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
+            [(study, number, first + place, *pair) for place, pair in enumerate(pairs)],
+        )
+        self._do(
+            "UPDATE trials SET others = max(others, ?) WHERE study = ? AND number = ?",
+            result.others,
+            study,
+            number,
+        )
+
+    def begin_trials(self, study: int, numbers: Iterable[int]) -> None:
+        """Notes that trials are being measured. If this process ends before it tells their results,
+        or calls :meth:`leave_trials`, the next one sees that.
+        """
+        self._count_attempts(study, numbers, 1)
+
+    def leave_trials(self, study: int, numbers: Iterable[int]) -> None:
+        """Notes that trials are measured no more, and that this is not their fault."""
+        self._count_attempts(study, numbers, -1)
+
+    def _count_attempts(self, study: int, numbers: Iterable[int], more: int) -> None:
+        with self._writing():
             self._connection.executemany(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
-                [(study, number, place, *pair) for place, pair in enumerate(pairs)],
+                "UPDATE trials SET attempts = attempts + ? "
+                "WHERE study = ? AND number = ? AND outcome IS NULL",
+                [(more, study, number) for number in numbers],
             )
+
+    def keep_search(self, study: int, structures: int, *, is_over: bool) -> None:
+        """Keeps how far the search of a study has come: how many structures it has scored, and
+        whether it ended by itself.
+        """
+        with self._writing():
+            self._do(
+                "INSERT OR REPLACE INTO searches VALUES (?, ?, ?)", study, structures, int(is_over)
+            )
+
+    def search_of(self, study: int) -> tuple[int, bool] | None:
+        """How far the search of a study has come, as :meth:`keep_search` keeps it; None if it has
+        not begun.
+        """
+        row = self._one("SELECT structures, is_over FROM searches WHERE study = ?", study)
+        return None if row is None else (int(row[0]), bool(row[1]))
+
+    def timed_study(self, study: int) -> TimedStudy:
+        """The times of the reference of a study, and the ratios of its schedules, by their digests.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        (reference,) = self._of_study(study, "reference", "")
+        seconds: list[float] = []
+        ratios: dict[str, list[float]] = {}
+        for schedule, mine, beside in self._connection.execute(
+            "SELECT schedule, seconds, reference_seconds FROM runs JOIN trials "
+            "ON trials.study = runs.study AND trials.number = runs.trial WHERE runs.study = ?",
+            (study,),
+        ):
+            seconds.append(beside)
+            ratios.setdefault(schedule, []).append(mine / beside)
+        middles = {schedule: statistics.median(found) for schedule, found in ratios.items()}
+        return TimedStudy(str(reference), seconds, middles)
 
     def trials(self, study: int) -> list[Trial]:
         """All trials of a study, in order."""
@@ -294,7 +380,8 @@ class TuningStore:
         ):
             runs.setdefault(number, []).append((pair[0], pair[1]))
         rows = self._connection.execute(
-            "SELECT number, document, source, predicted, outcome, reason, compile_seconds "
+            "SELECT number, document, source, predicted, outcome, reason, compile_seconds, "
+            "attempts, others "
             "FROM trials JOIN studies ON studies.id = study JOIN schedules "
             "ON schedules.digest = schedule AND schedules.pipeline = studies.pipeline "
             "WHERE study = ? ORDER BY number",
@@ -306,13 +393,14 @@ class TuningStore:
         """A line about each study, the oldest first."""
         rows = self._connection.execute(
             "SELECT studies.id, pipelines.name, device, machines.document, sizes, model, strategy, "
-            "seed, created FROM studies JOIN pipelines ON pipelines.digest = pipeline "
+            "seed, created, threads, float_mode "
+            "FROM studies JOIN pipelines ON pipelines.digest = pipeline "
             "JOIN machines ON fingerprint = machine ORDER BY studies.id"
         ).fetchall()
         return [self._summary(row) for row in rows]
 
     def _summary(self, row: tuple[Any, ...]) -> StudySummary:
-        id, name, device, machine, sizes, model, strategy, seed, created = row
+        id, name, device, machine, sizes, model, strategy, seed, created, threads, mode = row
         trials = self.trials(id)
         ranked = fastest(trials)
         return StudySummary(
@@ -329,6 +417,8 @@ class TuningStore:
             told=sum(one.result is not None for one in trials),
             correct=sum(bool(one.result and one.result.is_correct) for one in trials),
             best=ranked[0].ratio if ranked else None,
+            threads=threads,
+            float_mode=mode,
         )
 
     def similar_studies(self, pipeline: Pipeline) -> list[int]:
@@ -459,13 +549,15 @@ class TuningStore:
 
 
 def _trial(row: tuple[Any, ...], runs: list[tuple[float, float]]) -> Trial:
-    number, document, source, predicted, outcome, reason, compile_seconds = row
+    number, document, source, predicted, outcome, reason, compile_seconds, attempts, others = row
     schedule = from_json(document, Schedule)
     proposal = Proposal(schedule, source, predicted)
     if outcome is None:
-        return Trial(number, proposal)
+        return Trial(number, proposal, attempts=attempts)
     mine, beside = tuple(a for a, _ in runs), tuple(b for _, b in runs)
-    result = Measurement(schedule, RunOutcome(outcome), reason, mine, beside, compile_seconds)
+    result = Measurement(
+        schedule, RunOutcome(outcome), reason, mine, beside, compile_seconds, others
+    )
     return Trial(number, proposal, result)
 
 

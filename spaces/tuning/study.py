@@ -11,6 +11,7 @@ from typing import Self, TypeAlias
 
 from attrs import define, evolve, field
 
+from spaces.backend.llvm.operators import FloatMode
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, Measurer
 from spaces.cost.model import CostModel
@@ -119,6 +120,8 @@ class Study:
         seed: int = 0,
         reference: Schedule | None = None,
         searching: float = SEARCHING,
+        threads: int | None = None,
+        float_mode: FloatMode = FloatMode.STRICT,
     ) -> Study:
         """The study of a space, as the store has it; a new one if it has none.
 
@@ -136,6 +139,8 @@ class Study:
             reference: a legal schedule to run beside all others; by default the one that a
                 search by the model finds.
             searching: the most seconds for a new study to find it.
+            threads: how many threads the measurer gives parallel loops; None for one on each core.
+            float_mode: the float mode in which the measurer compiles.
 
         Raises:
             BusyStudyError: another process tunes this study.
@@ -159,6 +164,8 @@ class Study:
             seed,
             reference,
             _prices_text(made),
+            threads or 0,
+            float_mode,
         )
         id = store.find_study(key)
         if id is None:

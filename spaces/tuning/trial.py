@@ -41,11 +41,13 @@ class Trial:
         number: its place in the study, from 0.
         proposal: the schedule, and where it comes from.
         result: its measurement; None as long as it is open.
+        attempts: how often somebody began to measure it without coming to a result.
     """
 
     number: int
     proposal: Proposal
     result: Measurement | None = None
+    attempts: int = 0
 
     def __str__(self) -> str:
         return f"trial {self.number}: {self.result or 'open'}, {self.proposal}"
