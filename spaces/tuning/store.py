@@ -317,6 +317,19 @@ class TuningStore:
             number,
         )
 
+    def replace(self, study: int, number: int, result: Measurement) -> None:
+        """Puts a result in the place of an earlier one, whose runs are gone."""
+        with self._writing():
+            self._do("DELETE FROM runs WHERE study = ? AND trial = ?", study, number)
+            self._do(
+                "UPDATE trials SET outcome = ?, reason = ? WHERE study = ? AND number = ?",
+                str(result.outcome),
+                result.reason,
+                study,
+                number,
+            )
+            self._add_runs(study, number, result)
+
     def begin_trials(self, study: int, numbers: Iterable[int]) -> None:
         """Notes that trials are being measured. If this process ends before it tells their results,
         or calls :meth:`leave_trials`, the next one sees that.

@@ -15,6 +15,7 @@ from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.model.nest.canonical import canonical_form
+from spaces.tuning.strategy import Opening
 from spaces.tuning.trial import Proposal, Trial
 
 SEARCH = "search"
@@ -37,12 +38,21 @@ class TopRanked:
     structures: int = 2000
     strategy: Strategy | None = None
 
+    def opening(self, seed: int) -> Opening:
+        limits = Limits(top=self.found, structures=self.structures, seed=seed)
+        return Opening(self.strategy, limits)
+
+    def changes(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
+        return []
+
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
         if any(trial.proposal.source == SEARCH for trial in trials):
             return []
-        limits = Limits(top=self.found, structures=self.structures, seed=seed)
+        limits = self.opening(seed).limits
         tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
         return [
             Proposal(one.schedule, SEARCH, one.cost)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,10 @@ from spaces.tuning.study import Callback, Study
 from spaces.tuning.trial import Trial
 
 SEARCHING = 10.0
-"""The most seconds in which a new study finds the schedule that runs beside others."""
+"""The most seconds in which a new study searches before it measures anything."""
 
 SHARE = 0.1
-"""The most of the time limit in which a new study finds the schedule that runs beside others."""
+"""The most of the time limit in which a new study searches before it measures anything."""
 
 
 def tune(
@@ -69,6 +69,7 @@ def tune(
     measurer: Measurer | None = None,
     scheduler: str = "",
     callbacks: Iterable[Callback] = (),
+    phase: Callable[[str], None] = lambda what: None,
 ) -> Study:
     """Measures schedules of a pipeline until the time is over, and keeps every result. The same
     call later goes on where this one stopped.
@@ -96,10 +97,13 @@ def tune(
         float_mode: the float mode of the code. Studies in different modes are apart.
         measurer: what measures; by default a :class:`LocalMeasurer`.
         scheduler: the address of a Dask scheduler, whose workers measure then.
-        callbacks: functions of the study and a trial, called after each result.
+        callbacks: functions of the study and a trial, called when a trial has its first result.
+        phase: called with what comes next, such as "searching", and several times a second during
+            the first search.
 
     Returns:
-        The study, with all its trials; other processes may go on with it.
+        The study, with all its trials; other processes may go on with it. Ctrl-C ends the
+        measurements, and the study has what was measured (:attr:`Study.was_interrupted`).
 
     Raises:
         BusyStudyError, EmptySpaceError, MeasuringError, StoreError, UnknownTuningStrategyError,
@@ -127,6 +131,7 @@ def tune(
         searching=min(SEARCHING, SHARE * deadline.left),
         threads=threads,
         float_mode=float_mode,
+        look=lambda: phase("searching"),
     ) as study:
         local = LocalMeasurer(
             device=chosen,
@@ -144,7 +149,7 @@ def tune(
             elif measurer is None:
                 measurer = opened_here.enter_context(local)
             left = None if seconds is None else deadline.left
-            study.run(measurer, seconds=left, trials=trials, callbacks=callbacks)
+            study.run(measurer, seconds=left, trials=trials, callbacks=callbacks, phase=phase)
     return study
 
 
