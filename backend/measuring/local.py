@@ -45,7 +45,7 @@ SLOWEST = 20.0
 """A run that takes so many times as long as the fastest one so far is stopped ..."""
 
 LEAST_LIMIT = 2.0
-"""... after so many seconds more, for a busy machine may hold up any run."""
+"""... after so many seconds more. Both are longer by the share of the machine that others take."""
 
 
 @define(kw_only=True)
@@ -59,8 +59,8 @@ class LocalMeasurer:
     counts for all; those that are surely slower than the fastest are left out (:class:`Race`).
 
     A run of a candidate that takes :data:`SLOWEST` times as long as the fastest schedule so far,
-    and two seconds more, is stopped as if it hung. The time limit of the caller ends a measurement
-    in any state: schedules without a result have none then.
+    and two seconds more, is stopped as if it hung; on a busy machine later. The time limit of the
+    caller ends a measurement in any state: schedules without a result have none then.
 
     The workers compile at the same time, and run in turn. Nothing is compiled while something is
     timed, and other processes of this user wait until a measurement is over: a busy process beside
@@ -103,6 +103,7 @@ class LocalMeasurer:
     allowed: Tolerance = EXACT
     _sessions: tuple[MeasuringSession, ...] = field(init=False, default=(), eq=False)
     _fastest: float = field(init=False, default=math.inf, eq=False)
+    _others: float = field(init=False, default=0.0, eq=False)
 
     @workers.default
     def _few(self) -> int:
@@ -146,7 +147,8 @@ class LocalMeasurer:
     @property
     def _longest_run(self) -> float:
         """How many seconds a run of a candidate may take."""
-        return min(self.limits.run_seconds, LEAST_LIMIT + SLOWEST * self._fastest)
+        limit = (LEAST_LIMIT + SLOWEST * self._fastest) / max(0.05, 1 - self._others)
+        return min(self.limits.run_seconds, limit)
 
     def _time(
         self,
@@ -183,7 +185,7 @@ class LocalMeasurer:
         results: dict[int, Measurement] = {}
         for rounds, times in enumerate(timing, start=1):
             after = ProcessorTimes.now(_own_processes(sessions))
-            others = before.share_of_others(after) if before and after else 0.0
+            self._others = others = before.share_of_others(after) if before and after else 0.0
             self._note_fastest(times)
             results = {
                 place: failed.get(place) or _with_times(built[place][1], times, place, others)

@@ -109,10 +109,14 @@ class PausingSearch:
             self._rests = True
             self._turn.notify_all()
 
+    @property
+    def _must_rest(self) -> bool:
+        return not (self._may_go or self._is_given_up)
+
     def _pause(self) -> None:
-        if not self._may_go:
+        if self._must_rest:
             with self._turn:
-                while not (self._may_go or self._is_given_up):
+                while self._must_rest:
                     self._rests = True
                     self._turn.notify_all()
                     self._turn.wait()
