@@ -223,6 +223,25 @@ def simulate(noise: Noise, *, races: int, tunings: int, draws: int) -> dict[str,
     return found
 
 
+def table() -> str:
+    """The committed results as a table in Markdown."""
+    results = json.loads(FILE.read_text("utf-8"))
+    lines = [
+        "| noise | races that leave out their fastest | regret | right choice | runs |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name, found in results.items():
+        noise = Noise(**found["noise"])
+        for rule, shown in (("library", ""), ("halving", ", halving by medians")):
+            mine = found[rule]
+            lines.append(
+                f"| {name} ({noise.spread:.0%}, {noise.spikes:.0%}){shown} "
+                f"| {mine['lost_races']:.1%} | {mine['mean_regret']:.2%} | {mine['right']:.0%} "
+                f"| {mine['mean_runs']:.0f} |"
+            )
+    return "\n".join(lines)
+
+
 def main(arguments: list[str]) -> None:
     """Simulates, prints, and writes the file."""
     argparse.ArgumentParser(prog="python -m bench tuning_noise", description=__doc__).parse_args(

@@ -13,7 +13,15 @@ from spaces.apps.catalog import APPS, find
 from spaces.apps.command_line.completion import model_names, tuning_strategy_names
 from spaces.apps.command_line.console import line, table
 from spaces.apps.command_line.interrupting import twice_ends_at_once
-from spaces.apps.command_line.options import MOST, AppName, DeviceName, Seed, given_schedule
+from spaces.apps.command_line.options import (
+    MOST,
+    AppName,
+    DeviceName,
+    Floats,
+    Seed,
+    Threads,
+    given_schedule,
+)
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.space import Inexact, OptionsName, Preset, Where, space_of
 from spaces.apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
@@ -21,6 +29,7 @@ from spaces.apps.errors import CommandError, Interrupted, WrongUsage
 from spaces.apps.files import is_there
 from spaces.apps.photographs import photograph
 from spaces.backend.arguments import Array
+from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.over_dask import DaskUnavailable
 from spaces.backend.measuring.session import MeasuringError
 from spaces.constraints.devices.device import GpuDevice
@@ -111,6 +120,8 @@ def tune(
     schedule: Starts = None,
     seed: Seed = 0,
     scheduler: Scheduler = "",
+    threads: Threads = None,
+    floats: Floats = FloatMode.STRICT,
     as_json: AsJson = False,
 ) -> None:
     """Measure schedules until the time is over, and keep every result in a file. The same command
@@ -118,6 +129,8 @@ def tune(
     """
     found = find(app)
     space = space_of(found, device, options, inexact, where=where)
+    if isinstance(space.device, GpuDevice) and (threads or floats is not FloatMode.STRICT):
+        raise WrongUsage("--threads and --floats are for the CPU; --device names a GPU.")
     with opened_store(store) as opened:
         with twice_ends_at_once(), TuningView(seconds) as view:
             try:
@@ -137,6 +150,8 @@ def tune(
                     seed=seed,
                     inputs=_inputs(found, space.pipeline),
                     scheduler=scheduler,
+                    threads=threads,
+                    float_mode=floats,
                     callbacks=[view.show],
                     phase=view.tell_phase,
                 )
