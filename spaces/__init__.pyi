@@ -561,9 +561,9 @@ from spaces.tuning.compiler_ranking import (
 )
 from spaces.tuning.store import (
     TuningStore as TuningStore,
-    StudySummary as StudySummary,
     default_store as default_store,
 )
+from spaces.tuning.study_key import StudySummary as StudySummary
 from spaces.tuning.schema import StoreError as StoreError
 from spaces.tuning.identity import TuningMachine as TuningMachine
 from spaces.tuning.calibration import (
@@ -579,7 +579,12 @@ from spaces.tuning.export import (
     t4_text as t4_text,
     trials_from_t4 as trials_from_t4,
     csv_text as csv_text,
+    trial_columns as trial_columns,
+    trials_frame as trials_frame,
+    write_parquet as write_parquet,
+    TablesUnavailable as TablesUnavailable,
 )
+from spaces.tuning.damage import find_damage as find_damage, Damage as Damage
 
 # Apps
 from spaces.apps.catalog import APPS as APPS

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -185,18 +187,25 @@ def opened_store(file: str) -> TuningStore:
         raise WrongUsage(str(error)) from None
 
 
-def read_store(file: str) -> TuningStore:
+@contextmanager
+def read_store(file: str) -> Iterator[TuningStore]:
     """The store in a file, or the one of the user, to look at what it has; nothing is made.
 
     Raises:
         WrongUsage: the file that the user names does not exist, or is no store.
+        CommandError: the file is damaged.
     """
     if file and file != MEMORY and not is_there(Path(file).expanduser()):
         raise WrongUsage(f"There is no store {file}; spaces tune --store {file} makes one.")
     try:
-        return TuningStore.read(file or default_store())
+        store = TuningStore.read(file or default_store())
     except (StoreError, OSError) as error:
         raise WrongUsage(str(error)) from None
+    with store:
+        try:
+            yield store
+        except StoreError as error:
+            raise CommandError(str(error)) from None
 
 
 def _starts(app: App, pipeline: Pipeline, names: list[str] | None, on_gpu: bool) -> list[Schedule]:

@@ -15,9 +15,11 @@ from attrs import define, field
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from spaces.apps.command_line.console import complain
 from spaces.apps.command_line.progress import EVERY
+from spaces.model.showing import visible
 from spaces.tuning.study import REFERENCE, START, Study
 from spaces.tuning.trial import Trial
 
@@ -78,7 +80,7 @@ class TuningView:
     def _table(self) -> Table:
         made = Table(show_header=False)
         for what, said in self._lines():
-            made.add_row(what, said)
+            made.add_row(Text(visible(what)), Text(visible(said)))
         return made
 
     def _lines(self) -> Iterator[tuple[str, str]]:

@@ -37,6 +37,10 @@ PATIENCE = 20.0
 """The trusted schedule may run so many times as long as others: it is simple, and runs once."""
 
 
+LOSSES = 2
+"""The most workers that are lost before the trusted schedule and the reference are ready."""
+
+
 class MeasuringError(RuntimeError):
     """Nothing can be measured: the trusted schedule or the reference fails."""
 
@@ -69,6 +73,7 @@ class MeasuringSession:
         limits: what a candidate may take.
         schedules: the candidates by key.
         ready: the keys of what is built in the present worker.
+        was_lost: whether the last worker ended by itself, or somebody killed it.
     """
 
     task: MeasuringTask
@@ -77,6 +82,7 @@ class MeasuringSession:
     limits: MeasuringLimits
     schedules: dict[int, Schedule] = field(factory=dict)
     ready: set[int] = field(factory=set)
+    was_lost: bool = field(init=False, default=False)
     _worker: Worker | None = None
     _done: set[int] = field(init=False, factory=set)
 
@@ -99,6 +105,8 @@ class MeasuringSession:
     @property
     def preparations(self) -> list[Preparation]:
         """What the present worker lacks before it takes candidates, in order."""
+        if self._worker is not None and self._worker.has_ended:
+            self.close()  # somebody killed it between two requests
         found = []
         if self.trusted != self.reference:
             patience = PATIENCE * self.limits.run_seconds
@@ -208,17 +216,32 @@ class MeasuringSession:
     def _lost(self, request: Request, lost: WorkerLost) -> RunAnswer:
         log.info("%s: a new worker takes the place of the last one. %s", request, lost)
         self._without_worker()
+        self.was_lost = lost.outcome is RunOutcome.CRASHED
         if lost.outcome is RunOutcome.HUNG:
             ask_clock()
         return RunAnswer(lost.outcome, str(lost))
 
 
 def prepare(sessions: Sequence[MeasuringSession]) -> None:
-    """Builds in each worker what it lacks before it takes candidates, in all workers at once.
+    """Builds in each worker what it lacks before it takes candidates, in all workers at once. If a
+    worker is lost, the next one begins from the start: the system kills processes that have done
+    nothing wrong.
 
     Raises:
-        MeasuringError: the trusted schedule or the reference fails.
+        MeasuringError: the trusted schedule or the reference fails, or :data:`LOSSES` workers are
+            lost.
     """
+    for attempt in range(LOSSES):
+        for session in sessions:
+            session.was_lost = False
+        try:
+            return _prepare_once(sessions)
+        except MeasuringError:
+            if attempt == LOSSES - 1 or not any(session.was_lost for session in sessions):
+                raise
+
+
+def _prepare_once(sessions: Sequence[MeasuringSession]) -> None:
     for steps in zip_longest(*(session.preparations for session in sessions)):
         pairs = [pair for pair in zip(sessions, steps, strict=True) if pair[1] is not None]
         waits = [session.begin(one.key, one.schedule) for session, one in pairs]

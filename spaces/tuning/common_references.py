@@ -7,6 +7,7 @@ have timed. Only what no schedule connects compares by plain seconds.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 
@@ -19,34 +20,35 @@ class TimedStudy:
 
     Attributes:
         reference: the digest of the reference.
-        seconds: the times of its runs.
+        seconds: its median time; None without times.
         ratios: for each schedule with times, by its digest, its time divided by that of the
             reference.
     """
 
     reference: str
-    seconds: Sequence[float]
+    seconds: float | None
     ratios: Mapping[str, float]
 
 
 def reference_seconds(studies: Sequence[TimedStudy]) -> dict[str, float]:
     """The time of each reference, as they compare: those that schedules connect are in proportion
     to the ratios of these. Each group of connected ones has the time of its reference with the most
-    runs, in the study in which this one took least time, for other programs make no run faster.
+    schedules, in the study in which this one took least time, for other programs make no run
+    faster. Infinity without any time.
     """
-    runs: dict[str, int] = {}
+    timed: dict[str, int] = {}
     for study in studies:
-        runs[study.reference] = runs.get(study.reference, 0) + len(study.seconds)
+        timed[study.reference] = timed.get(study.reference, 0) + len(study.ratios)
     ratios = _ratios_by_reference(studies)
     found: dict[str, float] = {}
-    for root in sorted(runs, key=lambda one: -runs[one]):
+    for root in sorted(timed, key=lambda one: -timed[one]):
         if root in found:
             continue
-        least = (statistics.median(s.seconds) for s in studies if s.reference == root and s.seconds)
-        found[root] = min(least, default=float("inf"))
+        least = (s.seconds for s in studies if s.reference == root and s.seconds is not None)
+        found[root] = min(least, default=math.inf)
         reached = [root]
         for one in reached:
-            for other in runs.keys() - found.keys():
+            for other in timed.keys() - found.keys():
                 between = _ratio_between(ratios[one], ratios[other])
                 if between is not None:
                     found[other] = found[one] * between

@@ -20,11 +20,12 @@ from spaces.enumerate.search.rewrites.draw import draw_rewrite
 from spaces.enumerate.space.edits import DecidedSchedule, DecisionEdit
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
-from spaces.model.nest.canonical import CanonicalForm, canonical_form
 from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.identity import schedule_digest
 from spaces.tuning.strategy import Opening
 from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal, Trial, fastest
+from spaces.tuning.trial_log import tried_digests
 
 CHANGE = "change"
 """The source of changed schedules."""
@@ -77,13 +78,14 @@ class Evolving:
     def changes(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
-        tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
-        ranked = [one.schedule for one in fastest(trials)]
+        tried = tried_digests(space.pipeline, trials)
+        ranked = fastest(trials)
         chosen = random.Random(f"{seed} {len(trials)}")
         pool: list[Proposal] = []
         parents = self.parents
         while not pool:
-            changed = self._change_schedules(space, model, ranked[:parents], chosen, tried)
+            best = [one.schedule for one in ranked[:parents]]
+            changed = self._change_schedules(space, model, best, chosen, tried)
             pool = list(itertools.islice(changed, self.pool))
             if parents >= len(ranked):
                 break
@@ -99,7 +101,7 @@ class Evolving:
         model: CostModel,
         parents: Sequence[Schedule],
         chosen: random.Random,
-        tried: set[CanonicalForm],
+        tried: set[str],
     ) -> Iterator[Proposal]:
         """Changed schedules, each with the cheapest numbers that are not ``tried``, to which it
         adds them. Ends when hardly any change is legal and new.
@@ -122,7 +124,7 @@ class Evolving:
                 if not np.isfinite(cost):
                     break
                 schedule = structure.at(int(index))
-                form = canonical_form(space.pipeline, schedule)
+                form = schedule_digest(space.pipeline, schedule)
                 if form not in tried:
                     tried.add(form)
                     yield Proposal(schedule, CHANGE, cost)

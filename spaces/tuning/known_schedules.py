@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.tuning.common_references import reference_seconds
 from spaces.tuning.identity import this_machine
 from spaces.tuning.store import StudySummary, TuningStore
-from spaces.tuning.trial import Trial, fastest
+from spaces.tuning.trial import Trial
 
 _Sizes = Mapping[str, tuple[tuple[int, int], ...]]
 
@@ -92,19 +93,36 @@ def list_known_schedules(
         yield from _by_time(store, [line.id for line in group])
 
 
-def _by_time(store: TuningStore, studies: list[int]) -> list[tuple[int, Trial]]:
+def _by_time(store: TuningStore, studies: list[int]) -> Iterator[tuple[int, Trial]]:
     """The trials with times of studies whose results compare, sorted by the upper end of the
-    interval of the time.
+    interval of the time; read as they are asked for.
     """
-    timed = {study: store.timed_study(study) for study in studies}
-    seconds = reference_seconds(list(timed.values()))
-    found: list[tuple[float, int, Trial]] = []
-    for study in studies:
-        trials = fastest(store.trials(study))
-        reference = seconds[timed[study].reference]
-        found += ((one.result.interval[1] * reference, study, one) for one in trials if one.result)
-    found.sort(key=lambda line: (line[0], -line[1], line[2].number))
-    return [(study, trial) for _, study, trial in found]
+    seconds = _reference_seconds(store, studies)
+    merged = heapq.merge(
+        *(_times(store, study, seconds[study]) for study in studies), key=lambda line: line[0]
+    )
+    for (_, negative, _), trial in merged:
+        yield -negative, trial
+
+
+def _reference_seconds(store: TuningStore, studies: list[int]) -> dict[int, float]:
+    """For each study the time of its reference, as these compare."""
+    references = {study: store.reference_digest_of(study) for study in studies}
+    if len(set(references.values())) == 1:
+        return dict.fromkeys(studies, 1.0)
+    seconds = reference_seconds([store.timed_study(study) for study in studies])
+    return {study: seconds[references[study]] for study in studies}
+
+
+def _times(
+    store: TuningStore, study: int, reference: float
+) -> Iterator[tuple[tuple[float, int, int], Trial]]:
+    """The trials of a study, each with the upper end of its time and what tells equal times apart:
+    those of the newest study come first.
+    """
+    for trial in store.fastest(study):
+        if trial.result is not None:
+            yield (trial.result.interval[1] * reference, -study, trial.number), trial
 
 
 def _sizes(pipeline: Pipeline) -> _Sizes:

@@ -70,18 +70,18 @@ class OpeningSearch:
         if not isinstance(strategy, SearchingStrategy):
             return None
         opening = strategy.opening(seed)
-        found = [
-            (one.proposal.predicted, one.number)
+        found = {
+            one.proposal.predicted: one.schedule
             for one in trials
             if one.proposal.source == SEARCH and one.proposal.predicted is not None
-        ]
+        }
         if kept is None:
             return None if found else OpeningSearch.begin(space, model, strategy, seed)
         structures, is_over = kept
         left = math.inf if opening.limits.structures is None else opening.limits.structures
         if is_over or structures >= left:
             return None
-        start = trials[min(found)[1] if found else 0].schedule
+        start = found[min(found)] if found else trials[0].schedule
         limits = evolve(
             opening.limits,
             structures=None if math.isinf(left) else int(left) - structures,

@@ -77,8 +77,9 @@ class StudyRun:
 
     def _how_many(self) -> int:
         """How many schedules the next batch has at most."""
-        told = sum(trial.result is not None for trial in self.study)
-        wanted = self.batch if self.trials is None else min(self.batch, self.trials - told)
+        wanted = self.batch
+        if self.trials is not None:
+            wanted = min(wanted, self.trials - self.study.told)
         left = self.deadline.left
         if self._pace and left < math.inf:
             wanted = min(wanted, int((left - self._final_seconds) / self._pace))
@@ -112,14 +113,14 @@ class StudyRun:
         if not self._is_gradual or any(one.attempts for one in asked):
             return []
         chosen = [] if self.study.best is None else [self.study.best]
-        first = self.study.trials[0]
+        first = next(iter(self.study))
         if self._batches == 0 and first not in chosen and first.result and first.result.ratios:
             chosen.append(first)
         return chosen
 
     def _measure_finalists(self) -> None:
         """Measures again, together, what may be the fastest."""
-        last = finalists(self.study)
+        last = finalists(self.study.trial_log)
         if self._is_gradual and self._batches and len(last) > 1:
             self.phase(f"measuring {', '.join(str(one.number) for one in last)} again")
             self._measure([], last)
@@ -137,14 +138,14 @@ class StudyRun:
         kept = dict.fromkeys(numbers, 0)
         failed: set[int] = set()  # for now; these keep their attempt
         try:
-            for place, result in self._results([study.trials[number] for number in numbers]):
+            for place, result in self._results([study.trial(number) for number in numbers]):
                 number = numbers[place]
-                is_first = study.trials[number].result is None
+                is_first = study.trial(number).result is None
                 if not self._keep(number, result, kept):
                     failed.add(number)
                 elif is_first:
                     left.discard(number)
-                    self._tell_all(study.trials[number])
+                    self._tell_all(study.trial(number))
         finally:
             study.leave(left - failed)
         self._batches += 1
@@ -169,7 +170,7 @@ class StudyRun:
             result: its measurement.
             kept: the number of runs of each trial that are kept by now; it grows.
         """
-        study, trial = self.study, self.study.trials[number]
+        study, trial = self.study, self.study.trial(number)
         may_be_tried = trial.result is not None or trial.attempts < ATTEMPTS
         if not result.is_correct and is_transient(result) and may_be_tried:
             log.info("trial %d is tried again later, apart: %s", number, result)

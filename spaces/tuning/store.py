@@ -6,19 +6,19 @@ Several processes may use a file at once. A write-ahead log keeps it whole when 
 from __future__ import annotations
 
 import json
+import logging
+import math
 import os
 import sqlite3
-import statistics
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
-from spaces.backend.llvm.operators import FloatMode
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
@@ -26,131 +26,39 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.text import format_schedule
 from spaces.tuning.common_references import TimedStudy
+from spaces.tuning.connecting import MEMORY, connect_to_read, connect_to_write, errors_of
 from spaces.tuning.identity import (
     TuningMachine,
     algorithm_of,
-    digest,
     pipeline_digest,
     schedule_digest,
     sizes_text,
     with_sizes,
 )
 from spaces.tuning.prices_as_json import prices_from_json, prices_to_json
-from spaces.tuning.runner import Runner
-from spaces.tuning.schema import StoreError, migrate
-from spaces.tuning.trial import Proposal, Trial, fastest
+from spaces.tuning.rows import DamagedRowError, intact, read_machine, read_schedule, read_trial
+from spaces.tuning.runner import Heartbeat, Runner
+from spaces.tuning.schema import SUMMARISED, StoreError, is_time, summarise
+from spaces.tuning.study_key import StudyKey, StudySummary
+from spaces.tuning.trial import Proposal, Trial
+from spaces.tuning.trial_log import TrialLog
 
-WAITING = 30.0
-"""Seconds to wait while another process writes."""
+__all__ = ["MEMORY", "StudyKey", "StudySummary", "TuningStore", "default_store"]
 
+_T = TypeVar("_T")
 
-@frozen
-class StudyKey:
-    """The inputs that decide what a study measures and proposes.
+log = logging.getLogger("spaces.tuning")
 
-    Attributes:
-        pipeline: the pipeline, at the sizes that are measured.
-        machine: the machine that measures.
-        device: the name of the device that schedules are for.
-        space: a text that is equal for equal spaces.
-        model: the name of the cost model.
-        strategy: a text that is equal for equal strategies.
-        seed: the seed of random choices.
-        reference: the schedule that the user gives to run beside all others; None for one that the
-            study finds.
-        prices: a text that is equal for equal prices of the cost model, and for equal terms that it
-            leaves out.
-        threads: how many threads run parallel loops; 0 for one on each core.
-        float_mode: the float mode of the code.
-    """
+PAGE = 16
+"""How many of the fastest trials are read at a time."""
 
-    pipeline: Pipeline
-    machine: TuningMachine
-    device: str
-    space: str
-    model: str
-    strategy: str
-    seed: int
-    reference: Schedule | None = None
-    prices: str = ""
-    threads: int = 0
-    float_mode: str = FloatMode.STRICT
-
-    @property
-    def digest(self) -> str:
-        """Equal for equal keys."""
-        is_usual = self.threads == 0 and self.float_mode == FloatMode.STRICT
-        return digest(
-            pipeline_digest(self.pipeline),
-            sizes_text(self.pipeline),
-            self.machine.fingerprint,
-            self.device,
-            self.space,
-            self.model,
-            self.strategy,
-            str(self.seed),
-            "" if self.reference is None else schedule_digest(self.pipeline, self.reference),
-            self.prices,
-            *(() if is_usual else (str(self.threads), str(self.float_mode))),
-        )
-
-
-@frozen
-class StudySummary:
-    """One line about a study.
-
-    Attributes:
-        id: its number in the store.
-        pipeline: the name of the pipeline.
-        device: the device.
-        machine: the machine.
-        sizes: for each buffer the (min, extent) of each dimension.
-        model: the cost model.
-        strategy: the strategy.
-        seed: the seed.
-        created: when it began, in UTC.
-        trials: the number of its trials.
-        told: how many of them have a result.
-        correct: how many of them have times.
-        best: the ratio to the reference of the fastest trial; None without times.
-        threads: how many threads run parallel loops; 0 for one on each core.
-        float_mode: the float mode of the code.
-    """
-
-    id: int
-    pipeline: str
-    device: str
-    machine: TuningMachine
-    sizes: dict[str, Any]
-    model: str
-    strategy: str
-    seed: int
-    created: str
-    trials: int
-    told: int
-    correct: int
-    best: float | None
-    threads: int
-    float_mode: str
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Lets others read while one writes. If two processes make a file at once, one finds it locked,
-    and SQLite does not wait for this lock; so this function does.
-    """
-    end = time.monotonic() + WAITING
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.01)
-
-
-MEMORY = ":memory:"
-"""The name of a store that is gone when it is closed."""
+_TRIALS = (
+    "SELECT number, document, text, source, predicted, outcome, reason, compile_seconds, "
+    "attempts, others "
+    "FROM trials JOIN studies ON studies.id = study LEFT JOIN schedules "
+    "ON schedules.digest = schedule AND schedules.pipeline = studies.pipeline "
+    "WHERE study = ?"
+)
 
 
 @define
@@ -164,6 +72,13 @@ class TuningStore:
 
     path: str
     _connection: sqlite3.Connection = field(repr=False)
+    _place: str = field(init=False, repr=False)
+    _file: tuple[int, int] | None = field(init=False, repr=False)
+    _leases: dict[int, Heartbeat] = field(init=False, factory=dict, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._place = os.path.abspath(self.path)  # also after a change of the folder
+        self._file = _identity(self._place)
 
     @staticmethod
     def open(path: str | Path) -> TuningStore:
@@ -172,35 +87,29 @@ class TuningStore:
         Raises:
             StoreError: the file holds something else, or cannot be opened.
         """
-        name = str(path)
-        if name != MEMORY:
-            Path(name).expanduser().parent.mkdir(parents=True, exist_ok=True)
-            name = str(Path(name).expanduser())
-        try:
-            connection = sqlite3.connect(name, timeout=WAITING, isolation_level=None)
-            _write_ahead(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")  # whole after any kill of a process
-            connection.execute("PRAGMA foreign_keys = ON")
-            migrate(connection, name)
-        except sqlite3.DatabaseError as error:
-            raise StoreError(f"{name} cannot be opened as a store: {error}.") from None
-        return TuningStore(name, connection)
+        name = str(path) if str(path) == MEMORY else str(Path(path).expanduser())
+        return TuningStore(name, connect_to_write(name))
 
     @staticmethod
     def read(path: str | Path) -> TuningStore:
-        """The store in a file, to look at what it has; an empty one in memory if there is no such
-        file, which stays absent.
+        """The store in a file, to look at what it has, also where it cannot be written; an empty
+        one in memory if there is no such file, which stays absent.
 
         Raises:
             StoreError: the file holds something else, or cannot be opened.
         """
         file = Path(path).expanduser()
-        if str(path) == MEMORY or file.exists():
+        if str(path) == MEMORY:
             return TuningStore.open(path)
+        if file.exists():
+            return TuningStore(str(file), connect_to_read(str(file)))
         return evolve(TuningStore.open(MEMORY), path=str(file))
 
     def close(self) -> None:
         """Closes the file."""
+        for lease in self._leases.values():
+            lease.stop()
+        self._leases.clear()
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -252,10 +161,13 @@ class TuningStore:
         """Adds trials, all or none, and returns them; leaves out schedules that the study has."""
         added: list[Trial] = []
         with self._writing():
-            (count,) = self._some("SELECT count(*) FROM trials WHERE study = ?", study)
+            self._keep_out(study)
+            (first,) = self._some(
+                "SELECT coalesce(max(number) + 1, 0) FROM trials WHERE study = ?", study
+            )
             for proposal in proposals:
                 schedule = self._keep_schedule(pipeline, proposal.schedule)
-                number = count + len(added)
+                number = first + len(added)
                 made = self._do(
                     "INSERT OR IGNORE INTO trials (study, number, schedule, source, predicted) "
                     "VALUES (?, ?, ?, ?, ?)",
@@ -269,13 +181,17 @@ class TuningStore:
                     added.append(Trial(number, proposal))
         return added
 
-    def tell(self, study: int, number: int, result: Measurement) -> None:
-        """Keeps the result of a trial.
+    def tell(self, study: int, number: int, result: Measurement) -> Measurement:
+        """Keeps the result of a trial, and returns what it keeps: a measurement with a time that is
+        no time counts as refused (:func:`plausible`).
 
         Raises:
-            StoreError: the study has no such trial, or its result is known.
+            StoreError: the study has no such trial, its result is known, another process tunes the
+                study now, or the file cannot be written.
         """
+        result = plausible(result)
         with self._writing():
+            self._keep_out(study)
             found = self._one(
                 "SELECT outcome FROM trials WHERE study = ? AND number = ?", study, number
             )
@@ -295,20 +211,26 @@ class TuningStore:
                 number,
             )
             self._add_runs(study, number, result)
+        return result
 
     def add_runs(self, study: int, number: int, result: Measurement) -> None:
-        """Keeps further runs of a trial whose result is known."""
-        with self._writing():
-            self._add_runs(study, number, result)
+        """Keeps further runs of a trial whose result is known.
+
+        Raises:
+            StoreError: another process tunes the study now, or the file cannot be written.
+        """
+        if result.is_correct and plausible(result).is_correct:
+            with self._writing():
+                self._keep_out(study)
+                self._add_runs(study, number, result)
 
     def _add_runs(self, study: int, number: int, result: Measurement) -> None:
-        (first,) = self._some(
-            "SELECT count(*) FROM runs WHERE study = ? AND trial = ?", study, number
-        )
-        pairs = zip(result.seconds, result.reference_seconds, strict=True)
+        """Adds runs to those of a trial, and sums all of them up."""
+        before = self._runs(study, number)
+        pairs = list(zip(result.seconds, result.reference_seconds, strict=True))
         self._connection.executemany(
             "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
-            [(study, number, first + place, *pair) for place, pair in enumerate(pairs)],
+            [(study, number, place, *pair) for place, pair in enumerate(pairs, len(before))],
         )
         self._do(
             "UPDATE trials SET others = max(others, ?) WHERE study = ? AND number = ?",
@@ -316,19 +238,32 @@ class TuningStore:
             study,
             number,
         )
+        all_pairs = [*before, *pairs]
+        summary = summarise([a for a, _ in all_pairs], [b for _, b in all_pairs])
+        if summary is not None:
+            self._do(SUMMARISED, *summary, study, number)
 
-    def replace(self, study: int, number: int, result: Measurement) -> None:
-        """Puts a result in the place of an earlier one, whose runs are gone."""
+    def replace(self, study: int, number: int, result: Measurement) -> Measurement:
+        """Puts a result in the place of an earlier one, whose runs are gone, and returns what it
+        keeps.
+
+        Raises:
+            StoreError: another process tunes the study now, or the file cannot be written.
+        """
+        result = plausible(result)
         with self._writing():
+            self._keep_out(study)
             self._do("DELETE FROM runs WHERE study = ? AND trial = ?", study, number)
             self._do(
-                "UPDATE trials SET outcome = ?, reason = ? WHERE study = ? AND number = ?",
+                "UPDATE trials SET outcome = ?, reason = ?, upper = NULL, ratio = NULL, "
+                "beside = NULL WHERE study = ? AND number = ?",
                 str(result.outcome),
                 result.reason,
                 study,
                 number,
             )
             self._add_runs(study, number, result)
+        return result
 
     def begin_trials(self, study: int, numbers: Iterable[int]) -> None:
         """Notes that trials are being measured. If this process ends before it tells their results,
@@ -364,83 +299,126 @@ class TuningStore:
         row = self._one("SELECT structures, is_over FROM searches WHERE study = ?", study)
         return None if row is None else (int(row[0]), bool(row[1]))
 
-    def timed_study(self, study: int) -> TimedStudy:
-        """The times of the reference of a study, and the ratios of its schedules, by their digests.
+    def reference_digest_of(self, study: int) -> str:
+        """The digest of the schedule that runs beside all others of a study.
 
         Raises:
             StoreError: there is no such study.
         """
-        (reference,) = self._of_study(study, "reference", "")
-        seconds: list[float] = []
-        ratios: dict[str, list[float]] = {}
-        for schedule, mine, beside in self._connection.execute(
-            "SELECT schedule, seconds, reference_seconds FROM runs JOIN trials "
-            "ON trials.study = runs.study AND trials.number = runs.trial WHERE runs.study = ?",
-            (study,),
-        ):
-            seconds.append(beside)
-            ratios.setdefault(schedule, []).append(mine / beside)
-        middles = {schedule: statistics.median(found) for schedule, found in ratios.items()}
-        return TimedStudy(str(reference), seconds, middles)
+        (digest,) = self._of_study(study, "reference", "")
+        return str(digest)
+
+    def timed_study(self, study: int) -> TimedStudy:
+        """The time of the reference of a study, and the ratios of its schedules, by their digests.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        rows = self.rows(
+            "SELECT schedule, ratio FROM trials WHERE study = ? AND ratio IS NOT NULL", study
+        )
+        return TimedStudy(
+            self.reference_digest_of(study), self.reference_seconds(study), dict(rows)
+        )
 
     def trials(self, study: int) -> list[Trial]:
-        """All trials of a study, in order."""
-        runs: dict[int, list[tuple[float, float]]] = {}
-        for number, *pair in self._connection.execute(
+        """All trials of a study, in order. A damaged row costs its trial, and is logged."""
+        runs: dict[int, list[tuple[Any, Any]]] = {}
+        for number, *pair in self.rows(
             "SELECT trial, seconds, reference_seconds FROM runs WHERE study = ? "
             "ORDER BY trial, round",
-            (study,),
+            study,
         ):
             runs.setdefault(number, []).append((pair[0], pair[1]))
-        rows = self._connection.execute(
-            "SELECT number, document, source, predicted, outcome, reason, compile_seconds, "
-            "attempts, others "
-            "FROM trials JOIN studies ON studies.id = study JOIN schedules "
-            "ON schedules.digest = schedule AND schedules.pipeline = studies.pipeline "
-            "WHERE study = ? ORDER BY number",
-            (study,),
+        rows = self.rows(f"{_TRIALS} ORDER BY number", study)
+        return list(self._intact_trials(study, ((row, runs.get(row[0], [])) for row in rows)))
+
+    def trial_log(self, study: int, pipeline: Pipeline) -> TrialLog:
+        """The trials of a study, with what is asked of them while it is tuned."""
+        digests = self.rows("SELECT schedule FROM trials WHERE study = ?", study)
+        return TrialLog.of(pipeline, self.trials(study), (digest for (digest,) in digests))
+
+    def fastest(self, study: int) -> Iterator[Trial]:
+        """The trials of a study with times, the fastest first; read as they are asked for."""
+        place = 0
+        while True:
+            rows = self.rows(
+                f"{_TRIALS} AND upper IS NOT NULL ORDER BY upper, ratio, number LIMIT ? OFFSET ?",
+                study,
+                PAGE,
+                place,
+            )
+            if not rows:
+                return
+            with_runs = ((row, self._runs(study, row[0])) for row in rows)
+            yield from self._intact_trials(study, with_runs)
+            place += PAGE
+
+    def _runs(self, study: int, number: int) -> list[tuple[Any, Any]]:
+        return self.rows(
+            "SELECT seconds, reference_seconds FROM runs WHERE study = ? AND trial = ? "
+            "ORDER BY round",
+            study,
+            number,
         )
-        return [_trial(row, runs.get(row[0], [])) for row in rows]
+
+    def _intact_trials(
+        self, study: int, rows: Iterable[tuple[Sequence[Any], list[tuple[Any, Any]]]]
+    ) -> Iterator[Trial]:
+        for row, runs in rows:
+            try:
+                yield read_trial(row, runs, lambda: self.pipeline_of(study))
+            except DamagedRowError as error:
+                self._tell_damage(f"trial {row[0]} of study {study}", error)
+
+    def _tell_damage(self, what: str, error: DamagedRowError) -> None:
+        log.warning(
+            "%s leaves out %s, which is damaged: %s; spaces studies --check lists all damage",
+            self.path,
+            what,
+            error,
+        )
+
+    def reference_seconds(self, study: int) -> float | None:
+        """The median, over the trials of a study, of the time of the reference beside them; None
+        without times.
+        """
+        counted = "study = ? AND beside IS NOT NULL"
+        (count,) = self._some(f"SELECT count(*) FROM trials WHERE {counted}", study)
+        middle = self.rows(
+            f"SELECT beside FROM trials WHERE {counted} ORDER BY beside LIMIT ? OFFSET ?",
+            study,
+            2 - count % 2,
+            max(count - 1, 0) // 2,
+        )
+        return sum(beside for (beside,) in middle) / len(middle) if middle else None
 
     def studies(self) -> list[StudySummary]:
-        """A line about each study, the oldest first."""
-        rows = self._connection.execute(
+        """A line about each study, the oldest first. Damaged rows are left out, and logged."""
+        rows = self.rows(
             "SELECT studies.id, pipelines.name, device, machines.document, sizes, model, strategy, "
-            "seed, created, threads, float_mode "
-            "FROM studies JOIN pipelines ON pipelines.digest = pipeline "
-            "JOIN machines ON fingerprint = machine ORDER BY studies.id"
-        ).fetchall()
-        return [self._summary(row) for row in rows]
-
-    def _summary(self, row: tuple[Any, ...]) -> StudySummary:
-        id, name, device, machine, sizes, model, strategy, seed, created, threads, mode = row
-        trials = self.trials(id)
-        ranked = fastest(trials)
-        return StudySummary(
-            id=id,
-            pipeline=name,
-            device=device,
-            machine=TuningMachine(**json.loads(machine)),
-            sizes=json.loads(sizes),
-            model=model,
-            strategy=strategy,
-            seed=seed,
-            created=created,
-            trials=len(trials),
-            told=sum(one.result is not None for one in trials),
-            correct=sum(bool(one.result and one.result.is_correct) for one in trials),
-            best=ranked[0].ratio if ranked else None,
-            threads=threads,
-            float_mode=mode,
+            "seed, created, threads, float_mode, count(number), count(outcome), "
+            "coalesce(sum(outcome = 'correct'), 0), "
+            "(SELECT ratio FROM trials WHERE study = studies.id AND upper IS NOT NULL "
+            "ORDER BY upper, ratio, number LIMIT 1) "
+            "FROM studies LEFT JOIN pipelines ON pipelines.digest = pipeline "
+            "LEFT JOIN machines ON fingerprint = machine LEFT JOIN trials ON study = studies.id "
+            "GROUP BY studies.id ORDER BY studies.id"
         )
+        found = []
+        for row in rows:
+            try:
+                found.append(_summary(row))
+            except DamagedRowError as error:
+                self._tell_damage(f"study {row[0]}", error)
+        return found
 
     def similar_studies(self, pipeline: Pipeline) -> list[int]:
         """The numbers of all studies of the algorithm of a pipeline, at any size and on any
         machine, the newest first.
         """
-        rows = self._connection.execute(
-            "SELECT id FROM studies WHERE pipeline = ? ORDER BY id DESC",
-            (pipeline_digest(pipeline),),
+        rows = self.rows(
+            "SELECT id FROM studies WHERE pipeline = ? ORDER BY id DESC", pipeline_digest(pipeline)
         )
         return [id for (id,) in rows]
 
@@ -453,7 +431,10 @@ class TuningStore:
         document, sizes = self._of_study(
             study, "document, sizes", "JOIN pipelines ON pipelines.digest = pipeline"
         )
-        return with_sizes(from_json(document, Pipeline), sizes)
+        return self._read(
+            f"the pipeline of study {study}",
+            lambda: with_sizes(from_json(document, Pipeline), sizes),
+        )
 
     def device_of(self, study: int) -> str:
         """The name of the device that the schedules of a study are for.
@@ -470,13 +451,25 @@ class TuningStore:
         Raises:
             StoreError: there is no such study.
         """
-        (document,) = self._of_study(
+        document, text = self._of_study(
             study,
-            "document",
+            "document, text",
             "JOIN schedules ON schedules.digest = reference "
             "AND schedules.pipeline = studies.pipeline",
         )
-        return from_json(document, Schedule)
+        return self._read(
+            f"the reference of study {study}",
+            lambda: read_schedule(document, text, lambda: self.pipeline_of(study)),
+        )
+
+    def _read(self, what: str, read: Callable[[], _T]) -> _T:
+        """Raises:
+        StoreError: what a function reads is damaged.
+        """
+        try:
+            return intact(what, read)
+        except DamagedRowError as error:
+            raise StoreError(f"{self.path} is damaged: {error}.") from None
 
     def _of_study(self, study: int, columns: str, joined: str) -> tuple[Any, ...]:
         row = self._one(f"SELECT {columns} FROM studies {joined} WHERE id = ?", study)
@@ -502,22 +495,46 @@ class TuningStore:
     def prices(self, machine: TuningMachine) -> Prices | None:
         """The prices that are kept for a machine; None if there are none."""
         row = self._one("SELECT document FROM prices WHERE machine = ?", machine.fingerprint)
-        return None if row is None else prices_from_json(row[0])
+        if row is None:
+            return None
+        return self._read("the prices of this machine", lambda: prices_from_json(row[0]))
 
     def claim_study(self, study: int) -> Runner | None:
         """Makes this process tune a study. If another process tunes it, returns that one."""
         me = Runner.this_process()
         with self._writing():
-            (text,) = self._some("SELECT runner FROM studies WHERE id = ?", study)
+            text, renewed = self._some("SELECT runner, renewed FROM studies WHERE id = ?", study)
             other = None if text is None else Runner.from_text(text)
-            if other is not None and other != me and other.is_running:
+            if other is not None and other != me and other.is_running(renewed):
                 return other
-            self._do("UPDATE studies SET runner = ? WHERE id = ?", me.text, study)
+            self._do(_LEASED, me.text, time.time(), study)
+        if self._file is not None and study not in self._leases:
+            self._leases[study] = Heartbeat(lambda: _renew(self._place, study, me))
         return None
 
     def release_study(self, study: int) -> None:
-        """Lets other processes tune a study."""
-        self._do("UPDATE studies SET runner = NULL WHERE id = ?", study)
+        """Lets other processes tune a study, if this process tunes it."""
+        if study in self._leases:
+            self._leases.pop(study).stop()
+        with self._writing():
+            self._do(
+                "UPDATE studies SET runner = NULL, renewed = NULL WHERE id = ? AND runner = ?",
+                study,
+                Runner.this_process().text,
+            )
+
+    def _keep_out(self, study: int) -> None:
+        """Raises:
+        StoreError: another process took the study over, while this one was suspended or could not
+            renew its lease.
+        """
+        found = self._one("SELECT runner FROM studies WHERE id = ?", study)
+        me = Runner.this_process().text
+        if found is not None and found[0] is not None and found[0] != me:
+            raise StoreError(
+                f"{Runner.from_text(found[0])} tunes study {study} of {self.path} now; it took the "
+                "study over when this process had not been heard of for long."
+            )
 
     def _keep_pipeline(self, pipeline: Pipeline) -> str:
         name = pipeline_digest(pipeline)
@@ -538,21 +555,42 @@ class TuningStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """A transaction: all of it is kept, or nothing."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        """A transaction: all of it is kept, or nothing.
+
+        Raises:
+            StoreError: the file is gone, or cannot be written.
+        """
+        if self._file is not None and _identity(self._place) != self._file:
+            raise StoreError(
+                f"{self.path} is gone: somebody removed or replaced it or its folder, so no result "
+                "can be kept there. Run the same again to begin a new file."
+            )
+        with errors_of(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:  # a full disk ends it
+                    self._connection.execute("ROLLBACK")
+                raise
 
     def _do(self, statement: str, *values: object) -> sqlite3.Cursor:
-        return self._connection.execute(statement, values)
+        with errors_of(self.path):
+            return self._connection.execute(statement, values)
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows that a statement of SQL gives.
+
+        Raises:
+            StoreError: the file is damaged, or the statement is wrong.
+        """
+        with errors_of(self.path):
+            return self._connection.execute(statement, values).fetchall()
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        found: tuple[Any, ...] | None = self._do(statement, *values).fetchone()
-        return found
+        found = self.rows(statement, *values)
+        return found[0] if found else None
 
     def _some(self, statement: str, *values: object) -> tuple[Any, ...]:
         found = self._one(statement, *values)
@@ -561,17 +599,66 @@ class TuningStore:
         return found
 
 
-def _trial(row: tuple[Any, ...], runs: list[tuple[float, float]]) -> Trial:
-    number, document, source, predicted, outcome, reason, compile_seconds, attempts, others = row
-    schedule = from_json(document, Schedule)
-    proposal = Proposal(schedule, source, predicted)
-    if outcome is None:
-        return Trial(number, proposal, attempts=attempts)
-    mine, beside = tuple(a for a, _ in runs), tuple(b for _, b in runs)
-    result = Measurement(
-        schedule, RunOutcome(outcome), reason, mine, beside, compile_seconds, others
+def plausible(result: Measurement) -> Measurement:
+    """A measurement as a store can keep it: one with a time that is no time is refused, and
+    characters of a reason that are no Unicode text are written as escapes.
+    """
+    reason = result.reason.encode(errors="backslashreplace").decode()
+    times = [*result.seconds, *result.reference_seconds]
+    wrong = next((one for one in times if not is_time(float(one))), None)
+    if wrong is not None:
+        why = f"The measurer gave {wrong} s as a time; a time is more than zero and finite."
+        return Measurement(result.schedule, RunOutcome.REFUSED, why)
+    compiling = result.compile_seconds
+    if compiling is not None and not math.isfinite(compiling):
+        compiling = None
+    return evolve(result, reason=reason, compile_seconds=compiling)
+
+
+_LEASED = "UPDATE studies SET runner = ?, renewed = ? WHERE id = ?"
+
+
+def _renew(path: str, study: int, runner: Runner) -> None:
+    """Renews the lease of a study, in a connection of the calling thread."""
+    with closing(sqlite3.connect(path, timeout=1.0)) as connection, connection:
+        connection.execute(
+            "UPDATE studies SET renewed = ? WHERE id = ? AND runner = ?",
+            (time.time(), study, runner.text),
+        )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """What tells a file from others; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _summary(row: Sequence[Any]) -> StudySummary:
+    """Raises:
+    DamagedRowError: the row is damaged.
+    """
+    id, name, device, machine, sizes, model, strategy, seed, created, *more = row
+    threads, float_mode, trials, told, correct, best = more
+    return StudySummary(
+        id=id,
+        pipeline=str(name),
+        device=str(device),
+        machine=read_machine(machine),
+        sizes=intact("its sizes", lambda: json.loads(sizes)),
+        model=str(model),
+        strategy=str(strategy),
+        seed=seed,
+        created=str(created),
+        trials=trials,
+        told=told,
+        correct=correct,
+        best=best,
+        threads=threads,
+        float_mode=str(float_mode),
     )
-    return Trial(number, proposal, result)
 
 
 def _now() -> str:

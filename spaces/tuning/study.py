@@ -33,7 +33,8 @@ from spaces.tuning.running import TURN, StudyRun
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import SearchingStrategy, TuningStrategy
-from spaces.tuning.trial import Proposal, Trial, fastest
+from spaces.tuning.trial import Proposal, Trial
+from spaces.tuning.trial_log import TrialLog
 
 Callback: TypeAlias = Callable[["Study", Trial], None]
 """Called after each result."""
@@ -94,7 +95,7 @@ class Study:
     model: CostModel = field(repr=False)
     strategy: TuningStrategy
     seed: int
-    _trials: list[Trial] = field(repr=False)
+    _trials: TrialLog = field(repr=False)
     opening: OpeningSearch | None = field(repr=False, default=None)
     was_interrupted: bool = field(init=False, default=False, repr=False)
 
@@ -187,7 +188,7 @@ class Study:
             raise BusyStudyError(
                 f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
             )
-        trials = store.trials(id)
+        trials = store.trial_log(id, space.pipeline)
         if opening is None:
             kept = store.search_of(id)
             opening = OpeningSearch.go_on(space, made, chosen, seed, trials, kept)
@@ -222,11 +223,11 @@ class Study:
     def _kept_elsewhere(self) -> Iterator[Schedule]:
         """The fastest schedules of other studies of this pipeline that are legal here."""
         found = list_known_schedules(self.store, self.space.pipeline, self.space.device)
-        others = dict.fromkeys(trial.schedule for study, trial in found if study != self.id)
-        yield from islice(filter(self.space.verdict, others), WARM)
+        others = (trial.schedule for study, trial in found if study != self.id)
+        yield from islice(filter(self.space.verdict, _each_once(others)), WARM)
 
     def _propose(self, proposals: Sequence[Proposal]) -> None:
-        self._trials += self.store.propose(self.id, self.space.pipeline, proposals)
+        self._trials.add(self.store.propose(self.id, self.space.pipeline, proposals))
 
     @property
     def trusted(self) -> Schedule:
@@ -249,12 +250,12 @@ class Study:
     @property
     def open_trials(self) -> tuple[Trial, ...]:
         """The trials without a result."""
-        return tuple(trial for trial in self._trials if trial.result is None)
+        return self._trials.open()
 
     @property
     def best(self) -> Trial | None:
         """The fastest trial; None as long as none has times."""
-        return next(iter(fastest(self._trials)), None)
+        return self._trials.best
 
     def ask(self, count: int = 1) -> list[Trial]:
         """Trials to measure: first those that have no result yet. The strategy proposes a new
@@ -297,7 +298,7 @@ class Study:
             if isinstance(self.strategy, SearchingStrategy)
             else self.strategy.generation
         )
-        made: object = of_strategy(self.space, self.model, self.trials, self.seed)
+        made: object = of_strategy(self.space, self.model, self._trials, self.seed)
         if not isinstance(made, Sequence) or not all(isinstance(one, Proposal) for one in made):
             raise PluginError(
                 f"Tuning strategy {type(self.strategy).__name__} proposes {shown_kind(made)}; "
@@ -311,21 +312,19 @@ class Study:
         Raises:
             StoreError: the study has no such trial, or its result is known.
         """
-        self.store.tell(self.id, trial.number, result)
-        return self._note(evolve(trial, result=result, attempts=0))
+        return self._trials.tell(trial.number, self.store.tell(self.id, trial.number, result))
 
     def add_runs(self, trial: Trial, result: Measurement) -> Trial:
         """Keeps further runs of a trial whose result is known, and returns the trial with them."""
-        known = self._trials[trial.number].result
+        known = self._trials.of_number(trial.number).result
         if known is None:
             return self.tell(trial, result)
         self.store.add_runs(self.id, trial.number, result)
-        return self._note(evolve(trial, result=known.with_runs_of(result)))
+        return self._trials.tell(trial.number, known.with_runs_of(result))
 
     def replace(self, trial: Trial, result: Measurement) -> Trial:
         """Puts a failure in the place of the result of a trial: it has failed in a later run."""
-        self.store.replace(self.id, trial.number, result)
-        return self._note(evolve(trial, result=result))
+        return self._trials.tell(trial.number, self.store.replace(self.id, trial.number, result))
 
     def begin(self, trials: Iterable[Trial]) -> None:
         """Notes that trials are being measured. If this process ends before it tells their results,
@@ -334,7 +333,7 @@ class Study:
         begun = list(trials)
         self.store.begin_trials(self.id, [one.number for one in begun])
         for one in begun:
-            self._note(evolve(one, attempts=one.attempts + 1))
+            self._trials.put(evolve(one, attempts=one.attempts + 1))
 
     def leave(self, numbers: Iterable[int]) -> None:
         """Notes that trials stay open for a reason that is not theirs, such as the end of the
@@ -343,12 +342,26 @@ class Study:
         left = list(numbers)
         self.store.leave_trials(self.id, left)
         for number in left:
-            one = self._trials[number]
-            self._note(evolve(one, attempts=one.attempts - 1))
+            one = self._trials.of_number(number)
+            self._trials.put(evolve(one, attempts=one.attempts - 1))
 
-    def _note(self, trial: Trial) -> Trial:
-        self._trials[trial.number] = trial
-        return trial
+    @property
+    def trial_log(self) -> TrialLog:
+        """The trials, with what is often asked of them."""
+        return self._trials
+
+    @property
+    def told(self) -> int:
+        """How many trials have a result."""
+        return self._trials.told
+
+    def trial(self, number: int) -> Trial:
+        """The trial with this number.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self._trials.of_number(number)
 
     def run(
         self,
@@ -400,6 +413,15 @@ class Study:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _each_once(schedules: Iterable[Schedule]) -> Iterator[Schedule]:
+    """Schedules without repetitions, as they come."""
+    seen: set[Schedule] = set()
+    for schedule in schedules:
+        if schedule not in seen:
+            seen.add(schedule)
+            yield schedule
 
 
 def find_trusted_schedule(space: ScheduleSpace) -> Schedule:

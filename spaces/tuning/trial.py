@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
@@ -68,28 +69,49 @@ class Trial:
         return math.inf if self.result is None else self.result.ratio
 
 
-def fastest(trials: Iterable[Trial]) -> list[Trial]:
+@runtime_checkable
+class Ranked(Protocol):
+    """Trials that are kept in the order of :func:`fastest`, too."""
+
+    @property
+    def ranked(self) -> Sequence[Trial]:
+        """The trials with times, the fastest first."""
+        ...
+
+
+def fastest(trials: Iterable[Trial] | Ranked) -> Sequence[Trial]:
     """The trials with times, by the upper end of the interval of their ratio: so a few lucky runs
     do not win. Of equal ones, the one with the lower ratio, then the first.
     """
-    timed = [one for one in trials if one.result and one.result.ratios]
-    return sorted(timed, key=_by_upper_end)
+    if isinstance(trials, Ranked):
+        return trials.ranked
+    ranks = ((rank_of(one), one) for one in trials)
+    found = [(rank, one) for rank, one in ranks if rank is not None]
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
 
-def _by_upper_end(trial: Trial) -> tuple[float, float, int]:
-    assert trial.result is not None
-    return trial.result.interval[1], trial.ratio, trial.number
+def rank_of(trial: Trial) -> tuple[float, float, int] | None:
+    """What trials are ranked by, the lowest first; None for a trial without times. A store keeps
+    the first two (:func:`~spaces.tuning.schema.summarise`).
+    """
+    result = trial.result
+    if result is None or not result.seconds:
+        return None
+    return result.interval[1], result.ratio, trial.number
 
 
 FINALISTS = 4
 """How many trials are measured again at most."""
 
+NEAR = 64
+"""Among how many of the fastest trials finalists are looked for."""
 
-def finalists(trials: Iterable[Trial], count: int = FINALISTS) -> list[Trial]:
+
+def finalists(trials: Iterable[Trial] | Ranked, count: int = FINALISTS) -> list[Trial]:
     """The trials that may be the fastest one, by their intervals: at most so many, the fastest
     first. It is a list of one if no other one may be the fastest.
     """
-    ranked = fastest(trials)
+    ranked = fastest(trials)[:NEAR]
     if not ranked or ranked[0].result is None:
         return []
     most = ranked[0].result.interval[1]

@@ -1,6 +1,8 @@
 """``spaces tune``, ``best``, ``studies`` and ``export``."""
 
 import json
+import sqlite3
+import sys
 
 import attrs
 import pytest
@@ -131,6 +133,40 @@ def test_an_exported_schedule_is_read_again(own, store, tmp_path):
     path = tmp_path / "best.sched"
     spaces("export", "1", "--store", store, "-o", path)
     spaces("verify", own, "--schedule", path)
+
+
+def test_damage_is_listed(own, store, tmp_path):
+    assert spaces("studies", "--store", store, "--check")[0] == f"{store} is whole.\n"
+    path = tmp_path / "damaged.sqlite"
+    path.write_bytes(store.read_bytes())
+    with sqlite3.connect(path) as plain:
+        plain.execute("UPDATE trials SET outcome = 'fine' WHERE number = 3")
+    out, err = spaces("studies", "--store", path, "--check", status=1)
+    assert out.splitlines()[1].split() == ["trials", "1.3", "its", "outcome", "is", "'fine'"]
+    assert f"{path} has 1 damaged row;" in err
+    (damage,) = json.loads(spaces("studies", "--store", path, "--check", "--json", status=1)[0])
+    assert damage == {"table": "trials", "row": "1.3", "why": "its outcome is 'fine'"}
+    spaces("best", own, "--store", path)
+
+
+def test_texts_of_others_do_nothing_to_a_terminal(store, tmp_path):
+    path = tmp_path / "foreign.sqlite"
+    path.write_bytes(store.read_bytes())
+    with sqlite3.connect(path) as plain:
+        plain.execute("UPDATE pipelines SET name = 'out' || char(27) || '[2J' || char(155) || 'x'")
+    out, _ = spaces("studies", "--store", path)
+    assert "\x1b" not in out
+    assert "\x9b" not in out
+    assert "out\\x1b[2J\\x9bx" in out
+
+
+def test_parquet_needs_a_file_and_a_package(store, tmp_path, monkeypatch):
+    arguments = ("export", "1", "--store", store, "--format", "parquet")
+    assert "give the file to write" in spaces(*arguments, status=2)[1]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = tmp_path / "t.parquet"
+    assert "need pyarrow" in spaces(*arguments, "-o", path, status=1)[1]
+    assert not path.exists()
 
 
 def test_mistakes_get_sentences(own, store, tmp_path):

@@ -114,15 +114,19 @@ class PausingSearch:
         return not (self._may_go or self._is_given_up)
 
     def _pause(self) -> None:
-        if self._must_rest:
-            with self._turn:
-                while self._must_rest:
-                    self._rests = True
-                    self._turn.notify_all()
-                    self._turn.wait()
-                self._rests = False
+        """Called where the search asks the clock."""
+        if not self._may_go:
+            self._rest()
         if self._is_given_up:
             raise OutOfTime
+
+    def _rest(self) -> None:
+        with self._turn:
+            while self._must_rest:
+                self._rests = True
+                self._turn.notify_all()
+                self._turn.wait()
+            self._rests = False
 
     def _note(self, event: Event) -> None:
         match event:

@@ -43,6 +43,8 @@ def test_each_candidate_has_its_own_fate(workers: int) -> None:
         saboteurs.ABORTS: (RunOutcome.NOT_COMPILED, "signal SIGABRT"),
         saboteurs.CRASHES_LATER: (RunOutcome.CRASHED, "exit status 3"),
         saboteurs.GREEDY_COMPILER: (RunOutcome.NOT_COMPILED, "allocate"),
+        saboteurs.BABBLES: (RunOutcome.CRASHED, "no answer: .* rubbish"),
+        saboteurs.TIMELESS: (RunOutcome.CRASHED, "nan s as a time"),
     }
     with LocalMeasurer(
         limits=FEW, race=EVERY_ROUND, make=saboteurs.saboteur, workers=workers
