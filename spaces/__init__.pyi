@@ -518,6 +518,7 @@ from spaces.cost.measurer import (
 )
 from spaces.backend.measuring.local import LocalMeasurer as LocalMeasurer
 from spaces.backend.measuring.session import MeasuringError as MeasuringError
+from spaces.cost.pool import MeasuringPool as MeasuringPool
 from spaces.backend.measuring.over_dask import (
     DaskMeasurer as DaskMeasurer,
     DaskUnavailable as DaskUnavailable,

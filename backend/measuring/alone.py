@@ -53,7 +53,7 @@ def alone_on_machine(seconds: float) -> Iterator[None]:
 
 def lock_path() -> Path:
     """The file whose lock a measuring process of this user has. It is in the user's runtime folder,
-    to which nobody else can write, or else in the folder for temporary files.
+    which is closed to other users, or else in the folder for temporary files.
     """
     return (runtime_folder() or Path(tempfile.gettempdir())) / f"spaces-measuring-{os.getuid()}"
 

@@ -239,6 +239,13 @@ class LocalMeasurer:
             and evolve(self, inputs=None) == evolve(other, inputs=None)
         )
 
+    def as_here(self, free_bytes: int) -> LocalMeasurer:
+        """A measurer that measures alike on this machine, within three quarters of so much free
+        memory.
+        """
+        most = min(self.limits.memory_bytes, free_bytes * 3 // 4)
+        return evolve(self, limits=evolve(self.limits, memory_bytes=most))
+
     def close(self) -> None:
         """Ends the worker processes."""
         for session in self._sessions:

@@ -37,7 +37,7 @@ PATIENCE = 20.0
 """The trusted schedule may run so many times as long as others: it is simple, and runs once."""
 
 
-LOSSES = 2
+LOSSES = 3
 """The most workers that are lost before the trusted schedule and the reference are ready."""
 
 

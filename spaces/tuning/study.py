@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import partial
 from itertools import islice
 from typing import Self, TypeAlias
 
@@ -13,10 +14,12 @@ from spaces.backend.llvm.operators import FloatMode
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, Measurer, RunOutcome
 from spaces.cost.model import CostModel
+from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
 from spaces.enumerate.search.first_schedules import UNIFORM_CHOICES, fill_schedule
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline
@@ -25,9 +28,10 @@ from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
 from spaces.tuning.fitted_models import load_model
-from spaces.tuning.identity import this_machine
+from spaces.tuning.identity import TuningMachine, this_machine
 from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.opening_search import OpeningSearch
+from spaces.tuning.pooled_run import PooledRun
 from spaces.tuning.retries import ATTEMPTS
 from spaces.tuning.running import TURN, StudyRun
 from spaces.tuning.store import StudyKey, TuningStore
@@ -126,6 +130,7 @@ class Study:
         searching: float = SEARCHING,
         threads: int | None = None,
         float_mode: FloatMode = FloatMode.STRICT,
+        machine: TuningMachine | None = None,
         look: Callable[[], None] = lambda: None,
     ) -> Study:
         """The study of a space, as the store has it; a new one if it has none.
@@ -147,6 +152,7 @@ class Study:
                 :meth:`run` goes on with the search later.
             threads: how many threads the measurer gives parallel loops; None for one on each core.
             float_mode: the float mode in which the measurer compiles.
+            machine: the machine that measures; by default this one.
             look: called several times a second during that search.
 
         Raises:
@@ -163,7 +169,7 @@ class Study:
         made = load_model(model, space.device, store)
         key = StudyKey(
             space.pipeline,
-            this_machine(space.device),
+            machine or this_machine(space.device),
             space.device.name,
             space.fingerprint,
             model,
@@ -253,6 +259,16 @@ class Study:
         return self._trials.open()
 
     @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline."""
+        return self.space.pipeline
+
+    @property
+    def told(self) -> int:
+        """How many trials have a result."""
+        return self._trials.told
+
+    @property
     def best(self) -> Trial | None:
         """The fastest trial; None as long as none has times."""
         return self._trials.best
@@ -286,6 +302,24 @@ class Study:
             finally:
                 self.opening.keep(self.store, self.id)
                 self._propose(self.opening.proposals())
+
+    def ask_beyond(self, running: Set[int], count: int, *, may_propose: bool = True) -> list[Trial]:
+        """Trials to measure beside those that are being measured. Where the others are too few, the
+        strategy proposes more, though it does not know all results of its last generation.
+
+        Args:
+            running: the numbers of the trials that are being measured.
+            count: how many trials are wanted; there may be fewer.
+            may_propose: whether the strategy may propose more.
+        """
+        waiting = self._trials.open_beyond(running, count)
+        if len(waiting) < count and may_propose:
+            self._propose(self._generation())
+            waiting = self._trials.open_beyond(running, count)
+        while not waiting and not running and self.opening is not None and not self.opening.is_over:
+            self.search(TURN)
+            waiting = self._trials.open_beyond(running, count)
+        return list(waiting)
 
     def _generation(self) -> list[Proposal]:
         """The next proposals of the strategy.
@@ -350,11 +384,6 @@ class Study:
         """The trials, with what is often asked of them."""
         return self._trials
 
-    @property
-    def told(self) -> int:
-        """How many trials have a result."""
-        return self._trials.told
-
     def trial(self, number: int) -> Trial:
         """The trial with this number.
 
@@ -381,7 +410,9 @@ class Study:
         together.
 
         Args:
-            measurer: what measures; its reference should be :attr:`reference`.
+            measurer: what measures; its reference should be :attr:`reference`. With a
+                :class:`MeasuringPool`, such as :class:`DaskMeasurer`, no machine waits for
+                another one; what is proposed depends on the order of results then.
             seconds: the time limit; None for none. What is measured when it ends has no result.
             trials: the number of results at which to stop; None for no limit.
             batch: how many schedules are measured together.
@@ -395,9 +426,13 @@ class Study:
         deadline = Deadline.after(
             None if seconds is None else seconds_given("run(seconds)", seconds)
         )
-        run = StudyRun(self, measurer, deadline, trials, batch, tuple(callbacks), phase)
+        listeners = tuple(callbacks)
         try:
-            run.go()
+            if isinstance(measurer, MeasuringPool):
+                tell = partial(_tell_all, listeners, self)
+                PooledRun(self, measurer, deadline, trials, tell).run()
+            else:
+                StudyRun(self, measurer, deadline, trials, batch, listeners, phase).go()
         except KeyboardInterrupt:
             self.was_interrupted = True
         return self.best
@@ -413,6 +448,11 @@ class Study:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _tell_all(listeners: Sequence[Callback], study: Study, trial: Trial) -> None:
+    for call in listeners:
+        call(study, trial)
 
 
 def _each_once(schedules: Iterable[Schedule]) -> Iterator[Schedule]:

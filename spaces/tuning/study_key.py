@@ -8,10 +8,10 @@ from attrs import frozen
 
 from spaces.backend.llvm.operators import FloatMode
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.digests import digest
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import (
     TuningMachine,
-    digest,
     pipeline_digest,
     schedule_digest,
     sizes_text,

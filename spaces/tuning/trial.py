@@ -70,7 +70,7 @@ class Trial:
 
 
 @runtime_checkable
-class Ranked(Protocol):
+class RankedTrials(Protocol):
     """Trials that are kept in the order of :func:`fastest`, too."""
 
     @property
@@ -79,11 +79,11 @@ class Ranked(Protocol):
         ...
 
 
-def fastest(trials: Iterable[Trial] | Ranked) -> Sequence[Trial]:
+def fastest(trials: Iterable[Trial] | RankedTrials) -> Sequence[Trial]:
     """The trials with times, by the upper end of the interval of their ratio: so a few lucky runs
     do not win. Of equal ones, the one with the lower ratio, then the first.
     """
-    if isinstance(trials, Ranked):
+    if isinstance(trials, RankedTrials):
         return trials.ranked
     ranks = ((rank_of(one), one) for one in trials)
     found = [(rank, one) for rank, one in ranks if rank is not None]
@@ -107,7 +107,7 @@ NEAR = 64
 """Among how many of the fastest trials finalists are looked for."""
 
 
-def finalists(trials: Iterable[Trial] | Ranked, count: int = FINALISTS) -> list[Trial]:
+def finalists(trials: Iterable[Trial] | RankedTrials, count: int = FINALISTS) -> list[Trial]:
     """The trials that may be the fastest one, by their intervals: at most so many, the fastest
     first. It is a list of one if no other one may be the fastest.
     """

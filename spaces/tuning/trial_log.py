@@ -108,6 +108,11 @@ class TrialLog(Sequence[Trial]):
         """The first trials without a result."""
         return tuple(self.of_number(number) for number in islice(self._open, count))
 
+    def open_beyond(self, others: Set[int], count: int) -> tuple[Trial, ...]:
+        """The first trials without a result whose numbers are not among others."""
+        wanted = (number for number in self._open if number not in others)
+        return tuple(self.of_number(number) for number in islice(wanted, count))
+
     @property
     def told(self) -> int:
         """How many trials have a result."""

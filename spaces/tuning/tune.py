@@ -120,19 +120,26 @@ def tune(
     opened = store if isinstance(store, TuningStore) else TuningStore.open(store or default_store())
     model = model or default_model(chosen)
     deadline = Deadline.after(None if seconds is None else seconds_given("tune(seconds)", seconds))
-    with Study.open(
-        opened,
-        space,
-        model=model,
-        strategy=strategy,
-        start=start,
-        seed=seed,
-        reference=reference,
-        searching=min(SEARCHING, SHARE * deadline.left),
-        threads=threads,
-        float_mode=float_mode,
-        look=lambda: phase("searching"),
-    ) as study:
+    with ExitStack() as opened_here:
+        pool: DaskMeasurer | None = None
+        if measurer is None and scheduler:
+            pool = DaskMeasurer(scheduler, LocalMeasurer(device=chosen))
+            measurer = opened_here.enter_context(pool)
+        study = Study.open(
+            opened,
+            space,
+            model=model,
+            strategy=strategy,
+            start=start,
+            seed=seed,
+            reference=reference,
+            searching=min(SEARCHING, SHARE * deadline.left),
+            threads=threads,
+            float_mode=float_mode,
+            machine=None if pool is None else pool.machine,
+            look=lambda: phase("searching"),
+        )
+        opened_here.enter_context(study)
         local = LocalMeasurer(
             device=chosen,
             reference=study.reference,
@@ -143,13 +150,13 @@ def tune(
             make=None if float_mode is FloatMode.STRICT else CPU_PROGRAMS[float_mode],
             allowed=EXACT if float_mode is FloatMode.STRICT else tolerance(pipeline),
         )
-        with ExitStack() as opened_here:
-            if measurer is None and scheduler:
-                measurer = opened_here.enter_context(DaskMeasurer(scheduler, local))
-            elif measurer is None:
-                measurer = opened_here.enter_context(local)
-            left = None if seconds is None else deadline.left
-            study.run(measurer, seconds=left, trials=trials, callbacks=callbacks, phase=phase)
+        if pool is not None:
+            pool.local = local
+        elif measurer is None:
+            measurer = opened_here.enter_context(local)
+        assert measurer is not None  # one of the three ways above gave one
+        left = None if seconds is None else deadline.left
+        study.run(measurer, seconds=left, trials=trials, callbacks=callbacks, phase=phase)
     return study
 
 
