@@ -60,6 +60,11 @@ SEARCHING = 30.0
 MOST_SEED = 2**63 - 1
 """The largest seed that a store keeps."""
 
+FAST = 0.5
+"""A trial that takes less than this part of the time of the reference stands in for it in later
+runs, once it has so many runs that this is sure.
+"""
+
 WARM = 4
 """How many schedules of earlier studies a new one begins with."""
 
@@ -79,8 +84,9 @@ class Study:
     Attributes:
         space: the space of schedules. store: the store. id: the number of the study in the store.
         reference: the schedule that runs beside all others. It should be about as fast as these,
-        for
-            a slow one takes most of the time.
+            for a slow one takes most of the time. If the user gives none, and a trial is surely
+            twice as fast as the first one, this trial stands in for it in later runs. The store
+            then has the times of the stand-in divided by its ratio, so all ratios compare.
         model: the cost model.
         strategy: what proposes schedules.
         seed: the seed of random choices.
@@ -102,6 +108,7 @@ class Study:
     _trials: TrialLog = field(repr=False)
     opening: OpeningSearch | None = field(repr=False, default=None)
     was_interrupted: bool = field(init=False, default=False, repr=False)
+    _stand_in_ratio: float = field(repr=False, default=1.0)
 
     def __str__(self) -> str:
         told = [trial for trial in self if trial.result is not None]
@@ -198,7 +205,12 @@ class Study:
         if opening is None:
             kept = store.search_of(id)
             opening = OpeningSearch.go_on(space, made, chosen, seed, trials, kept)
-        study = Study(space, store, id, store.reference_of(id), made, chosen, seed, trials, opening)
+        beside, ratio = store.reference_of(id), 1.0
+        if reference is None and trials.best is not None and _may_stand_in(trials.best):
+            beside, ratio = trials.best.schedule, trials.best.ratio
+        study = Study(
+            space, store, id, beside, made, chosen, seed, trials, opening, stand_in_ratio=ratio
+        )
         log.info("study %d of %s has %d trials", id, store.path, len(trials))
         if not trials:
             study._begin(start)
@@ -346,13 +358,22 @@ class Study:
         Raises:
             StoreError: the study has no such trial, or its result is known.
         """
+        result = self._beside_reference(result)
         return self._trials.tell(trial.number, self.store.tell(self.id, trial.number, result))
+
+    def _beside_reference(self, result: Measurement) -> Measurement:
+        """A measurement beside :attr:`reference`, as if beside the reference of the study."""
+        if self._stand_in_ratio == 1.0:
+            return result
+        beside = tuple(one / self._stand_in_ratio for one in result.reference_seconds)
+        return evolve(result, reference_seconds=beside)
 
     def add_runs(self, trial: Trial, result: Measurement) -> Trial:
         """Keeps further runs of a trial whose result is known, and returns the trial with them."""
         known = self._trials.of_number(trial.number).result
         if known is None:
             return self.tell(trial, result)
+        result = self._beside_reference(result)
         self.store.add_runs(self.id, trial.number, result)
         return self._trials.tell(trial.number, known.with_runs_of(result))
 
@@ -487,6 +508,12 @@ def _prices_text(model: CostModel) -> str:
     if not isinstance(model, Reuse):
         return ""
     return str(model.prices) + "".join(f", without {term}" for term in sorted(model.left_out))
+
+
+def _may_stand_in(trial: Trial) -> bool:
+    """Whether a trial is so fast that others are timed beside it from now on."""
+    result = trial.result
+    return result is not None and len(result.ratios) >= 6 and result.interval[1] < FAST
 
 
 def _check(space: ScheduleSpace, schedule: Schedule) -> None:

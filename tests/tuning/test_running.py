@@ -270,6 +270,31 @@ def test_an_interrupted_run_hands_over_the_best(store: TuningStore) -> None:
         assert all(one.attempts == 0 for one in study)
 
 
+def test_a_fast_trial_stands_in_for_a_slow_reference(tmp_path: Path) -> None:
+    """A first run of half a second found a reference of 10 s, and the next schedule takes 4 s."""
+    path = tmp_path / "slow.sqlite"
+
+    def result(trial: Trial, seconds: float, beside: float, runs: int = 6) -> Measurement:
+        times = (seconds,) * runs, (beside,) * runs
+        return Measurement(trial.schedule, RunOutcome.CORRECT, "", *times)
+
+    with TuningStore.open(path) as store, opened(store) as study:
+        first, second, third, *_ = study.ask(9)
+        study.tell(first, result(first, 10.0, 10.0))
+        study.tell(second, result(second, 4.0, 10.0))
+        assert study.reference == first.schedule
+    with TuningStore.open(path) as store, opened(store) as study:
+        assert study.reference == second.schedule
+        told = study.tell(third, result(third, 2.0, 4.0, runs=3))
+        assert told.ratio == pytest.approx(0.2)
+        told = study.add_runs(told, result(third, 3.0, 8.0, runs=3))
+        assert told.result is not None
+        assert told.result.ratios == pytest.approx((0.2,) * 3 + (0.15,) * 3)
+        assert store.trials(study.id)[2] == told
+    with TuningStore.open(path) as store, opened(store, reference=first.schedule) as study:
+        assert study.reference == first.schedule  # the user's stays
+
+
 def test_a_busy_machine_is_told_once(store: TuningStore, caplog: pytest.LogCaptureFixture) -> None:
     @define
     class Busy(Gradual):

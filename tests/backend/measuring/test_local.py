@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from attrs import evolve
@@ -16,9 +18,11 @@ from spaces import (
     device,
     schedule,
 )
+from spaces.backend.measuring import local
 from spaces.backend.measuring.process import Worker
 from spaces.backend.measuring.rounds import EVERY_ROUND
 from spaces.backend.measuring.task import BuildRequest, CheckRequest, ForgetRequest, TimeRequest
+from spaces.model.deadline import Deadline, OutOfTime
 from tests.backend.measuring import saboteurs
 from tests.enumerate.pipelines import blur, copied
 
@@ -61,6 +65,48 @@ def test_each_candidate_has_its_own_fate(workers: int) -> None:
         assert pytest.approx(one.ratio) == float("inf")
         with pytest.raises(ValueError, match=said):
             raise ValueError(one.reason)
+
+
+def test_the_time_limit_of_the_caller_ends_a_measurement() -> None:
+    """What hangs would take a minute. Its worker ends, and the next measurement has another one."""
+    long = evolve(FEW, run_seconds=60.0)
+    with LocalMeasurer(limits=long, make=saboteurs.saboteur, workers=1) as measurer:
+        assert measurer.measure(COPIED, [split(32)])[0].is_correct
+        began = time.monotonic()
+        with pytest.raises(OutOfTime), Deadline.after(0.3).kept():
+            measurer.measure(COPIED, [split(saboteurs.HANGS)])
+        assert time.monotonic() - began < 20
+        assert measurer.measure(COPIED, [split(32)])[0].is_correct
+
+
+def test_the_fastest_run_so_far_limits_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "LEAST_LIMIT", 0.2)
+    monkeypatch.setattr(local.ProcessorTimes, "now", lambda processes: None)  # as if nobody else
+    long = evolve(FEW, run_seconds=60.0)
+    with LocalMeasurer(limits=long, make=saboteurs.saboteur, workers=1) as measurer:
+        measurer.measure(COPIED, [split(32)])
+        (hung,) = measurer.measure(COPIED, [split(saboteurs.HANGS)])
+    assert hung.outcome is RunOutcome.HUNG
+    assert float(hung.reason.split()[-2]) == pytest.approx(0.2, abs=0.15)
+
+
+def test_results_are_told_as_soon_as_they_are_known() -> None:
+    """What does not compile first, then the times of three rounds, then all times."""
+    limits = evolve(FEW, rounds=5)
+    schedules = [split(16), split(saboteurs.REFUSES), split(32)]
+    with LocalMeasurer(
+        limits=limits, race=EVERY_ROUND, make=saboteurs.saboteur, workers=1
+    ) as measurer:
+        told = list(measurer.measure_gradually(COPIED, schedules))
+    assert [(place, one.outcome.value, len(one.seconds)) for place, one in told] == [
+        (1, "not compiled", 0),
+        (0, "correct", 3),
+        (2, "correct", 3),
+        (0, "correct", 5),
+        (2, "correct", 5),
+    ]
+    assert told[1][1].seconds == told[3][1].seconds[:3]
+    assert [one.schedule for _, one in told[3:]] == [schedules[0], schedules[2]]
 
 
 def test_a_compiler_that_stalls_is_stopped() -> None:
