@@ -28,8 +28,8 @@ from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.first_trials import find_trusted_schedule
 from spaces.tuning.kernels import KERNELS
-from spaces.tuning.study import find_trusted_schedule
 
 MARGIN = 0.02
 """The rank correlation must rise by at least this much for fitted prices to replace the defaults.

@@ -11,13 +11,10 @@ from typing import Self, TypeAlias
 from attrs import define, evolve, field
 
 from spaces.backend.llvm.operators import FloatMode
-from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, Measurer, RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
-from spaces.enumerate.search.first_schedules import UNIFORM_CHOICES, fill_schedule
-from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
@@ -27,6 +24,13 @@ from spaces.model.expressions.numbers import seconds_given
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
+from spaces.tuning.first_trials import (
+    check_start,
+    each_once,
+    find_trusted_schedule,
+    may_stand_in,
+    prices_text,
+)
 from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import TuningMachine, this_machine
 from spaces.tuning.known_schedules import list_known_schedules
@@ -59,11 +63,6 @@ SEARCHING = 30.0
 
 MOST_SEED = 2**63 - 1
 """The largest seed that a store keeps."""
-
-FAST = 0.5
-"""A trial that takes less than this part of the time of the reference stands in for it in later
-runs, once it has so many runs that this is sure.
-"""
 
 WARM = 4
 """How many schedules of earlier studies a new one begins with."""
@@ -183,7 +182,7 @@ class Study:
             repr(chosen),
             seed,
             reference,
-            _prices_text(made),
+            prices_text(made),
             threads or 0,
             float_mode,
         )
@@ -194,7 +193,7 @@ class Study:
             if reference is None or isinstance(chosen, SearchingStrategy):
                 opening.advance(searching, look)
             begun = reference or opening.best or find_trusted_schedule(space)
-            _check(space, begun)
+            check_start(space, begun)
             id = store.open_study(key, begun)
         other = store.claim_study(id)
         if other is not None:
@@ -206,7 +205,7 @@ class Study:
             kept = store.search_of(id)
             opening = OpeningSearch.go_on(space, made, chosen, seed, trials, kept)
         beside, ratio = store.reference_of(id), 1.0
-        if reference is None and trials.best is not None and _may_stand_in(trials.best):
+        if reference is None and trials.best is not None and may_stand_in(trials.best):
             beside, ratio = trials.best.schedule, trials.best.ratio
         study = Study(
             space, store, id, beside, made, chosen, seed, trials, opening, stand_in_ratio=ratio
@@ -220,7 +219,7 @@ class Study:
     def _begin(self, start: Sequence[Schedule]) -> None:
         first = [Proposal(self.reference, REFERENCE)]
         for schedule in start:
-            _check(self.space, schedule)
+            check_start(self.space, schedule)
             first.append(Proposal(schedule, START))
         kept = (Proposal(schedule, KEPT) for schedule in self._kept_elsewhere())
         self._propose([*first, *kept])
@@ -242,7 +241,7 @@ class Study:
         """The fastest schedules of other studies of this pipeline that are legal here."""
         found = list_known_schedules(self.store, self.space.pipeline, self.space.device)
         others = (trial.schedule for study, trial in found if study != self.id)
-        yield from islice(filter(self.space.verdict, _each_once(others)), WARM)
+        yield from islice(filter(self.space.verdict, each_once(others)), WARM)
 
     def _propose(self, proposals: Sequence[Proposal]) -> None:
         self._trials.add(self.store.propose(self.id, self.space.pipeline, proposals))
@@ -474,52 +473,3 @@ class Study:
 def _tell_all(listeners: Sequence[Callback], study: Study, trial: Trial) -> None:
     for call in listeners:
         call(study, trial)
-
-
-def _each_once(schedules: Iterable[Schedule]) -> Iterator[Schedule]:
-    """Schedules without repetitions, as they come."""
-    seen: set[Schedule] = set()
-    for schedule in schedules:
-        if schedule not in seen:
-            seen.add(schedule)
-            yield schedule
-
-
-def find_trusted_schedule(space: ScheduleSpace) -> Schedule:
-    """The first legal one of a fixed list of simple schedules. All others must give its results.
-
-    Raises:
-        EmptySpaceError: none is legal.
-    """
-    for choice in UNIFORM_CHOICES:
-        schedule = fill_schedule(space.of_patterns.start(), {}, choice)
-        if space.verdict(schedule):
-            return schedule
-    raise EmptySpaceError(
-        f"No simple schedule of {space.pipeline.name} is legal on {space.device.name}, so there is "
-        "none to compare others with; give the study a reference."
-    )
-
-
-def _prices_text(model: CostModel) -> str:
-    """A text that is equal for equal prices of a model, and equal terms that it leaves out; empty
-    for a model without prices.
-    """
-    if not isinstance(model, Reuse):
-        return ""
-    return str(model.prices) + "".join(f", without {term}" for term in sorted(model.left_out))
-
-
-def _may_stand_in(trial: Trial) -> bool:
-    """Whether a trial is so fast that others are timed beside it from now on."""
-    result = trial.result
-    return result is not None and len(result.ratios) >= 6 and result.interval[1] < FAST
-
-
-def _check(space: ScheduleSpace, schedule: Schedule) -> None:
-    """Raises:
-    ValueError: a schedule that a study begins with is illegal.
-    """
-    verdict = space.verdict(schedule)
-    if not verdict:
-        raise ValueError(f"A schedule to start with is illegal.\n{verdict}")

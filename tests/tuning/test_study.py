@@ -25,9 +25,10 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import CHANGE, Evolving
+from spaces.tuning.first_trials import find_trusted_schedule
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore
-from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study, find_trusted_schedule
+from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study
 from spaces.tuning.top_ranked import SEARCH
 from spaces.tuning.trial import Proposal, Trial
 from tests.clocks import Clock
