@@ -543,7 +543,7 @@ from spaces.tuning.trial import (
     Proposal as Proposal,
 )
 from spaces.tuning.strategy import (
-    Opening as Opening,
+    FirstSearch as FirstSearch,
     SearchingStrategy as SearchingStrategy,
     TuningStrategy as TuningStrategy,
 )

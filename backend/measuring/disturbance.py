@@ -35,7 +35,7 @@ class ProcessorTimes:
         """The times now; None where the system does not tell them.
 
         Args:
-            processes: the processes whose time is told apart.
+            processes: the processes whose time is counted apart.
         """
         if sys.platform != "linux":
             return None

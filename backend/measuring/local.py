@@ -25,7 +25,7 @@ from spaces.backend.measuring.inputs import random_inputs
 from spaces.backend.measuring.rounds import Race, TimedRounds, time_in_rounds
 from spaces.backend.measuring.session import (
     REFERENCE,
-    Candidate,
+    BuiltCandidate,
     MeasuringError,
     MeasuringSession,
     build_in_turns,
@@ -132,7 +132,7 @@ class LocalMeasurer:
         sessions = self._of(pipeline)
         with alone_on_machine(self.limits.waiting_seconds):
             try:
-                built: dict[int, tuple[Candidate, Measurement]] = {}
+                built: dict[int, tuple[BuiltCandidate, Measurement]] = {}
                 for place, candidate, found in build_in_turns(
                     sessions, schedules, self._longest_run
                 ):
@@ -153,7 +153,7 @@ class LocalMeasurer:
     def _time(
         self,
         sessions: Sequence[MeasuringSession],
-        built: Mapping[int, tuple[Candidate, Measurement]],
+        built: Mapping[int, tuple[BuiltCandidate, Measurement]],
     ) -> Iterator[tuple[int, Measurement]]:
         """The schedules with times. All are compared with the reference in the first worker: where
         a program lies in memory changes its time, so each worker's own would favour some schedules.

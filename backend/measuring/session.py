@@ -251,7 +251,7 @@ def _prepare_once(sessions: Sequence[MeasuringSession]) -> None:
 
 
 @frozen
-class Candidate:
+class BuiltCandidate:
     """A schedule that a worker has.
 
     Attributes:
@@ -267,7 +267,7 @@ class Candidate:
 
 def build_in_turns(
     sessions: Sequence[MeasuringSession], schedules: Sequence[Schedule], seconds: float
-) -> Iterator[tuple[int, Candidate, Measurement]]:
+) -> Iterator[tuple[int, BuiltCandidate, Measurement]]:
     """Builds schedules, as many at the same time as there are workers; then they run, one after the
     other. Schedules that a worker still has from an earlier call are not built again, and others
     of earlier calls are freed.
@@ -284,12 +284,12 @@ def build_in_turns(
         MeasuringError: the trusted schedule or the reference fails.
         OutOfTime: the time limit of the caller is over.
     """
-    known: dict[int, Candidate] = {}
+    known: dict[int, BuiltCandidate] = {}
     for place, schedule in enumerate(schedules):
         for session in sessions:
             key = session.key_of(schedule)
             if key is not None:
-                known[place] = Candidate(session, key, schedule)
+                known[place] = BuiltCandidate(session, key, schedule)
     for session in sessions:
         session.forget([one.key for one in known.values() if one.session is session])
     for place, one in known.items():
@@ -300,7 +300,7 @@ def build_in_turns(
         prepare([session for session, _ in turn])
         waits = []
         for session, place in turn:
-            one = Candidate(session, session.add(schedules[place]), schedules[place])
+            one = BuiltCandidate(session, session.add(schedules[place]), schedules[place])
             waits.append((place, one, session.begin(one.key, one.schedule)))
         built = [(place, one, wait()) for place, one, wait in waits]
         for place, one, answer in built:

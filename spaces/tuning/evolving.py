@@ -22,7 +22,7 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import schedule_digest
-from spaces.tuning.strategy import Opening
+from spaces.tuning.strategy import FirstSearch
 from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal, Trial, fastest
 from spaces.tuning.trial_log import tried_digests
@@ -66,7 +66,7 @@ class Evolving:
     def _first(self) -> TopRanked:
         return TopRanked(found=self.found, structures=self.structures)
 
-    def opening(self, seed: int) -> Opening:
+    def opening(self, seed: int) -> FirstSearch:
         return self._first.opening(seed)
 
     def generation(

@@ -17,11 +17,11 @@ from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.store import TuningStore
-from spaces.tuning.strategy import Opening, SearchingStrategy, TuningStrategy
+from spaces.tuning.strategy import FirstSearch, SearchingStrategy, TuningStrategy
 from spaces.tuning.top_ranked import SEARCH
 from spaces.tuning.trial import Proposal, Trial
 
-ALONE = Opening(None, Limits())
+ALONE = FirstSearch(None, Limits())
 """The search for a reference, for strategies that do not begin with a search."""
 
 

@@ -36,7 +36,7 @@ class TuningStrategy(Protocol):
 
 
 @frozen
-class Opening:
+class FirstSearch:
     """The search with which a strategy begins.
 
     Attributes:
@@ -55,7 +55,7 @@ class SearchingStrategy(TuningStrategy, Protocol):
     measuring, so that the first schedules are measured before the search ends.
     """
 
-    def opening(self, seed: int) -> Opening:
+    def opening(self, seed: int) -> FirstSearch:
         """The search."""
         ...
 
