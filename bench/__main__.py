@@ -2,7 +2,7 @@
 
 ``python -m bench tables`` renews them from the results that are there. ``python -m bench gpu``,
 ``cluster``, ``errors``, ``first``, ``fit``, ``five``, ``gpu_bundle``, ``hlpipe``, ``kills``,
-``large_store`` and ``ranks`` are commands of their own.
+``large_store``, ``ranks`` and ``tuning_noise`` are commands of their own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import importlib
 import sys
 from pathlib import Path
 
-OF_TUNING = ("cluster", "kills", "large_store")
+OF_TUNING = ("cluster", "kills", "large_store", "tuning_noise")
 """They try out how tuning copes with large stores, with kills, and with many machines."""
 
 ON_GPUS = ("gpu", "gpu_bundle")

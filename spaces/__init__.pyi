@@ -489,7 +489,7 @@ from spaces.enumerate.search.stagewise.freezing import Freezing as Freezing
 from spaces.enumerate.search.neighbours.genetic.strategy import Genetic as Genetic
 from spaces.enumerate.search.papers.grouping import Grouping as Grouping
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling as HierarchicalSampling
-from spaces.enumerate.search.improving import Improving as Improving
+from spaces.enumerate.search.improving import Improving as Improving, ImprovingFrom as ImprovingFrom
 from spaces.enumerate.search.neighbours.latin_hypercube import LatinHypercube as LatinHypercube
 from spaces.enumerate.search.neighbours.optuna_search import (
     OptunaSearch as OptunaSearch,
@@ -511,6 +511,7 @@ from spaces.enumerate.search.events import (
 
 # Measuring
 from spaces.cost.measurer import (
+    GradualMeasurer as GradualMeasurer,
     Measurer as Measurer,
     Measurement as Measurement,
     RunOutcome as RunOutcome,
@@ -523,7 +524,7 @@ from spaces.backend.measuring.over_dask import (
     DaskUnavailable as DaskUnavailable,
 )
 from spaces.backend.measuring.task import MeasuringLimits as MeasuringLimits
-from spaces.backend.measuring.rounds import Rungs as Rungs
+from spaces.backend.measuring.rounds import Race as Race
 from spaces.backend.measuring.agreement import Tolerance as Tolerance
 from spaces.backend.measuring.tolerances import tolerance as tolerance
 
@@ -541,7 +542,11 @@ from spaces.tuning.trial import (
     Trial as Trial,
     Proposal as Proposal,
 )
-from spaces.tuning.strategy import TuningStrategy as TuningStrategy
+from spaces.tuning.strategy import (
+    FirstSearch as FirstSearch,
+    SearchingStrategy as SearchingStrategy,
+    TuningStrategy as TuningStrategy,
+)
 from spaces.tuning.strategies import (
     register_tuning_strategy as register_tuning_strategy,
     tuning_strategy_names as tuning_strategy_names,

@@ -12,7 +12,14 @@ from attrs import asdict
 
 from spaces.apps.catalog import find
 from spaces.apps.command_line.console import line, table
-from spaces.apps.command_line.options import MOST, AppName, DeviceName, find_device
+from spaces.apps.command_line.options import (
+    MOST,
+    AppName,
+    DeviceName,
+    Floats,
+    Threads,
+    find_device,
+)
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.space import Inexact
 from spaces.apps.command_line.tune import StoreFile, read_store
@@ -20,6 +27,7 @@ from spaces.apps.command_line.tuning_view import shown_ratio
 from spaces.apps.errors import CommandError, WrongUsage
 from spaces.apps.files import write_text
 from spaces.backend.halide.source import halide_source
+from spaces.backend.llvm.operators import FloatMode
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
@@ -125,15 +133,19 @@ def best(
     device: DeviceName = "cpu",
     store: StoreFile = "",
     inexact: Inexact = False,
+    threads: Threads = None,
+    floats: Floats = FloatMode.STRICT,
     output: OutputFile = "",
     as_json: AsJson = False,
 ) -> None:
     """Show the fastest schedule that the store has and that is legal here, or write it to a file.
-    Times of this machine come first.
+    Times of this processor come first.
     """
     pipeline, target = find(app).pipeline(), find_device(device)
     with read_store(store) as opened:
-        known = best_known(opened, pipeline, target, exact=not inexact)
+        known = best_known(
+            opened, pipeline, target, exact=not inexact, threads=threads, float_mode=floats
+        )
         path = opened.path
     if known is None:
         raise CommandError(

@@ -21,7 +21,7 @@ DISTRIBUTION = "schedule-spaces"
 
 @frozen
 class TuningMachine:
-    """The machine on which times are measured. Times of different machines are not compared.
+    """The machine on which times are measured. Times on different hardware are not compared.
 
     Attributes:
         processor: the processor as the system calls it.
@@ -40,6 +40,11 @@ class TuningMachine:
     gpu: str
     llvm: str
     library: str
+
+    @property
+    def hardware(self) -> tuple[str, str, str, int, str]:
+        """What decides how fast code runs: all but the versions of LLVM and of this library."""
+        return self.processor, self.target, self.flags, self.cores, self.gpu
 
     @property
     def fingerprint(self) -> str:

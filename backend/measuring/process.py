@@ -103,6 +103,11 @@ class Worker:
         return worker
 
     @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
     def has_ended(self) -> bool:
         """Whether its process is gone."""
         return self._process.poll() is not None

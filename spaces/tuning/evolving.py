@@ -22,6 +22,7 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import schedule_digest
+from spaces.tuning.strategy import FirstSearch
 from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal, Trial, fastest
 from spaces.tuning.trial_log import tried_digests
@@ -61,13 +62,22 @@ class Evolving:
     likely: int = 8
     rewrites: float = 0.2
 
+    @property
+    def _first(self) -> TopRanked:
+        return TopRanked(found=self.found, structures=self.structures)
+
+    def opening(self, seed: int) -> FirstSearch:
+        return self._first.opening(seed)
+
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
-        opening = TopRanked(found=self.found, structures=self.structures)
-        found = opening.generation(space, model, trials, seed)
-        if found:
-            return found
+        found = self._first.generation(space, model, trials, seed)
+        return found or self.changes(space, model, trials, seed)
+
+    def changes(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
         tried = tried_digests(space.pipeline, trials)
         ranked = fastest(trials)
         chosen = random.Random(f"{seed} {len(trials)}")

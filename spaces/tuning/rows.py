@@ -44,20 +44,23 @@ def read_trial(
 
     Args:
         row: its number, the document and the directives of its schedule, its source, the predicted
-            cost, its outcome, the reason, and the seconds of compiling.
+            cost, its outcome, the reason, the seconds of compiling, how often it was begun, and
+            what other programs took.
         runs: the times of its runs and of the reference beside them.
         pipeline: gives the pipeline; called if only the directives of the schedule are readable.
 
     Raises:
         DamagedRowError: the row or a run is damaged.
     """
-    number, document, text, source, predicted, outcome, reason, compiling = row
+    number, document, text, source, predicted, outcome, reason, compiling, attempts, others = row
     schedule = read_schedule(document, text, pipeline)
     if not (predicted is None or isinstance(predicted, float)):
         raise DamagedRowError(f"its predicted cost is {predicted!r}")
     proposal = Proposal(schedule, str(source), predicted)
+    if not isinstance(attempts, int):
+        raise DamagedRowError(f"its number of attempts is {attempts!r}")
     if outcome is None:
-        return Trial(number, proposal)
+        return Trial(number, proposal, attempts=attempts)
     if outcome not in RunOutcome.__members__.values():
         raise DamagedRowError(f"its outcome is {outcome!r}")
     if not (compiling is None or (isinstance(compiling, float) and math.isfinite(compiling))):
@@ -66,7 +69,11 @@ def read_trial(
     if wrong is not None:
         raise DamagedRowError(f"a run of it takes {wrong!r} seconds")
     mine, beside = tuple(a for a, _ in runs), tuple(b for _, b in runs)
-    result = Measurement(schedule, RunOutcome(outcome), str(reason), mine, beside, compiling)
+    if not isinstance(others, float | int):
+        raise DamagedRowError(f"its share of other programs is {others!r}")
+    result = Measurement(
+        schedule, RunOutcome(outcome), str(reason), mine, beside, compiling, others
+    )
     return Trial(number, proposal, result)
 
 

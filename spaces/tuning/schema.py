@@ -81,6 +81,17 @@ MIGRATIONS = (
     CREATE INDEX trials_by_time ON trials (study, upper, ratio, number) WHERE upper IS NOT NULL;
     CREATE INDEX trials_by_reference ON trials (study, beside) WHERE beside IS NOT NULL;
     """,
+    """
+    ALTER TABLE studies ADD COLUMN threads INTEGER NOT NULL DEFAULT 0;  -- 0: one on each core
+    ALTER TABLE studies ADD COLUMN float_mode TEXT NOT NULL DEFAULT 'strict';
+    ALTER TABLE trials ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;  -- begun without a result
+    ALTER TABLE trials ADD COLUMN others REAL NOT NULL DEFAULT 0;  -- processors that others took
+    CREATE TABLE searches (
+        study INTEGER PRIMARY KEY REFERENCES studies,
+        structures INTEGER NOT NULL,      -- how many the search has scored
+        is_over INTEGER NOT NULL          -- whether it ended by itself
+    );
+    """,
 )
 """The SQL of each version, in order. It turns a file of the version before into one of this
 version. A released text never changes.

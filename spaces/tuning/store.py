@@ -25,6 +25,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.text import format_schedule
+from spaces.tuning.common_references import TimedStudy
 from spaces.tuning.connecting import MEMORY, connect_to_read, connect_to_write, errors_of
 from spaces.tuning.identity import (
     TuningMachine,
@@ -52,7 +53,8 @@ PAGE = 16
 """How many of the fastest trials are read at a time."""
 
 _TRIALS = (
-    "SELECT number, document, text, source, predicted, outcome, reason, compile_seconds "
+    "SELECT number, document, text, source, predicted, outcome, reason, compile_seconds, "
+    "attempts, others "
     "FROM trials JOIN studies ON studies.id = study LEFT JOIN schedules "
     "ON schedules.digest = schedule AND schedules.pipeline = studies.pipeline "
     "WHERE study = ?"
@@ -137,7 +139,8 @@ class TuningStore:
             )
             made = self._do(
                 "INSERT INTO studies (key, pipeline, machine, device, sizes, model, strategy, seed,"
-                " reference, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " reference, created, threads, float_mode)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 key.digest,
                 pipeline,
                 key.machine.fingerprint,
@@ -148,6 +151,8 @@ class TuningStore:
                 key.seed,
                 self._keep_schedule(key.pipeline, reference),
                 _now(),
+                key.threads,
+                str(key.float_mode),
             )
             assert made.lastrowid is not None
             return made.lastrowid
@@ -197,7 +202,7 @@ class TuningStore:
                     f"The result of trial {number} of study {study} is known: it is {found[0]}."
                 )
             self._do(
-                "UPDATE trials SET outcome = ?, reason = ?, compile_seconds = ? "
+                "UPDATE trials SET outcome = ?, reason = ?, compile_seconds = ?, attempts = 0 "
                 "WHERE study = ? AND number = ?",
                 str(result.outcome),
                 result.reason,
@@ -205,15 +210,116 @@ class TuningStore:
                 study,
                 number,
             )
-            pairs = zip(result.seconds, result.reference_seconds, strict=True)
-            self._connection.executemany(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
-                [(study, number, place, *pair) for place, pair in enumerate(pairs)],
-            )
-            summary = summarise(result.seconds, result.reference_seconds)
-            if summary is not None:
-                self._do(SUMMARISED, *summary, study, number)
+            self._add_runs(study, number, result)
         return result
+
+    def add_runs(self, study: int, number: int, result: Measurement) -> None:
+        """Keeps further runs of a trial whose result is known.
+
+        Raises:
+            StoreError: another process tunes the study now, or the file cannot be written.
+        """
+        if result.is_correct and plausible(result).is_correct:
+            with self._writing():
+                self._keep_out(study)
+                self._add_runs(study, number, result)
+
+    def _add_runs(self, study: int, number: int, result: Measurement) -> None:
+        """Adds runs to those of a trial, and sums all of them up."""
+        before = self._runs(study, number)
+        pairs = list(zip(result.seconds, result.reference_seconds, strict=True))
+        self._connection.executemany(
+            "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
+            [(study, number, place, *pair) for place, pair in enumerate(pairs, len(before))],
+        )
+        self._do(
+            "UPDATE trials SET others = max(others, ?) WHERE study = ? AND number = ?",
+            result.others,
+            study,
+            number,
+        )
+        all_pairs = [*before, *pairs]
+        summary = summarise([a for a, _ in all_pairs], [b for _, b in all_pairs])
+        if summary is not None:
+            self._do(SUMMARISED, *summary, study, number)
+
+    def replace(self, study: int, number: int, result: Measurement) -> Measurement:
+        """Puts a result in the place of an earlier one, whose runs are gone, and returns what it
+        keeps.
+
+        Raises:
+            StoreError: another process tunes the study now, or the file cannot be written.
+        """
+        result = plausible(result)
+        with self._writing():
+            self._keep_out(study)
+            self._do("DELETE FROM runs WHERE study = ? AND trial = ?", study, number)
+            self._do(
+                "UPDATE trials SET outcome = ?, reason = ?, upper = NULL, ratio = NULL, "
+                "beside = NULL WHERE study = ? AND number = ?",
+                str(result.outcome),
+                result.reason,
+                study,
+                number,
+            )
+            self._add_runs(study, number, result)
+        return result
+
+    def begin_trials(self, study: int, numbers: Iterable[int]) -> None:
+        """Notes that trials are being measured. If this process ends before it tells their results,
+        or calls :meth:`leave_trials`, the next one sees that.
+        """
+        self._count_attempts(study, numbers, 1)
+
+    def leave_trials(self, study: int, numbers: Iterable[int]) -> None:
+        """Notes that trials are measured no more, and that this is not their fault."""
+        self._count_attempts(study, numbers, -1)
+
+    def _count_attempts(self, study: int, numbers: Iterable[int], more: int) -> None:
+        with self._writing():
+            self._connection.executemany(
+                "UPDATE trials SET attempts = attempts + ? "
+                "WHERE study = ? AND number = ? AND outcome IS NULL",
+                [(more, study, number) for number in numbers],
+            )
+
+    def keep_search(self, study: int, structures: int, *, is_over: bool) -> None:
+        """Keeps how far the search of a study has come: how many structures it has scored, and
+        whether it ended by itself.
+        """
+        with self._writing():
+            self._do(
+                "INSERT OR REPLACE INTO searches VALUES (?, ?, ?)", study, structures, int(is_over)
+            )
+
+    def search_of(self, study: int) -> tuple[int, bool] | None:
+        """How far the search of a study has come, as :meth:`keep_search` keeps it; None if it has
+        not begun.
+        """
+        row = self._one("SELECT structures, is_over FROM searches WHERE study = ?", study)
+        return None if row is None else (int(row[0]), bool(row[1]))
+
+    def reference_digest_of(self, study: int) -> str:
+        """The digest of the schedule that runs beside all others of a study.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        (digest,) = self._of_study(study, "reference", "")
+        return str(digest)
+
+    def timed_study(self, study: int) -> TimedStudy:
+        """The time of the reference of a study, and the ratios of its schedules, by their digests.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        rows = self.rows(
+            "SELECT schedule, ratio FROM trials WHERE study = ? AND ratio IS NOT NULL", study
+        )
+        return TimedStudy(
+            self.reference_digest_of(study), self.reference_seconds(study), dict(rows)
+        )
 
     def trials(self, study: int) -> list[Trial]:
         """All trials of a study, in order. A damaged row costs its trial, and is logged."""
@@ -291,7 +397,7 @@ class TuningStore:
         """A line about each study, the oldest first. Damaged rows are left out, and logged."""
         rows = self.rows(
             "SELECT studies.id, pipelines.name, device, machines.document, sizes, model, strategy, "
-            "seed, created, count(number), count(outcome), "
+            "seed, created, threads, float_mode, count(number), count(outcome), "
             "coalesce(sum(outcome = 'correct'), 0), "
             "(SELECT ratio FROM trials WHERE study = studies.id AND upper IS NOT NULL "
             "ORDER BY upper, ratio, number LIMIT 1) "
@@ -534,8 +640,8 @@ def _summary(row: Sequence[Any]) -> StudySummary:
     """Raises:
     DamagedRowError: the row is damaged.
     """
-    id, name, device, machine, sizes, model, strategy, seed, created, *counts, best = row
-    trials, told, correct = counts
+    id, name, device, machine, sizes, model, strategy, seed, created, *more = row
+    threads, float_mode, trials, told, correct, best = more
     return StudySummary(
         id=id,
         pipeline=str(name),
@@ -550,6 +656,8 @@ def _summary(row: Sequence[Any]) -> StudySummary:
         told=told,
         correct=correct,
         best=best,
+        threads=threads,
+        float_mode=str(float_mode),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
+from spaces.backend.llvm.operators import FloatMode
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.digests import digest
 from spaces.model.schedules.schedule import Schedule
@@ -33,6 +34,8 @@ class StudyKey:
             study finds.
         prices: a text that is equal for equal prices of the cost model, and for equal terms that it
             leaves out.
+        threads: how many threads run parallel loops; 0 for one on each core.
+        float_mode: the float mode of the code.
     """
 
     pipeline: Pipeline
@@ -44,10 +47,13 @@ class StudyKey:
     seed: int
     reference: Schedule | None = None
     prices: str = ""
+    threads: int = 0
+    float_mode: str = FloatMode.STRICT
 
     @property
     def digest(self) -> str:
         """Equal for equal keys."""
+        is_usual = self.threads == 0 and self.float_mode == FloatMode.STRICT
         return digest(
             pipeline_digest(self.pipeline),
             sizes_text(self.pipeline),
@@ -59,6 +65,7 @@ class StudyKey:
             str(self.seed),
             "" if self.reference is None else schedule_digest(self.pipeline, self.reference),
             self.prices,
+            *(() if is_usual else (str(self.threads), str(self.float_mode))),
         )
 
 
@@ -80,6 +87,8 @@ class StudySummary:
         told: how many of them have a result.
         correct: how many of them have times.
         best: the ratio to the reference of the fastest trial; None without times.
+        threads: how many threads run parallel loops; 0 for one on each core.
+        float_mode: the float mode of the code.
     """
 
     id: int
@@ -95,3 +104,5 @@ class StudySummary:
     told: int
     correct: int
     best: float | None
+    threads: int
+    float_mode: str

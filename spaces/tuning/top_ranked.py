@@ -15,6 +15,7 @@ from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
 from spaces.tuning.identity import schedule_digest
+from spaces.tuning.strategy import FirstSearch
 from spaces.tuning.trial import Proposal, Trial
 from spaces.tuning.trial_log import tried_digests
 
@@ -38,12 +39,21 @@ class TopRanked:
     structures: int = 2000
     strategy: Strategy | None = None
 
+    def opening(self, seed: int) -> FirstSearch:
+        limits = Limits(top=self.found, structures=self.structures, seed=seed)
+        return FirstSearch(self.strategy, limits)
+
+    def changes(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
+        return []
+
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
         if any(trial.proposal.source == SEARCH for trial in trials):
             return []
-        limits = Limits(top=self.found, structures=self.structures, seed=seed)
+        limits = self.opening(seed).limits
         tried = tried_digests(space.pipeline, trials)
         return [
             Proposal(one.schedule, SEARCH, one.cost)

@@ -42,11 +42,13 @@ class Trial:
         number: its place in the study, from 0.
         proposal: the schedule, and where it comes from.
         result: its measurement; None as long as it is open.
+        attempts: how often somebody began to measure it without coming to a result.
     """
 
     number: int
     proposal: Proposal
     result: Measurement | None = None
+    attempts: int = 0
 
     def __str__(self) -> str:
         return f"trial {self.number}: {self.result or 'open'}, {self.proposal}"
@@ -96,3 +98,23 @@ def rank_of(trial: Trial) -> tuple[float, float, int] | None:
     if result is None or not result.seconds:
         return None
     return result.interval[1], result.ratio, trial.number
+
+
+FINALISTS = 4
+"""How many trials are measured again at most."""
+
+NEAR = 64
+"""Among how many of the fastest trials finalists are looked for."""
+
+
+def finalists(trials: Iterable[Trial] | RankedTrials, count: int = FINALISTS) -> list[Trial]:
+    """The trials that may be the fastest one, by their intervals: at most so many, the fastest
+    first. It is a list of one if no other one may be the fastest.
+    """
+    ranked = fastest(trials)[:NEAR]
+    if not ranked or ranked[0].result is None:
+        return []
+    most = ranked[0].result.interval[1]
+    near = [one for one in ranked[1:] if one.result and one.result.interval[0] < most]
+    near.sort(key=lambda one: (one.ratio, one.number))
+    return [ranked[0], *near[: count - 1]]

@@ -80,17 +80,21 @@ class TrialLog(Sequence[Trial]):
 
     def tell(self, number: int, result: Measurement) -> Trial:
         """The trial with its result, which the log keeps; it takes the place of an earlier one."""
-        place = self._places[number]
-        before = self._trials[place]
-        earlier = rank_of(before)
+        return self.put(evolve(self.of_number(number), result=result, attempts=0))
+
+    def put(self, trial: Trial) -> Trial:
+        """Keeps a trial in the place of the one with its number, and returns it."""
+        place = self._places[trial.number]
+        earlier = rank_of(self._trials[place])
         if earlier is not None:
             del self._ranking[bisect_left(self._ranking, earlier)]
-        told = self._trials[place] = evolve(before, result=result)
-        self._open.pop(number, None)
-        rank = rank_of(told)
+        self._trials[place] = trial
+        if trial.result is not None:
+            self._open.pop(trial.number, None)
+        rank = rank_of(trial)
         if rank is not None:
             insort(self._ranking, rank)
-        return told
+        return trial
 
     def of_number(self, number: int) -> Trial:
         """The trial with this number.

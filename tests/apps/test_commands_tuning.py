@@ -212,10 +212,11 @@ def test_in_a_pipe_a_line_every_few_seconds(own, tmp_path, monkeypatch):
     monkeypatch.setattr(tuning_view, "EVERY", 0.0)
     arguments = ("tune", own, "--options", "small", "--store", tmp_path / "s.sqlite")
     _, err = spaces(*arguments, "--trials", "2")
-    first, second = err.splitlines()
-    assert "trials: 1 (1 correct)" in first
-    assert "reference: " in second
-    assert "time left:" in second
+    lines = err.splitlines()
+    assert "now: searching; time left: " in lines[0]
+    assert any("now: measuring 0, 1; time left: " in one for one in lines)
+    assert "trials: 2 (2 correct); fastest: trial " in lines[-1]
+    assert "reference: " in lines[-1]
 
 
 def test_what_is_interrupted_is_kept(own, tmp_path, monkeypatch):
