@@ -204,6 +204,8 @@ class Study:
         if opening is None:
             kept = store.search_of(id)
             opening = OpeningSearch.go_on(space, made, chosen, seed, trials, kept)
+            if opening is not None and kept is None:  # an earlier process ended before it searched
+                opening.advance(searching, look)
         beside, ratio = store.reference_of(id), 1.0
         if reference is None and trials.best is not None and may_stand_in(trials.best):
             beside, ratio = trials.best.schedule, trials.best.ratio
@@ -222,8 +224,10 @@ class Study:
             check_start(self.space, schedule)
             first.append(Proposal(schedule, START))
         kept = (Proposal(schedule, KEPT) for schedule in self._kept_elsewhere())
-        self._propose([*first, *kept])
-        if not isinstance(self.strategy, SearchingStrategy) and self.opening is not None:
+        searches = isinstance(self.strategy, SearchingStrategy)
+        found = self.opening.proposals() if self.opening is not None and searches else []
+        self._propose([*first, *kept, *found])  # all or none, should the process end here
+        if self.opening is not None and not searches:
             self.opening.close()
             self.opening = None
         self.search(0.0)
