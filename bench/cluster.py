@@ -1,41 +1,33 @@
 """``python -m bench cluster`` tunes on 50 simulated machines of unequal speed.
 
 Machines come and go, and one task in ten fails. The command compares the winner with that of one
-machine, and says how busy the machines were.
-
-The cluster is one of Dask in this process; only the measurements are made up: a task sleeps as long
-as its schedules would take. Times have noise of each run and each machine, and the fastest schedule
+machine, and says how busy the machines were. Studies and the hand-out of schedules are those of
+tuning over Dask. Machines, times and the clock are made up, so the result does not depend on how
+busy this machine is; what Dask itself takes is left out. Times have noise, and the fastest schedule
 is 5 % faster than the second.
 """
 
 from __future__ import annotations
 
 import argparse
+import heapq
 import json
 import random
-import threading
-import time
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
-import distributed
 from attrs import define, field, frozen
 
 from bench.machine import machine
 from bench.made_up import made_up_space, numbered_schedule
 from bench.report import RESULTS
 from spaces.apps.files import write_text
-from spaces.backend.measuring.local import LocalMeasurer
-from spaces.backend.measuring.machine import this_machine
-from spaces.backend.measuring.over_dask import DaskMeasurer
-from spaces.backend.measuring.stations import WorkerDescription
-from spaces.constraints.devices.device import CpuDevice, device
+from spaces.backend.measuring.hand_out import HandOut, Station
 from spaces.cost.measurer import Measurement, Measurer, RunOutcome
 from spaces.cost.model import CostModel
+from spaces.cost.pool import MeasuringPool
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.deadline import ask_clock, time_left
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import schedule_digest
 from spaces.tuning.store import TuningStore
@@ -43,13 +35,15 @@ from spaces.tuning.study import Study
 from spaces.tuning.trial import Proposal, Trial
 
 MACHINES = 50
-TRIALS = 1000
-SECONDS = 20.0
+TRIALS = 2000
+SECONDS = 4.0
 """What a schedule takes on a machine of mean speed."""
 FAILING = 0.1
 """The share of the tasks that fail."""
 LEAVING = 10.0
 """Every so many seconds a machine leaves, and another one comes."""
+SHARE, LOSSES = 2, 3
+"""The defaults of ``DaskMeasurer``."""
 ROUNDS = 15
 NOISE = 0.01
 """The spread of the time of a run."""
@@ -59,95 +53,41 @@ LEAD = 0.95
 
 @frozen
 class Listed:
-    """A strategy that proposes the same schedules, whatever their results are."""
+    """A strategy that proposes the same schedules, whatever their results are.
+
+    Attributes:
+        count: how many trials the study has.
+    """
 
     count: int
 
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
+        """The next schedules by number."""
         first = len(trials)
         return [
             Proposal(numbered_schedule(number), "listed")
-            for number in range(first, min(first + 2 * MACHINES, self.count))
+            for number in range(first, min(first + 12, self.count))
         ]
 
 
-def true_ratio(digest: str, winner: str) -> float:
-    """The true time of a schedule, compared with the reference: 1 to 2, and less for one."""
-    return LEAD if digest == winner else 1 + int(digest, 16) % 1000 / 1000
-
-
-@define
-class Spent:
-    """How long the machines of this process were at work.
-
-    Attributes:
-        seconds: the sum over all tasks.
-        tasks: how many tasks there were.
-        failed: how many failed.
-    """
-
-    seconds: float = 0.0
-    tasks: int = 0
-    failed: int = 0
-    _lock: threading.Lock = field(init=False, factory=threading.Lock)
-
-    def add(self, seconds: float, *, has_failed: bool) -> None:
-        """Counts a task."""
-        with self._lock:
-            self.seconds += seconds
-            self.tasks += 1
-            self.failed += has_failed
-
-
-SPENT = Spent()
-
-
-@define
-class Simulated:
-    """A machine that sleeps.
+@frozen
+class Times:
+    """Made-up times of schedules.
 
     Attributes:
         winner: the digest of the fastest schedule.
-        seconds: what a schedule takes at mean speed.
-        failing: the share of the tasks that fail.
     """
 
     winner: str
-    seconds: float
-    failing: float
-    device: CpuDevice = field(factory=lambda: cast(CpuDevice, device("cpu")))
 
-    def is_like(self, other: object) -> bool:
-        """Whether two measure alike."""
-        return self == other
-
-    def as_here(self, free_bytes: int) -> Simulated:
-        """The same: it takes no memory."""
-        return self
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def measure(self, pipeline: Pipeline, schedules: Sequence[Schedule]) -> list[Measurement]:
-        """Sleeps, fails at times, and gives times with noise."""
-        chosen = random.Random()
-        speed = _speed()
-        takes = speed * self.seconds * len(schedules) * chosen.uniform(0.5, 1.5)
-        has_failed = chosen.random() < self.failing
-        begun = time.monotonic()
-        time.sleep(min(takes * (chosen.random() if has_failed else 1.0), time_left()))
-        SPENT.add(time.monotonic() - begun, has_failed=has_failed)
-        ask_clock()
-        if has_failed:
-            raise OSError("The machine is out of order.")
-        return [self._measured(pipeline, one, speed, chosen) for one in schedules]
-
-    def _measured(
+    def measured(
         self, pipeline: Pipeline, schedule: Schedule, speed: float, chosen: random.Random
     ) -> Measurement:
-        ratio = true_ratio(schedule_digest(pipeline, schedule), self.winner)
+        """A measurement on a machine that takes ``speed`` times as long as the mean."""
+        digest = schedule_digest(pipeline, schedule)
+        ratio = LEAD if digest == self.winner else 1 + int(digest, 16) % 1000 / 1000
         mine, beside = (
             tuple(1e-3 * speed * one * chosen.lognormvariate(0.0, NOISE) for _ in range(ROUNDS))
             for one in (ratio, 1.0)
@@ -155,19 +95,131 @@ class Simulated:
         return Measurement(schedule, RunOutcome.CORRECT, "", mine, beside, 0.1)
 
 
-def _speed() -> float:
-    """How long this machine takes, compared with others: from 0.5 to 2."""
-    try:
-        name = str(distributed.get_worker().name)
-    except ValueError:
-        return 1.0
-    return 2 ** random.Random(name).uniform(-1.0, 1.0)
+@define
+class Alone:
+    """One machine.
+
+    Attributes:
+        times: the times of schedules.
+    """
+
+    times: Times
+    _chosen: random.Random = field(init=False, factory=lambda: random.Random(1))
+
+    def measure(self, pipeline: Pipeline, schedules: Sequence[Schedule]) -> list[Measurement]:
+        """Measures each schedule."""
+        return [self.times.measured(pipeline, one, 1.0, self._chosen) for one in schedules]
 
 
-def describe(target: object) -> WorkerDescription:
-    """Each worker is a machine."""
-    here = this_machine(cast(CpuDevice, device("cpu")))
-    return WorkerDescription(str(distributed.get_worker().name), here)
+@define(eq=False)
+class SimulatedCluster:
+    """Machines by a clock of its own, as a :class:`MeasuringPool`.
+
+    Attributes:
+        times: the times of schedules.
+        machines: how many machines there are.
+        seconds: what a schedule takes at mean speed.
+        now: the clock, in seconds.
+        busy: how many seconds all machines together were at work.
+        tasks: how many tasks began.
+        failed: how many failed.
+        left: how many machines have left.
+    """
+
+    times: Times
+    machines: int
+    seconds: float
+    now: float = 0.0
+    busy: float = 0.0
+    tasks: int = 0
+    failed: int = 0
+    left: int = 0
+    _chosen: random.Random = field(init=False, factory=lambda: random.Random(2))
+    _events: list[tuple[float, int, Station | None, int]] = field(init=False, factory=list)
+    _found: list[tuple[int, Measurement]] = field(init=False, factory=list)
+    _pipeline: Pipeline | None = field(init=False, default=None)
+    _hand_out: HandOut = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._hand_out = HandOut(
+            SHARE, LOSSES, lambda number, found: self._found.append((number, found))
+        )
+        for number in range(self.machines):
+            self._hand_out.add_worker(f"worker {number}", f"machine {number}")
+        self._events.append((LEAVING, 0, None, 0))
+
+    @property
+    def wanted(self) -> int:
+        """How many schedules would keep all machines busy."""
+        return self._hand_out.wanted
+
+    def submit(self, pipeline: Pipeline, schedules: Sequence[tuple[int, Schedule]]) -> None:
+        """Takes schedules."""
+        self._pipeline = pipeline
+        self._hand_out.add(schedules)
+        self._begin_tasks()
+
+    def collect(self, seconds: float) -> list[tuple[int, Measurement]]:
+        """The results at the next moment at which there are some."""
+        while not self._found:
+            self.now, _, station, task = heapq.heappop(self._events)
+            if station is None:
+                self._change_machines()
+            elif station.task == task:
+                self._end(station)
+            self._begin_tasks()
+        found, self._found = self._found, []
+        return found
+
+    def cancel(self) -> None:
+        """Nothing runs outside the simulation."""
+
+    def _begin_tasks(self) -> None:
+        for station in self._hand_out.begin_tasks():
+            self.tasks += 1
+            station.task = self.tasks
+            takes = _speed(station.place) * self.seconds * len(station.queued)
+            takes *= self._chosen.uniform(0.5, 1.5)
+            self.busy += takes
+            heapq.heappush(self._events, (self.now + takes, self.tasks, station, self.tasks))
+
+    def _end(self, station: Station) -> None:
+        if self._chosen.random() < FAILING:
+            self.failed += 1
+            self._hand_out.fail(station, OSError("The machine is out of order."))
+            if station.place not in self._hand_out.stations:
+                self._come(station.place)
+            return
+        speed = _speed(station.place)
+        assert self._pipeline is not None
+        self._hand_out.finish(
+            station,
+            [
+                self.times.measured(self._pipeline, one.schedule, speed, self._chosen)
+                for one in station.queued
+            ],
+        )
+
+    def _change_machines(self) -> None:
+        """Lets a machine leave in the middle of its task, and another one come."""
+        place = self._chosen.choice(sorted(self._hand_out.stations))
+        station = self._hand_out.stations[place]
+        for _, _, other, task in self._events:
+            if other is station and task == station.task:
+                end = next(at for at, number, *_ in self._events if number == task)
+                self.busy -= end - self.now  # its task goes no further
+        self._hand_out.lose_worker(station.workers[0], place)
+        self._come(f"machine {self.machines + self.left}")
+        heapq.heappush(self._events, (self.now + LEAVING, 0, None, 0))
+
+    def _come(self, place: str) -> None:
+        self.left += 1
+        self._hand_out.add_worker(f"worker of {place}, {self.left}", place)
+
+
+def _speed(place: str) -> float:
+    """How long a machine takes, compared with others: from 0.5 to 2."""
+    return float(2 ** random.Random(place).uniform(-1.0, 1.0))
 
 
 def main(arguments: list[str]) -> None:
@@ -175,19 +227,25 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench cluster")
     parser.add_argument("--machines", type=int, default=MACHINES)
     parser.add_argument("--trials", type=int, default=TRIALS)
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="of a schedule")
     chosen = parser.parse_args(arguments)
     pipeline = made_up_space().pipeline
     winner = schedule_digest(pipeline, numbered_schedule(chosen.trials * 2 // 3))
-    alone = _tuned(Simulated(winner, 0.0, 0.0), chosen.trials)
-    found = _on_cluster(chosen.machines, chosen.trials, Simulated(winner, chosen.seconds, FAILING))
+    alone = _tune(Alone(Times(winner)), chosen.trials)
+    cluster = SimulatedCluster(Times(winner), chosen.machines, SECONDS)
+    found = _tune(cluster, chosen.trials)
     results = {
         "machines": chosen.machines,
         "trials": chosen.trials,
-        "seconds_a_schedule": chosen.seconds,
-        **found,
-        "winner_alone": alone["winner"],
-        "is_same_winner": alone["winner"] == found["winner"] == winner,
+        "seconds_a_schedule": SECONDS,
+        "simulated_s": round(cluster.now, 1),
+        "busy": round(cluster.busy / (cluster.now * chosen.machines), 4),
+        "tasks": cluster.tasks,
+        "failed_tasks": cluster.failed,
+        "machines_left": cluster.left,
+        "cluster": found,
+        "alone": alone,
+        "is_same_winner": alone["winner"] == found["winner"],
+        "is_true_winner": found["winner"] == winner,
     }
     print(json.dumps(results, indent=2))
     if (chosen.machines, chosen.trials) == (MACHINES, TRIALS):
@@ -195,8 +253,8 @@ def main(arguments: list[str]) -> None:
         write_text(RESULTS / "cluster.json", json.dumps(report, indent=2) + "\n")
 
 
-def _tuned(measurer: Measurer | DaskMeasurer, trials: int) -> dict[str, Any]:
-    """The winner of a study, and how long it took up to the last proposals."""
+def _tune(measurer: Measurer | MeasuringPool, trials: int) -> dict[str, Any]:
+    """The winner of a study."""
     space = made_up_space()
     with (
         TuningStore.open(":memory:") as store,
@@ -206,77 +264,11 @@ def _tuned(measurer: Measurer | DaskMeasurer, trials: int) -> dict[str, Any]:
     ):
         study.run(measurer, trials=trials)
         best = study.best
-        told = [one for one in study if one.result is not None]
+        told = [one.result for one in study if one.result is not None]
         assert best is not None
         return {
             "winner": schedule_digest(space.pipeline, best.schedule),
             "ratio": round(best.ratio, 4),
             "results": len(told),
-            "correct": sum(bool(one.result and one.result.is_correct) for one in told),
+            "crashed": sum(not one.is_correct for one in told),
         }
-
-
-@define
-class Changing:
-    """Lets machines leave and come while a study runs.
-
-    Attributes:
-        cluster: the cluster.
-        left: how many machines have left.
-    """
-
-    cluster: Any
-    left: int = 0
-    _is_over: threading.Event = field(init=False, factory=threading.Event)
-    _thread: threading.Thread = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._thread = threading.Thread(target=self._change, daemon=True)
-        self._thread.start()
-
-    def _change(self) -> None:
-        chosen = random.Random(1)
-        while not self._is_over.wait(LEAVING):
-            name = chosen.choice(sorted(self.cluster.workers))
-            del self.cluster.worker_spec[name]
-            self.cluster.worker_spec[f"new {self.left}"] = _worker(f"new {self.left}")
-            with suppress(OSError):
-                self.cluster.sync(self.cluster._correct_state)
-            self.left += 1
-
-    def stop(self) -> None:
-        """Ends the changes."""
-        self._is_over.set()
-        self._thread.join()
-
-
-def _worker(name: str) -> dict[str, Any]:
-    options = {"name": name, "nthreads": 1, "dashboard_address": ":0"}
-    return {"cls": distributed.Worker, "options": options}
-
-
-def _on_cluster(machines: int, trials: int, simulated: Simulated) -> dict[str, Any]:
-    workers = {f"machine {number}": _worker(f"machine {number}") for number in range(machines)}
-    scheduler = {"cls": distributed.Scheduler, "options": {"dashboard_address": ":0"}}
-    with (
-        distributed.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        local = cast(LocalMeasurer, simulated)
-        pool = DaskMeasurer(client, local, describe=describe, losses=5)
-        assert pool.machine
-        changing = Changing(cluster)
-        begun, cpu = time.monotonic(), time.process_time()
-        found = _tuned(pool, trials)
-        wall = time.monotonic() - begun
-        changing.stop()
-        pool.close()
-    return {
-        **found,
-        "busy": round(SPENT.seconds / (wall * machines), 3),
-        "wall_s": round(wall, 1),
-        "processor_s": round(time.process_time() - cpu, 1),
-        "tasks": SPENT.tasks,
-        "failed_tasks": SPENT.failed,
-        "machines_left": changing.left,
-    }

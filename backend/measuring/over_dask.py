@@ -14,18 +14,16 @@ import math
 import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from attrs import define, evolve, field
 
+from spaces.backend.measuring.hand_out import HandOut, Station
 from spaces.backend.measuring.local import LocalMeasurer
 from spaces.backend.measuring.machine import TuningMachine
 from spaces.backend.measuring.session import MeasuringError
 from spaces.backend.measuring.stations import (
-    QueuedSchedule,
-    Station,
     WorkerDescription,
     describe_worker,
     difference,
@@ -33,7 +31,7 @@ from spaces.backend.measuring.stations import (
 )
 from spaces.backend.measuring.task import free_memory_bytes
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
-from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.cost.measurer import Measurement
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock, time_left
 from spaces.model.extras import how_to_install
@@ -94,10 +92,9 @@ class DaskMeasurer:
     refused: dict[str, str] = field(init=False, factory=dict)
     _client: Any = field(init=False, repr=False)
     _is_own: bool = field(init=False)
-    _stations: dict[str, Station] = field(init=False, factory=dict, repr=False)
+    _hand_out: HandOut = field(init=False, repr=False)
     _known: dict[str, WorkerDescription] = field(init=False, factory=dict, repr=False)
     _asked: dict[str, Any] = field(init=False, factory=dict, repr=False)
-    _waiting: deque[QueuedSchedule] = field(init=False, factory=deque, repr=False)
     _found: queue.SimpleQueue[tuple[int, Measurement] | Exception] = field(
         init=False, factory=queue.SimpleQueue, repr=False
     )
@@ -110,6 +107,9 @@ class DaskMeasurer:
 
     def __attrs_post_init__(self) -> None:
         distributed = _import_distributed()
+        self._hand_out = HandOut(
+            self.share, self.losses, lambda number, found: self._found.put((number, found))
+        )
         self._is_own = isinstance(self.scheduler, str)
         if not self._is_own:
             self._client = self.scheduler
@@ -147,9 +147,7 @@ class DaskMeasurer:
         """How many schedules would keep all machines busy now: a task that runs, and the next."""
         self._look_at_workers()
         with self._lock:
-            running = sum(len(one.jobs) for one in self._stations.values())
-            room = 2 * self.share * max(len(self._stations), 1)
-            return max(0, room - running - len(self._waiting))
+            return self._hand_out.wanted
 
     def submit(self, pipeline: Pipeline, schedules: Sequence[tuple[int, Schedule]]) -> None:
         """Takes schedules of one pipeline, each with a number of its own.
@@ -158,13 +156,13 @@ class DaskMeasurer:
             ValueError: schedules of another pipeline have no result yet.
         """
         with self._lock:
-            if self._pipeline not in (None, pipeline) and self._is_at_work:
+            if self._pipeline not in (None, pipeline) and self._hand_out.is_at_work:
                 raise ValueError("Collect all results of a pipeline, then measure another one.")
             self._pipeline = pipeline
             left = time_left()
             self._deadline = Deadline.after(None if math.isinf(left) else left)
-            self._waiting.extend(QueuedSchedule(number, schedule) for number, schedule in schedules)
-        self._hand_out()
+            self._hand_out.add(schedules)
+        self._begin_tasks()
 
     def collect(self, seconds: float) -> list[tuple[int, Measurement]]:
         """The results that have come; waits up to so many seconds for the first.
@@ -177,7 +175,7 @@ class DaskMeasurer:
         found: list[tuple[int, Measurement]] = []
         while True:
             self._look_at_workers()
-            self._hand_out()
+            self._begin_tasks()
             self._check_machines()
             left = max(0.0, end - time.monotonic())
             try:
@@ -195,7 +193,8 @@ class DaskMeasurer:
         DaskUnavailable: schedules wait, and there has been no machine for :attr:`seconds`.
         """
         with self._lock:
-            has_some = bool(self._stations) or not self._waiting or self._is_asking
+            work = self._hand_out
+            has_some = bool(work.stations) or not work.waiting or self._is_asking
         now = time.monotonic()
         if has_some:
             self._alone_since = math.inf
@@ -218,10 +217,7 @@ class DaskMeasurer:
     def cancel(self) -> None:
         """Drops all schedules that have no result."""
         with self._lock:
-            self._waiting.clear()
-            tasks = [one.task for one in self._stations.values() if one.task is not None]
-            for station in self._stations.values():
-                station.task, station.jobs = None, ()
+            tasks = self._hand_out.drop()
             self._found = queue.SimpleQueue()
         for task in tasks:
             task.cancel()
@@ -244,10 +240,6 @@ class DaskMeasurer:
             self.cancel()
             raise
         return [found[number] for number in range(len(schedules))]
-
-    @property
-    def _is_at_work(self) -> bool:
-        return bool(self._waiting) or any(one.jobs for one in self._stations.values())
 
     def _look_at_workers(self) -> None:
         """Takes new workers in, and takes the schedules of lost ones back.
@@ -310,9 +302,7 @@ class DaskMeasurer:
                 self._refuse(worker, f"its {differs}")
                 continue
             with self._lock:
-                station = self._stations.setdefault(found.place, Station(found.place))
-                if worker not in station.workers:
-                    station.workers.append(worker)
+                self._hand_out.add_worker(worker, found.place)
 
     def _refuse(self, worker: str, why: str) -> None:
         log.warning("worker %s does not measure: %s", worker, why)
@@ -323,64 +313,28 @@ class DaskMeasurer:
         self._asked.pop(worker, None)
         self.refused.pop(worker, None)
         known = self._known.pop(worker, None)
+        if known is None:
+            return
         with self._lock:
-            station = None if known is None else self._stations.get(known.place)
-            if station is None or worker not in station.workers:
-                return
-            station.workers.remove(worker)
-            task, jobs = station.task, station.jobs
-            if station.worker == worker and task is not None:
-                station.task, station.jobs = None, ()
-                log.info("worker %s is lost; its schedules are measured elsewhere", worker)
-                self._take_back(jobs, f"Dask lost {self.losses} workers that measured it.")
-                task.cancel()
-            if not station.workers:
-                del self._stations[station.place]
+            task = self._hand_out.lose_worker(worker, known.place)
+        if task is not None:
+            log.info("worker %s is lost; its schedules are measured elsewhere", worker)
+            task.cancel()
 
-    def _take_back(self, jobs: Sequence[QueuedSchedule], reason: str) -> None:
-        """Puts schedules of a lost or failed task in front of all others, unless they failed too
-        often.
-        """
-        for job in reversed(jobs):
-            job.failures += 1
-            if job.failures >= self.losses:
-                lost = Measurement(job.schedule, RunOutcome.CRASHED, reason)
-                self._found.put((job.number, lost))
-            else:
-                self._waiting.appendleft(job)
-
-    def _hand_out(self) -> None:
+    def _begin_tasks(self) -> None:
         """Gives each idle machine its next schedules."""
         with self._lock:
-            for station in self._stations.values():
-                if station.task is None and self._waiting and not self._deadline.is_past:
-                    self._start(station, self._next_jobs())
+            if not self._deadline.is_past:
+                for station in self._hand_out.begin_tasks():
+                    self._begin(station)
 
-    def _next_jobs(self) -> list[QueuedSchedule]:
-        """The next schedules; one whose task failed comes alone. Near the end, tasks are smaller:
-        all machines end at about the same time.
-        """
-        share = min(self.share, math.ceil(len(self._waiting) / len(self._stations)))
-        first = self._waiting.popleft()
-        jobs = [first]
-        while (
-            not first.failures
-            and len(jobs) < share
-            and self._waiting
-            and not self._waiting[0].failures
-        ):
-            jobs.append(self._waiting.popleft())
-        return jobs
-
-    def _start(self, station: Station, jobs: list[QueuedSchedule]) -> None:
-        station.worker = station.workers[0]
-        station.jobs = jobs
+    def _begin(self, station: Station) -> None:
         left = self._deadline.left
         station.task = task = self._client.submit(
             measure_here,
             self._measurer(),
             self._pipeline,
-            [one.schedule for one in jobs],
+            [one.schedule for one in station.queued],
             None if math.isinf(left) else left,
             workers=[station.worker],
             pure=False,
@@ -400,33 +354,20 @@ class DaskMeasurer:
         with self._lock:
             if station.task is not task:
                 return  # it was lost or dropped before
-            jobs = station.jobs
-            station.task, station.jobs = None, ()
             if task.status == "finished":
-                station.failures = 0
-                for job, found in zip(jobs, task.result(), strict=True):
-                    if found is not None:  # there was no time for the others
-                        self._found.put((job.number, found))
+                self._hand_out.finish(station, task.result())
             elif task.status == "error":
-                self._fail(station, jobs, task.exception())
+                self._fail(station, task.exception())
             else:
-                self._waiting.extendleft(reversed(jobs))
-        if task.status in ("finished", "error"):
-            self._hand_out()
+                self._hand_out.put_back(station)
+                return
+        self._begin_tasks()
 
-    def _fail(self, station: Station, jobs: Sequence[QueuedSchedule], error: BaseException) -> None:
-        """Takes back the schedules of a task that raised an error."""
-        station.failures += 1
+    def _fail(self, station: Station, error: BaseException) -> None:
         log.info("a task failed on %s: %s", station.worker, error)
-        if station.failures >= self.losses:
-            for worker in station.workers:
-                self._refuse(worker, str(error))
-            del self._stations[station.place]
-        if isinstance(error, MeasuringError):  # no fault of the candidates
-            self._waiting.extendleft(reversed(jobs))
-        else:
-            self._take_back(jobs, f"Tasks that measured it failed: {error}")
-        if not self._stations and isinstance(error, MeasuringError):
+        for worker in self._hand_out.fail(station, error):
+            self._refuse(worker, str(error))
+        if isinstance(error, MeasuringError) and not self._hand_out.stations:
             self._found.put(error)
 
     def close(self) -> None:

@@ -1,19 +1,17 @@
-"""The machines of a cluster, as those who hand out work see them. No Dask here."""
+"""What workers of a cluster tell about their machines, and which of them measure alike."""
 
 from __future__ import annotations
 
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from attrs import define, field, fields, frozen
+from attrs import fields, frozen
 
 from spaces.backend.measuring.machine import TuningMachine, this_machine
 from spaces.constraints.devices.device import CpuDevice, GpuDevice, device
-from spaces.model.schedules.schedule import Schedule
 
 
 @frozen
@@ -59,39 +57,3 @@ def most_common(machines: Iterable[TuningMachine]) -> TuningMachine | None:
     """The kind of machine that most are of; of equally common ones the first."""
     counted = Counter(machines).most_common(1)
     return counted[0][0] if counted else None
-
-
-@define
-class QueuedSchedule:
-    """A schedule to measure.
-
-    Attributes:
-        number: its number.
-        schedule: the schedule.
-        failures: how many tasks that had it were lost or failed.
-    """
-
-    number: int
-    schedule: Schedule
-    failures: int = 0
-
-
-@define(eq=False)
-class Station:
-    """A machine that measures one task at a time.
-
-    Attributes:
-        place: what tells it from others.
-        workers: the addresses of its workers.
-        task: the task that runs on it; None if it is idle.
-        worker: the worker that has the task.
-        jobs: the schedules of the task.
-        failures: how many tasks in a row failed on it.
-    """
-
-    place: str
-    workers: list[str] = field(factory=list)
-    task: Any = None
-    worker: str = ""
-    jobs: Sequence[QueuedSchedule] = ()
-    failures: int = 0

@@ -418,7 +418,7 @@ class Study:
 
     def run(
         self,
-        measurer: Measurer,
+        measurer: Measurer | MeasuringPool,
         *,
         seconds: float | None = None,
         trials: int | None = None,
