@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from attrs import evolve
+
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
@@ -15,6 +17,7 @@ from spaces.model.writing.serialize import from_json
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.identity import TuningMachine
 from spaces.tuning.schema import is_time
+from spaces.tuning.study_key import StudySummary
 from spaces.tuning.trial import Proposal, Trial
 
 _T = TypeVar("_T")
@@ -99,3 +102,46 @@ def read_machine(document: str) -> TuningMachine:
         DamagedRowError: the document is damaged.
     """
     return intact("its machine", lambda: TuningMachine(**json.loads(document)))
+
+
+def read_summary(row: Sequence[Any]) -> StudySummary:
+    """A line about a study.
+
+    Raises:
+        DamagedRowError: the row is damaged.
+    """
+    id, name, device, machine, sizes, model, strategy, seed, created, *more = row
+    threads, float_mode, trials, told, correct, best = more
+    return StudySummary(
+        id=id,
+        pipeline=str(name),
+        device=str(device),
+        machine=read_machine(machine),
+        sizes=intact("its sizes", lambda: json.loads(sizes)),
+        model=str(model),
+        strategy=str(strategy),
+        seed=seed,
+        created=str(created),
+        trials=trials,
+        told=told,
+        correct=correct,
+        best=best,
+        threads=threads,
+        float_mode=str(float_mode),
+    )
+
+
+def plausible(result: Measurement) -> Measurement:
+    """A measurement as a store can keep it: one with a time that is no time is refused, and
+    characters of a reason that are no Unicode text are written as escapes.
+    """
+    reason = result.reason.encode(errors="backslashreplace").decode()
+    times = [*result.seconds, *result.reference_seconds]
+    wrong = next((one for one in times if not is_time(float(one))), None)
+    if wrong is not None:
+        why = f"The measurer gave {wrong} s as a time; a time is more than zero and finite."
+        return Measurement(result.schedule, RunOutcome.REFUSED, why)
+    compiling = result.compile_seconds
+    if compiling is not None and not math.isfinite(compiling):
+        compiling = None
+    return evolve(result, reason=reason, compile_seconds=compiling)

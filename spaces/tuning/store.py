@@ -5,28 +5,26 @@ Several processes may use a file at once. A write-ahead log keeps it whole when 
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from spaces.cost.cpu.prices import Prices
-from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.cost.measurer import Measurement
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.text import format_schedule
 from spaces.tuning.common_references import TimedStudy
-from spaces.tuning.connecting import MEMORY, connect_to_read, connect_to_write, errors_of
+from spaces.tuning.connecting import MEMORY, connect_to_read, connect_to_write
 from spaces.tuning.identity import (
     TuningMachine,
     algorithm_of,
@@ -36,9 +34,17 @@ from spaces.tuning.identity import (
     with_sizes,
 )
 from spaces.tuning.prices_as_json import prices_from_json, prices_to_json
-from spaces.tuning.rows import DamagedRowError, intact, read_machine, read_schedule, read_trial
+from spaces.tuning.rows import (
+    DamagedRowError,
+    intact,
+    plausible,
+    read_schedule,
+    read_summary,
+    read_trial,
+)
 from spaces.tuning.runner import Heartbeat, Runner
-from spaces.tuning.schema import SUMMARISED, StoreError, is_time, summarise
+from spaces.tuning.schema import SUMMARISED, StoreError, summarise
+from spaces.tuning.store_file import StoreFile
 from spaces.tuning.study_key import StudyKey, StudySummary
 from spaces.tuning.trial import Proposal, Trial
 from spaces.tuning.trial_log import TrialLog
@@ -70,15 +76,13 @@ class TuningStore:
     ...         print(study.pipeline, study.best)
     """
 
-    path: str
-    _connection: sqlite3.Connection = field(repr=False)
-    _place: str = field(init=False, repr=False)
-    _file: tuple[int, int] | None = field(init=False, repr=False)
+    _file: StoreFile
     _leases: dict[int, Heartbeat] = field(init=False, factory=dict, repr=False)
 
-    def __attrs_post_init__(self) -> None:
-        self._place = os.path.abspath(self.path)  # also after a change of the folder
-        self._file = _identity(self._place)
+    @property
+    def path(self) -> str:
+        """The name of the file."""
+        return self._file.path
 
     @staticmethod
     def open(path: str | Path) -> TuningStore:
@@ -88,7 +92,7 @@ class TuningStore:
             StoreError: the file holds something else, or cannot be opened.
         """
         name = str(path) if str(path) == MEMORY else str(Path(path).expanduser())
-        return TuningStore(name, connect_to_write(name))
+        return TuningStore(StoreFile(name, connect_to_write(name)))
 
     @staticmethod
     def read(path: str | Path) -> TuningStore:
@@ -102,15 +106,15 @@ class TuningStore:
         if str(path) == MEMORY:
             return TuningStore.open(path)
         if file.exists():
-            return TuningStore(str(file), connect_to_read(str(file)))
-        return evolve(TuningStore.open(MEMORY), path=str(file))
+            return TuningStore(StoreFile(str(file), connect_to_read(str(file))))
+        return TuningStore(StoreFile(str(file), connect_to_write(MEMORY)))
 
     def close(self) -> None:
         """Closes the file."""
         for lease in self._leases.values():
             lease.stop()
         self._leases.clear()
-        self._connection.close()
+        self._file.connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -120,24 +124,24 @@ class TuningStore:
 
     def find_study(self, key: StudyKey) -> int | None:
         """The number of the study with this key. None if the store has no such study."""
-        found = self._one("SELECT id FROM studies WHERE key = ?", key.digest)
+        found = self._file.one("SELECT id FROM studies WHERE key = ?", key.digest)
         return None if found is None else int(found[0])
 
     def open_study(self, key: StudyKey, reference: Schedule) -> int:
         """The number of the study with this key. If the store has no such study, adds one, whose
         schedules run beside ``reference``.
         """
-        with self._writing():
+        with self._file.writing():
             known = self.find_study(key)
             if known is not None:
                 return known
             pipeline = self._keep_pipeline(key.pipeline)
-            self._do(
+            self._file.do(
                 "INSERT OR IGNORE INTO machines VALUES (?, ?)",
                 key.machine.fingerprint,
                 key.machine.document,
             )
-            made = self._do(
+            made = self._file.do(
                 "INSERT INTO studies (key, pipeline, machine, device, sizes, model, strategy, seed,"
                 " reference, created, threads, float_mode)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -160,15 +164,15 @@ class TuningStore:
     def propose(self, study: int, pipeline: Pipeline, proposals: Sequence[Proposal]) -> list[Trial]:
         """Adds trials, all or none, and returns them; leaves out schedules that the study has."""
         added: list[Trial] = []
-        with self._writing():
+        with self._file.writing():
             self._keep_out(study)
-            (first,) = self._some(
+            (first,) = self._file.some(
                 "SELECT coalesce(max(number) + 1, 0) FROM trials WHERE study = ?", study
             )
             for proposal in proposals:
                 schedule = self._keep_schedule(pipeline, proposal.schedule)
                 number = first + len(added)
-                made = self._do(
+                made = self._file.do(
                     "INSERT OR IGNORE INTO trials (study, number, schedule, source, predicted) "
                     "VALUES (?, ?, ?, ?, ?)",
                     study,
@@ -190,9 +194,9 @@ class TuningStore:
                 study now, or the file cannot be written.
         """
         result = plausible(result)
-        with self._writing():
+        with self._file.writing():
             self._keep_out(study)
-            found = self._one(
+            found = self._file.one(
                 "SELECT outcome FROM trials WHERE study = ? AND number = ?", study, number
             )
             if found is None:
@@ -201,7 +205,7 @@ class TuningStore:
                 raise StoreError(
                     f"The result of trial {number} of study {study} is known: it is {found[0]}."
                 )
-            self._do(
+            self._file.do(
                 "UPDATE trials SET outcome = ?, reason = ?, compile_seconds = ?, attempts = 0 "
                 "WHERE study = ? AND number = ?",
                 str(result.outcome),
@@ -220,7 +224,7 @@ class TuningStore:
             StoreError: another process tunes the study now, or the file cannot be written.
         """
         if result.is_correct and plausible(result).is_correct:
-            with self._writing():
+            with self._file.writing():
                 self._keep_out(study)
                 self._add_runs(study, number, result)
 
@@ -228,11 +232,11 @@ class TuningStore:
         """Adds runs to those of a trial, and sums all of them up."""
         before = self._runs(study, number)
         pairs = list(zip(result.seconds, result.reference_seconds, strict=True))
-        self._connection.executemany(
+        self._file.connection.executemany(
             "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
             [(study, number, place, *pair) for place, pair in enumerate(pairs, len(before))],
         )
-        self._do(
+        self._file.do(
             "UPDATE trials SET others = max(others, ?) WHERE study = ? AND number = ?",
             result.others,
             study,
@@ -241,7 +245,7 @@ class TuningStore:
         all_pairs = [*before, *pairs]
         summary = summarise([a for a, _ in all_pairs], [b for _, b in all_pairs])
         if summary is not None:
-            self._do(SUMMARISED, *summary, study, number)
+            self._file.do(SUMMARISED, *summary, study, number)
 
     def replace(self, study: int, number: int, result: Measurement) -> Measurement:
         """Puts a result in the place of an earlier one, whose runs are gone, and returns what it
@@ -251,10 +255,10 @@ class TuningStore:
             StoreError: another process tunes the study now, or the file cannot be written.
         """
         result = plausible(result)
-        with self._writing():
+        with self._file.writing():
             self._keep_out(study)
-            self._do("DELETE FROM runs WHERE study = ? AND trial = ?", study, number)
-            self._do(
+            self._file.do("DELETE FROM runs WHERE study = ? AND trial = ?", study, number)
+            self._file.do(
                 "UPDATE trials SET outcome = ?, reason = ?, upper = NULL, ratio = NULL, "
                 "beside = NULL WHERE study = ? AND number = ?",
                 str(result.outcome),
@@ -276,8 +280,8 @@ class TuningStore:
         self._count_attempts(study, numbers, -1)
 
     def _count_attempts(self, study: int, numbers: Iterable[int], more: int) -> None:
-        with self._writing():
-            self._connection.executemany(
+        with self._file.writing():
+            self._file.connection.executemany(
                 "UPDATE trials SET attempts = attempts + ? "
                 "WHERE study = ? AND number = ? AND outcome IS NULL",
                 [(more, study, number) for number in numbers],
@@ -287,8 +291,8 @@ class TuningStore:
         """Keeps how far the search of a study has come: how many structures it has scored, and
         whether it ended by itself.
         """
-        with self._writing():
-            self._do(
+        with self._file.writing():
+            self._file.do(
                 "INSERT OR REPLACE INTO searches VALUES (?, ?, ?)", study, structures, int(is_over)
             )
 
@@ -296,7 +300,7 @@ class TuningStore:
         """How far the search of a study has come, as :meth:`keep_search` keeps it; None if it has
         not begun.
         """
-        row = self._one("SELECT structures, is_over FROM searches WHERE study = ?", study)
+        row = self._file.one("SELECT structures, is_over FROM searches WHERE study = ?", study)
         return None if row is None else (int(row[0]), bool(row[1]))
 
     def reference_digest_of(self, study: int) -> str:
@@ -314,7 +318,7 @@ class TuningStore:
         Raises:
             StoreError: there is no such study.
         """
-        rows = self.rows(
+        rows = self._file.rows(
             "SELECT schedule, ratio FROM trials WHERE study = ? AND ratio IS NOT NULL", study
         )
         return TimedStudy(
@@ -324,25 +328,25 @@ class TuningStore:
     def trials(self, study: int) -> list[Trial]:
         """All trials of a study, in order. A damaged row costs its trial, and is logged."""
         runs: dict[int, list[tuple[Any, Any]]] = {}
-        for number, *pair in self.rows(
+        for number, *pair in self._file.rows(
             "SELECT trial, seconds, reference_seconds FROM runs WHERE study = ? "
             "ORDER BY trial, round",
             study,
         ):
             runs.setdefault(number, []).append((pair[0], pair[1]))
-        rows = self.rows(f"{_TRIALS} ORDER BY number", study)
+        rows = self._file.rows(f"{_TRIALS} ORDER BY number", study)
         return list(self._intact_trials(study, ((row, runs.get(row[0], [])) for row in rows)))
 
     def trial_log(self, study: int, pipeline: Pipeline) -> TrialLog:
         """The trials of a study, with what is asked of them while it is tuned."""
-        digests = self.rows("SELECT schedule FROM trials WHERE study = ?", study)
+        digests = self._file.rows("SELECT schedule FROM trials WHERE study = ?", study)
         return TrialLog.of(pipeline, self.trials(study), (digest for (digest,) in digests))
 
     def fastest(self, study: int) -> Iterator[Trial]:
         """The trials of a study with times, the fastest first; read as they are asked for."""
         place = 0
         while True:
-            rows = self.rows(
+            rows = self._file.rows(
                 f"{_TRIALS} AND upper IS NOT NULL ORDER BY upper, ratio, number LIMIT ? OFFSET ?",
                 study,
                 PAGE,
@@ -355,7 +359,7 @@ class TuningStore:
             place += PAGE
 
     def _runs(self, study: int, number: int) -> list[tuple[Any, Any]]:
-        return self.rows(
+        return self._file.rows(
             "SELECT seconds, reference_seconds FROM runs WHERE study = ? AND trial = ? "
             "ORDER BY round",
             study,
@@ -384,8 +388,8 @@ class TuningStore:
         without times.
         """
         counted = "study = ? AND beside IS NOT NULL"
-        (count,) = self._some(f"SELECT count(*) FROM trials WHERE {counted}", study)
-        middle = self.rows(
+        (count,) = self._file.some(f"SELECT count(*) FROM trials WHERE {counted}", study)
+        middle = self._file.rows(
             f"SELECT beside FROM trials WHERE {counted} ORDER BY beside LIMIT ? OFFSET ?",
             study,
             2 - count % 2,
@@ -395,7 +399,7 @@ class TuningStore:
 
     def studies(self) -> list[StudySummary]:
         """A line about each study, the oldest first. Damaged rows are left out, and logged."""
-        rows = self.rows(
+        rows = self._file.rows(
             "SELECT studies.id, pipelines.name, device, machines.document, sizes, model, strategy, "
             "seed, created, threads, float_mode, count(number), count(outcome), "
             "coalesce(sum(outcome = 'correct'), 0), "
@@ -408,7 +412,7 @@ class TuningStore:
         found = []
         for row in rows:
             try:
-                found.append(_summary(row))
+                found.append(read_summary(row))
             except DamagedRowError as error:
                 self._tell_damage(f"study {row[0]}", error)
         return found
@@ -417,7 +421,7 @@ class TuningStore:
         """The numbers of all studies of the algorithm of a pipeline, at any size and on any
         machine, the newest first.
         """
-        rows = self.rows(
+        rows = self._file.rows(
             "SELECT id FROM studies WHERE pipeline = ? ORDER BY id DESC", pipeline_digest(pipeline)
         )
         return [id for (id,) in rows]
@@ -472,20 +476,20 @@ class TuningStore:
             raise StoreError(f"{self.path} is damaged: {error}.") from None
 
     def _of_study(self, study: int, columns: str, joined: str) -> tuple[Any, ...]:
-        row = self._one(f"SELECT {columns} FROM studies {joined} WHERE id = ?", study)
+        row = self._file.one(f"SELECT {columns} FROM studies {joined} WHERE id = ?", study)
         if row is None:
             raise StoreError(f"{self.path} has no study {study}.")
         return row
 
     def keep_prices(self, machine: TuningMachine, prices: Prices) -> None:
         """Keeps the prices of the cost model ``reuse`` for a machine, in the place of others."""
-        with self._writing():
-            self._do(
+        with self._file.writing():
+            self._file.do(
                 "INSERT OR IGNORE INTO machines VALUES (?, ?)",
                 machine.fingerprint,
                 machine.document,
             )
-            self._do(
+            self._file.do(
                 "INSERT OR REPLACE INTO prices VALUES (?, ?, ?)",
                 machine.fingerprint,
                 prices_to_json(prices),
@@ -494,7 +498,7 @@ class TuningStore:
 
     def prices(self, machine: TuningMachine) -> Prices | None:
         """The prices that are kept for a machine; None if there are none."""
-        row = self._one("SELECT document FROM prices WHERE machine = ?", machine.fingerprint)
+        row = self._file.one("SELECT document FROM prices WHERE machine = ?", machine.fingerprint)
         if row is None:
             return None
         return self._read("the prices of this machine", lambda: prices_from_json(row[0]))
@@ -502,22 +506,24 @@ class TuningStore:
     def claim_study(self, study: int) -> Runner | None:
         """Makes this process tune a study. If another process tunes it, returns that one."""
         me = Runner.this_process()
-        with self._writing():
-            text, renewed = self._some("SELECT runner, renewed FROM studies WHERE id = ?", study)
+        with self._file.writing():
+            text, renewed = self._file.some(
+                "SELECT runner, renewed FROM studies WHERE id = ?", study
+            )
             other = None if text is None else Runner.from_text(text)
             if other is not None and other != me and other.is_running(renewed):
                 return other
-            self._do(_LEASED, me.text, time.time(), study)
-        if self._file is not None and study not in self._leases:
-            self._leases[study] = Heartbeat(lambda: _renew(self._place, study, me))
+            self._file.do(_LEASED, me.text, time.time(), study)
+        if self._file.is_on_disk and study not in self._leases:
+            self._leases[study] = Heartbeat(lambda: _renew(self._file.place, study, me))
         return None
 
     def release_study(self, study: int) -> None:
         """Lets other processes tune a study, if this process tunes it."""
         if study in self._leases:
             self._leases.pop(study).stop()
-        with self._writing():
-            self._do(
+        with self._file.writing():
+            self._file.do(
                 "UPDATE studies SET runner = NULL, renewed = NULL WHERE id = ? AND runner = ?",
                 study,
                 Runner.this_process().text,
@@ -528,7 +534,7 @@ class TuningStore:
         StoreError: another process took the study over, while this one was suspended or could not
             renew its lease.
         """
-        found = self._one("SELECT runner FROM studies WHERE id = ?", study)
+        found = self._file.one("SELECT runner FROM studies WHERE id = ?", study)
         me = Runner.this_process().text
         if found is not None and found[0] is not None and found[0] != me:
             raise StoreError(
@@ -539,12 +545,14 @@ class TuningStore:
     def _keep_pipeline(self, pipeline: Pipeline) -> str:
         name = pipeline_digest(pipeline)
         document = to_json(algorithm_of(pipeline))
-        self._do("INSERT OR IGNORE INTO pipelines VALUES (?, ?, ?)", name, pipeline.name, document)
+        self._file.do(
+            "INSERT OR IGNORE INTO pipelines VALUES (?, ?, ?)", name, pipeline.name, document
+        )
         return name
 
     def _keep_schedule(self, pipeline: Pipeline, schedule: Schedule) -> str:
         name = schedule_digest(pipeline, schedule)
-        self._do(
+        self._file.do(
             "INSERT OR IGNORE INTO schedules VALUES (?, ?, ?, ?)",
             pipeline_digest(pipeline),
             name,
@@ -553,66 +561,13 @@ class TuningStore:
         )
         return name
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """A transaction: all of it is kept, or nothing.
-
-        Raises:
-            StoreError: the file is gone, or cannot be written.
-        """
-        if self._file is not None and _identity(self._place) != self._file:
-            raise StoreError(
-                f"{self.path} is gone: somebody removed or replaced it or its folder, so no result "
-                "can be kept there. Run the same again to begin a new file."
-            )
-        with errors_of(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:  # a full disk ends it
-                    self._connection.execute("ROLLBACK")
-                raise
-
-    def _do(self, statement: str, *values: object) -> sqlite3.Cursor:
-        with errors_of(self.path):
-            return self._connection.execute(statement, values)
-
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows that a statement of SQL gives.
 
         Raises:
             StoreError: the file is damaged, or the statement is wrong.
         """
-        with errors_of(self.path):
-            return self._connection.execute(statement, values).fetchall()
-
-    def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        found = self.rows(statement, *values)
-        return found[0] if found else None
-
-    def _some(self, statement: str, *values: object) -> tuple[Any, ...]:
-        found = self._one(statement, *values)
-        if found is None:
-            raise StoreError(f"{self.path} lacks a row that another one needs: {statement}.")
-        return found
-
-
-def plausible(result: Measurement) -> Measurement:
-    """A measurement as a store can keep it: one with a time that is no time is refused, and
-    characters of a reason that are no Unicode text are written as escapes.
-    """
-    reason = result.reason.encode(errors="backslashreplace").decode()
-    times = [*result.seconds, *result.reference_seconds]
-    wrong = next((one for one in times if not is_time(float(one))), None)
-    if wrong is not None:
-        why = f"The measurer gave {wrong} s as a time; a time is more than zero and finite."
-        return Measurement(result.schedule, RunOutcome.REFUSED, why)
-    compiling = result.compile_seconds
-    if compiling is not None and not math.isfinite(compiling):
-        compiling = None
-    return evolve(result, reason=reason, compile_seconds=compiling)
+        return self._file.rows(statement, *values)
 
 
 _LEASED = "UPDATE studies SET runner = ?, renewed = ? WHERE id = ?"
@@ -625,40 +580,6 @@ def _renew(path: str, study: int, runner: Runner) -> None:
             "UPDATE studies SET renewed = ? WHERE id = ? AND runner = ?",
             (time.time(), study, runner.text),
         )
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    """What tells a file from others; None if there is none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _summary(row: Sequence[Any]) -> StudySummary:
-    """Raises:
-    DamagedRowError: the row is damaged.
-    """
-    id, name, device, machine, sizes, model, strategy, seed, created, *more = row
-    threads, float_mode, trials, told, correct, best = more
-    return StudySummary(
-        id=id,
-        pipeline=str(name),
-        device=str(device),
-        machine=read_machine(machine),
-        sizes=intact("its sizes", lambda: json.loads(sizes)),
-        model=str(model),
-        strategy=str(strategy),
-        seed=seed,
-        created=str(created),
-        trials=trials,
-        told=told,
-        correct=correct,
-        best=best,
-        threads=threads,
-        float_mode=str(float_mode),
-    )
 
 
 def _now() -> str:

@@ -61,6 +61,11 @@ KEPT = "kept"
 SEARCHING = 30.0
 """The most seconds in which a new study finds the schedule that runs beside all others."""
 
+BESIDE = 0.5
+"""The most seconds that a search goes on while machines of a pool measure, before their results are
+taken.
+"""
+
 MOST_SEED = 2**63 - 1
 """The largest seed that a store keeps."""
 
@@ -331,9 +336,11 @@ class Study:
         if len(waiting) < count and may_propose:
             self._propose(self._generation())
             waiting = self._trials.open_beyond(running, count)
-        while not waiting and not running and self.opening is not None and not self.opening.is_over:
-            self.search(TURN)
+        while len(waiting) < count and self.opening is not None and not self.opening.is_over:
+            self.search(BESIDE if running else TURN)
             waiting = self._trials.open_beyond(running, count)
+            if running:
+                break  # first the results that came meanwhile
         return list(waiting)
 
     def _generation(self) -> list[Proposal]:
