@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,9 +12,12 @@ import pytest
 from attrs import define, evolve, field
 
 from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.cost.model import CostModel
+from spaces.enumerate.search.events import Event, Found, Improved, Scored
 from spaces.enumerate.search.improving import ImprovingFrom
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
 from spaces.model.schedules.schedule import Schedule
@@ -21,7 +25,7 @@ from spaces.tuning.identity import schedule_digest
 from spaces.tuning.opening_search import OpeningSearch
 from spaces.tuning.retries import ATTEMPTS, is_transient
 from spaces.tuning.store import TuningStore
-from spaces.tuning.study import Study
+from spaces.tuning.study import REFERENCE, Study
 from spaces.tuning.top_ranked import SEARCH, TopRanked
 from spaces.tuning.trial import Trial
 from tests.tuning.fakes import QUICK, SPACE, FakeMeasurer
@@ -315,28 +319,44 @@ def test_a_busy_machine_is_told_once(store: TuningStore, caplog: pytest.LogCaptu
     assert told.startswith("other programs take 45 % of the processors")
 
 
+def endless(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+    """Finds two schedules in seven structures, and then no more."""
+    dear, cheap = space.sample(2, seed=1)
+    yield Improved(Found(1e9, dear))
+    yield Improved(Found(9e8, cheap))
+    yield Scored(7, 70)
+    while True:
+        ask_clock()
+        time.sleep(0.001)
+
+
 def test_a_search_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    """A study without time to search measures at once. The next process searches on, from the best
-    that was found and with the structures that are left.
+    """A study measures what an endless search has found in a moment. The next process searches on,
+    from the best of that and with the structures that are left.
     """
     path = tmp_path / "searched.sqlite"
-    slow = TopRanked(found=4, structures=400)
+    slow = TopRanked(found=4, structures=60, strategy=endless)
     with TuningStore.open(path) as store, opened(store, strategy=slow, searching=0.05) as study:
         assert study.opening is not None
         assert not study.opening.is_over
-        kept = store.search_of(study.id)
-        assert kept is not None
-        assert not kept[1]
+        while study.opening._search.structures < 7:
+            study.search(0.02)
+        assert store.search_of(study.id) == (7, False)
+        assert study.trials[0].proposal.source == REFERENCE
+        found = [one for one in study if one.proposal.source == SEARCH]
+        cheap = min(found, key=lambda one: one.proposal.predicted or math.inf).schedule
     with TuningStore.open(path) as store, opened(store, strategy=slow) as study:
         opening = study.opening
         assert opening is not None
-        assert opening.before == kept[0]
-        assert isinstance(opening._search.strategy, ImprovingFrom)
-        assert opening._search.limits.structures == 400 - kept[0]
+        assert opening.before == 7
+        assert opening._search.strategy == ImprovingFrom(start=cheap)
+        assert opening._search.limits.structures == 53
         before = len(study.trials)
         study.search(60.0)
         assert opening.is_over
-        assert store.search_of(study.id) is not None
+        structures, is_over = store.search_of(study.id) or (0, False)
+        assert 7 < structures <= 60
+        assert is_over
         assert len(study.trials) > before
         assert {one.proposal.source for one in study.trials[before:]} == {SEARCH}
     with TuningStore.open(path) as store, opened(store, strategy=slow) as study:
@@ -353,11 +373,13 @@ def test_changes_from_a_schedule_make_it_cheaper() -> None:
 
 
 def test_at_most_a_fifth_of_a_run_is_search(store: TuningStore) -> None:
-    with opened(store, strategy=TopRanked(found=4, structures=100_000), searching=0.05) as study:
+    with opened(store, strategy=TopRanked(found=4, strategy=endless), searching=0.05) as study:
         opening = study.opening
         assert isinstance(opening, OpeningSearch)
+        while len(study.trials) < 2:
+            study.search(0.02)
         before = opening.seconds
         measurer = FakeMeasurer(pause=0.05)
         began = time.monotonic()
-        study.run(measurer, trials=3, batch=1)
+        study.run(measurer, trials=2, batch=1)
         assert opening.seconds - before <= 0.2 * (time.monotonic() - began) + 0.5
