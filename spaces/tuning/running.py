@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
@@ -156,11 +156,16 @@ class StudyRun:
         """The results as they come; a plain measurer has them all at once."""
         pipeline, schedules = self.study.space.pipeline, [one.schedule for one in trials]
         if isinstance(self.measurer, GradualMeasurer):
-            yield from self.deadline.each(self.measurer.measure_gradually(pipeline, schedules))
+            results = self.measurer.measure_gradually(pipeline, schedules)
+            try:
+                yield from self.deadline.each(results)
+            finally:
+                if isinstance(results, Generator):
+                    results.close()  # which ends a measurement that the time limit cuts
             return
         with self.deadline.kept():
-            results = self.measurer.measure(pipeline, schedules)
-        yield from zip(range(len(trials)), results, strict=True)
+            found = self.measurer.measure(pipeline, schedules)
+        yield from zip(range(len(trials)), found, strict=True)
 
     def _keep(self, number: int, result: Measurement, kept: dict[int, int]) -> bool:
         """Keeps a result as far as it is new, and returns whether the trial has one.
