@@ -495,7 +495,7 @@ from spaces.enumerate.search.stagewise.freezing import Freezing as Freezing
 from spaces.enumerate.search.neighbours.genetic.strategy import Genetic as Genetic
 from spaces.enumerate.search.papers.grouping import Grouping as Grouping
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling as HierarchicalSampling
-from spaces.enumerate.search.improving import Improving as Improving
+from spaces.enumerate.search.improving import Improving as Improving, ImprovingFrom as ImprovingFrom
 from spaces.enumerate.search.neighbours.latin_hypercube import LatinHypercube as LatinHypercube
 from spaces.enumerate.search.neighbours.optuna_search import (
     OptunaSearch as OptunaSearch,
@@ -517,18 +517,20 @@ from spaces.enumerate.search.events import (
 
 # Measuring
 from spaces.cost.measurer import (
+    GradualMeasurer as GradualMeasurer,
     Measurer as Measurer,
     Measurement as Measurement,
     RunOutcome as RunOutcome,
 )
 from spaces.backend.measuring.local import LocalMeasurer as LocalMeasurer
 from spaces.backend.measuring.session import MeasuringError as MeasuringError
+from spaces.cost.pool import MeasuringPool as MeasuringPool
 from spaces.backend.measuring.over_dask import (
     DaskMeasurer as DaskMeasurer,
     DaskUnavailable as DaskUnavailable,
 )
 from spaces.backend.measuring.task import MeasuringLimits as MeasuringLimits
-from spaces.backend.measuring.rounds import Rungs as Rungs
+from spaces.backend.measuring.rounds import Race as Race
 from spaces.backend.measuring.agreement import Tolerance as Tolerance
 from spaces.backend.measuring.tolerances import tolerance as tolerance
 
@@ -546,7 +548,11 @@ from spaces.tuning.trial import (
     Trial as Trial,
     Proposal as Proposal,
 )
-from spaces.tuning.strategy import TuningStrategy as TuningStrategy
+from spaces.tuning.strategy import (
+    FirstSearch as FirstSearch,
+    SearchingStrategy as SearchingStrategy,
+    TuningStrategy as TuningStrategy,
+)
 from spaces.tuning.strategies import (
     register_tuning_strategy as register_tuning_strategy,
     tuning_strategy_names as tuning_strategy_names,
@@ -562,9 +568,9 @@ from spaces.tuning.compiler_ranking import (
 )
 from spaces.tuning.store import (
     TuningStore as TuningStore,
-    StudySummary as StudySummary,
     default_store as default_store,
 )
+from spaces.tuning.study_key import StudySummary as StudySummary
 from spaces.tuning.schema import StoreError as StoreError
 from spaces.tuning.identity import TuningMachine as TuningMachine
 from spaces.tuning.calibration import (
@@ -580,7 +586,12 @@ from spaces.tuning.export import (
     t4_text as t4_text,
     trials_from_t4 as trials_from_t4,
     csv_text as csv_text,
+    trial_columns as trial_columns,
+    trials_frame as trials_frame,
+    write_parquet as write_parquet,
+    TablesUnavailable as TablesUnavailable,
 )
+from spaces.tuning.damage import find_damage as find_damage, Damage as Damage
 
 # Apps
 from spaces.apps.catalog import APPS as APPS

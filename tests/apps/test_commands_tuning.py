@@ -1,6 +1,8 @@
 """``spaces tune``, ``best``, ``studies`` and ``export``."""
 
 import json
+import sqlite3
+import sys
 from functools import partial
 
 import attrs
@@ -10,10 +12,8 @@ from spaces import Calibration, Prices, TuningStore, compile_best, default_store
 from spaces.apps.command_line import calibrate, tune, tuning_view
 from spaces.apps.loading import load_function
 from spaces.tuning.identity import this_machine
-from spaces.tuning.study import Study, find_trusted_schedule
 from tests.apps.command_line import files, spaces
-from tests.clocks import Clock
-from tests.tuning.fakes import QUICK, SPACE, FakeMeasurer
+from tests.tuning.fakes import FakeMeasurer
 
 OWN = """
 import spaces
@@ -151,6 +151,40 @@ def test_an_exported_schedule_is_read_again(own, store, tmp_path):
     spaces("verify", own, "--schedule", path)
 
 
+def test_damage_is_listed(own, store, tmp_path):
+    assert spaces("studies", "--store", store, "--check")[0] == f"{store} is whole.\n"
+    path = tmp_path / "damaged.sqlite"
+    path.write_bytes(store.read_bytes())
+    with sqlite3.connect(path) as plain:
+        plain.execute("UPDATE trials SET outcome = 'fine' WHERE number = 3")
+    out, err = spaces("studies", "--store", path, "--check", status=1)
+    assert out.splitlines()[1].split() == ["trials", "1.3", "its", "outcome", "is", "'fine'"]
+    assert f"{path} has 1 damaged row;" in err
+    (damage,) = json.loads(spaces("studies", "--store", path, "--check", "--json", status=1)[0])
+    assert damage == {"table": "trials", "row": "1.3", "why": "its outcome is 'fine'"}
+    spaces("best", own, "--store", path)
+
+
+def test_texts_of_others_do_nothing_to_a_terminal(store, tmp_path):
+    path = tmp_path / "foreign.sqlite"
+    path.write_bytes(store.read_bytes())
+    with sqlite3.connect(path) as plain:
+        plain.execute("UPDATE pipelines SET name = 'out' || char(27) || '[2J' || char(155) || 'x'")
+    out, _ = spaces("studies", "--store", path)
+    assert "\x1b" not in out
+    assert "\x9b" not in out
+    assert "out\\x1b[2J\\x9bx" in out
+
+
+def test_parquet_needs_a_file_and_a_package(store, tmp_path, monkeypatch):
+    arguments = ("export", "1", "--store", store, "--format", "parquet")
+    assert "give the file to write" in spaces(*arguments, status=2)[1]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = tmp_path / "t.parquet"
+    assert "need pyarrow" in spaces(*arguments, "-o", path, status=1)[1]
+    assert not path.exists()
+
+
 def test_mistakes_get_sentences(own, store, tmp_path):
     text = tmp_path / "text"
     text.write_text("this is no database\n" * 50)
@@ -190,25 +224,15 @@ def test_a_calibration_is_kept_if_it_helps(tmp_path, monkeypatch, after):
         assert (kept, report["kept"]) == (None, False)
 
 
-def test_in_a_pipe_a_line_every_few_seconds(monkeypatch, capsys):
-    """Each look at the clock takes 3 s: two when the view is made, one when a trial has ended, and
-    one for the time left.
-    """
-    clock = Clock()
-    clock.step = 3.0
-    monkeypatch.setattr(tuning_view, "monotonic", clock)
-    with (
-        TuningStore.open(":memory:") as opened,
-        Study.open(opened, SPACE, strategy=QUICK, reference=find_trusted_schedule(SPACE)) as study,
-        tuning_view.TuningView(600.0) as view,
-    ):
-        study.run(FakeMeasurer(), trials=3, callbacks=[view.show])
-    first, second = capsys.readouterr().err.splitlines()  # the first trial ended after 3 s
-    assert first.startswith("9 s: trials: 2 (")
-    assert "; reference: " in first
-    assert first.endswith("; time left: 588 s")
-    assert second.startswith("15 s: trials: 3 (")
-    assert second.endswith("; time left: 582 s")
+def test_in_a_pipe_a_line_every_few_seconds(own, tmp_path, monkeypatch):
+    monkeypatch.setattr(tuning_view, "EVERY", 0.0)
+    arguments = ("tune", own, "--options", "small", "--store", tmp_path / "s.sqlite")
+    _, err = spaces(*arguments, "--trials", "2")
+    lines = err.splitlines()
+    assert "now: searching; time left: " in lines[0]
+    assert any("now: measuring 0, 1; time left: " in one for one in lines)
+    assert "trials: 2 (2 correct); fastest: trial " in lines[-1]
+    assert "reference: " in lines[-1]
 
 
 def test_what_is_interrupted_is_kept(own, tmp_path, monkeypatch):
