@@ -1,8 +1,8 @@
 """``python -m bench [NAME ...]`` measures, writes ``bench/results`` and renews all tables.
 
 ``python -m bench tables`` renews them from the results that are there. ``python -m bench gpu``,
-``errors``, ``first``, ``fit``, ``five``, ``gpu_bundle``, ``hlpipe`` and ``ranks`` are commands of
-their own.
+``errors``, ``first``, ``fit``, ``five``, ``gpu_bundle``, ``hlpipe``, ``instructions`` and ``ranks``
+are commands of their own.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def main(arguments: list[str]) -> None:
         importlib.import_module("bench.cost_quality.five").main(arguments[1:])
     elif arguments[:1] == ["first"]:
         importlib.import_module("bench.cost_quality.first_found").main(arguments[1:])
+    elif arguments[:1] == ["instructions"]:
+        importlib.import_module("bench.instructions").main(arguments[1:])
     elif arguments[:1] == ["ranks"]:
         importlib.import_module("bench.cost_quality.ranks").main(arguments[1:])
     elif arguments[:1] == ["hlpipe"]:

@@ -25,6 +25,9 @@ Costed = TypeVar("Costed")
 FITTED = "near a fit to the times of some hundred schedules on a server core of 2024"
 """Where most prices come from."""
 
+MEASURED = "measured by `python -m bench instructions`: [times and prices](instructions.md)"
+"""Where prices of single instructions come from."""
+
 
 @frozen(eq=False)
 class Price:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from spaces.cost.cpu.term import ACCESS, Core, Price, StageWork, term
+from spaces.cost.cpu.term import ACCESS, MEASURED, Core, Price, StageWork, term
 from spaces.cost.features.accesses import Course, ReadGroup
 from spaces.cost.features.features import Features, copies_that_share
 from spaces.cost.features.records import FuncFeatures
 from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, maximum, where
 
 LOAD = Price(
-    "load", 0.5, "a load of a vector, and a line that it reaches into behind its first one"
+    "load", 0.5, "a load of a vector, and of each further line that it reaches into", MEASURED
 )
 LANE = Price("lane", 0.65, "one lane of a load whose lanes are apart")
-LOOKUP = Price("lookup", 1.05, "one lane of a load from the place that a value gives")
+LOOKUP = Price("lookup", 1.05, "one lane of a load from the place that a value gives", MEASURED)
 GATHER = Price(
     "gather", 2.0, "one lane of a load along several dimensions, each with an address of its own"
 )
-SHUFFLE = Price("shuffle", 0.5, "a vector of lanes of two others")
+SHUFFLE = Price("shuffle", 0.5, "a vector of lanes of two others", MEASURED)
 STORE = Price("store", 1.0, "a store of a vector")
-SCATTER = Price("scatter", 1.0, "one lane of a store whose lanes are apart")
+SCATTER = Price("scatter", 1.0, "one lane of a store whose lanes are apart", MEASURED)
 
 _LARGEST_STEP = 4
 """Lanes that lie so far apart, or so many of which are the same, are picked out of dense vectors.

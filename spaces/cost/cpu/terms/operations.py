@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaces.cost.cpu.term import OPERATION, Core, Price, StageWork, term
+from spaces.cost.cpu.term import MEASURED, OPERATION, Core, Price, StageWork, term
 from spaces.cost.features.accesses import Operations
 from spaces.cost.features.features import copies_that_share
 from spaces.cost.features.records import StageFeatures, volume
@@ -10,9 +10,11 @@ from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
 
 INSTRUCTION = Price("instruction", 0.45, "an instruction on a register")
-SERIES = Price("series", 10.0, "a series of float32 values, such as exp, in a register of doubles")
-CALL = Price("call", 15.0, "a function of the C library for one value")
-FRACTION = Price("fraction", 4.0, "a register of quotients or square roots of floats")
+SERIES = Price(
+    "series", 10.0, "a series for float32, such as exp, of as many doubles as a unit has", MEASURED
+)
+CALL = Price("call", 25.0, "a function of the C library for one value", MEASURED)
+FRACTION = Price("fraction", 5.0, "quotients or square roots of a vector of floats", MEASURED)
 DIVISION = Price(
     "division",
     6.0,
