@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 import llvmlite.binding
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from spaces.constraints.devices.present_gpu import NoGpuError, present_gpu
 from spaces.constraints.devices.products import GpuProduct, gpu_products, product_called
+from spaces.markup.card import card, facts
+from spaces.markup.element import Markup
 from spaces.model.suggestions import suggestion
 
 
@@ -66,6 +68,9 @@ class GpuDevice:
     #: Shared memory, reserve included, is handed to blocks in multiples of this many bytes.
     shared_allocation_unit_bytes: int
 
+    def _repr_html_(self) -> str:
+        return _card(self, self.product)
+
     def __str__(self) -> str:
         return f"{self.name}: {self.product}, {self.sm_count} multiprocessors"
 
@@ -93,6 +98,9 @@ class CpuDevice:
     cache_line_bytes: int
     vector_bits: int
 
+    def _repr_html_(self) -> str:
+        return _card(self, self.model)
+
     def __str__(self) -> str:
         return f"{self.name}: {self.model}, {self.cores} cores, vectors of {self.vector_bits} bits"
 
@@ -109,6 +117,16 @@ _FALLBACK_CACHE_LINE_BYTES = 64
 # Widest first. 256-bit integer arithmetic came with AVX2, not with AVX.
 _VECTOR_BITS = (("avx512f", 512), ("avx2", 256), ("sse2", 128), ("neon", 128))
 _FALLBACK_VECTOR_BITS = 128
+
+
+def _card(device: Device, about: str) -> Markup:
+    """What a device shows in a notebook: its limits."""
+    limits = {
+        name.replace("_", " "): f"{value:,}"
+        for name, value in asdict(device).items()
+        if isinstance(value, int)
+    }
+    return card(f"Device {device.name}", about, facts(limits))
 
 
 def device(name: str) -> Device:
