@@ -47,7 +47,7 @@ def _flat(child: Child) -> Iterable[str]:
             yield from _flat(inner)
 
 
-def tag(name: str, *children: Child, **attributes: str | int | float | bool | None) -> Markup:
+def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Markup:
     """An element.
 
     Args:

@@ -172,11 +172,26 @@ class CheckedSchedule:
         }
 
 
+@frozen
+class Judged:
+    """What was judged."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    device: Device
+
+
 @frozen(repr=False)
 class Illegal:
-    """A schedule that is not legal, with all violations."""
+    """A schedule that is not legal, with all violations.
+
+    Attributes:
+        violations: the violations.
+        judged: what ``verify`` judged; None if something else made the verdict.
+    """
 
     violations: tuple[Violation, ...]
+    judged: Judged | None = field(default=None, eq=False)
 
     @property
     def legal(self) -> bool:
