@@ -317,6 +317,11 @@ from spaces.backend.compile import (
     compile_cpu_unchecked as compile_cpu_unchecked,
 )
 from spaces.backend.llvm.operators import FloatMode as FloatMode
+from spaces.backend.profiling.run import profile as profile
+from spaces.backend.profiling.profile import (
+    Profile as Profile,
+    FuncTime as FuncTime,
+)
 from spaces.backend.compile_gpu import (
     compile_gpu as compile_gpu,
     GpuPipeline as GpuPipeline,
@@ -574,6 +579,12 @@ from spaces.tuning.export import (
     t4_text as t4_text,
     trials_from_t4 as trials_from_t4,
     csv_text as csv_text,
+)
+
+# Pages
+from spaces.pages.report import (
+    report as report,
+    Report as Report,
 )
 
 # Apps
