@@ -7,43 +7,47 @@ from collections.abc import Iterator, Mapping
 from spaces.markup.element import Child, Markup, joined, share_bar, table, tag
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.schedule import StageOf
+from spaces.pages.detail import Detail
 from spaces.pages.facts import FuncFact, ScheduleFacts, StageFact
 from spaces.pages.nest_view import link
 from spaces.pages.quantities import shown_box, shown_bytes, shown_count, shown_share
 
-_LONGEST = 600
-"""A card shows so many characters of a definition."""
 
-
-def func_views(facts: ScheduleFacts, lines: Mapping[str, str], prefix: str) -> Markup:
+def func_views(
+    facts: ScheduleFacts, lines: Mapping[str, str], prefix: str, detail: Detail
+) -> Markup:
     """The cards of all Funcs: the computed ones, outputs first, then the inlined ones.
 
     Args:
         facts: the numbers of the schedule.
         lines: the directives of each Func that has any.
         prefix: the start of the ids of the cards.
+        detail: how many cards, and how much is in each.
     """
     computed = [fact for fact in facts.funcs if fact.role != "inlined"]
     inlined = [fact for fact in facts.funcs if fact.role == "inlined"]
+    ordered = [*reversed(computed), *reversed(inlined)]
+    if len(ordered) > detail.cards:
+        ordered.sort(key=lambda fact: (fact.role == "inlined", -fact.cost))
     cards = [
-        _card(facts.pipeline.function(fact.name), fact, facts, lines.get(fact.name, ""), prefix)
-        for fact in (*reversed(computed), *reversed(inlined))
+        _card(fact, facts, lines.get(fact.name, ""), prefix, detail)
+        for fact in ordered[: detail.cards]
     ]
     return tag("div", cards, class_="cards")
 
 
-def _card(
-    function: Function, fact: FuncFact, facts: ScheduleFacts, lines: str, prefix: str
-) -> Markup:
+def _card(fact: FuncFact, facts: ScheduleFacts, lines: str, prefix: str, detail: Detail) -> Markup:
     title = tag("h4", fact.name, " ", tag("small", f"{fact.types}({', '.join(fact.args)})"))
     rows = [tag("tr", tag("th", n, scope="row"), tag("td", v)) for n, v in _rows(fact)]
     parts: list[Child] = [title, tag("table", tag("tbody", rows), class_="facts")]
     if lines:
         parts.append(tag("pre", lines, class_="directives"))
-    if fact.costs and facts.price is not None and facts.price.cost > 0:
+    if detail.tables and fact.costs and facts.price is not None and facts.price.cost > 0:
         parts += [tag("h5", "Cost by cause"), _costs(fact, facts.price.cost)]
-    parts += [_stage(stage, fact, facts, prefix) for stage in fact.stages]
-    parts.append(_definition(function))
+    if detail.tables:
+        parts += [_stage(stage, fact, facts, prefix) for stage in fact.stages]
+    if detail.definition:
+        parts.append(_definition(facts.pipeline.function(fact.name), detail.definition))
     return tag(
         "article", parts, class_="card", id=f"{prefix}{facts.pipeline.places[fact.name]}",
         data_func=fact.name, tabindex="-1",
@@ -106,11 +110,11 @@ def _stage(stage: StageFact, fact: FuncFact, facts: ScheduleFacts, prefix: str) 
     return tag("div", title, about, named)
 
 
-def _definition(function: Function) -> Markup:
+def _definition(function: Function, longest: int) -> Markup:
     told = []
     for index, stage in enumerate(function.stages):
         left = f"{function.name}({', '.join(map(str, stage.args))})"
         values = ", ".join(map(str, stage.values))
-        cut = values if len(values) <= _LONGEST else f"{values[:_LONGEST]} …"
+        cut = values if len(values) <= longest else f"{values[:longest]} …"
         told.append(f"{left} = {cut}" + (f"  // update {index - 1}" if index else ""))
     return tag("details", tag("summary", "Definition"), tag("pre", "\n".join(told), class_="wrap"))

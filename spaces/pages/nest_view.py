@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import attrs
+
 from spaces.markup.element import Markup, joined, tag
 from spaces.model.nest.loopnest import Allocate, Compute, HoistedStorage, Loop, LoopNest, Produce
 from spaces.model.nest.nest_text import NestRow, nest_rows, written_at_estimates
 from spaces.model.schedules.domain_order import LoopKind
+from spaces.pages.detail import Detail
 from spaces.pages.facts import ScheduleFacts
 from spaces.pages.quantities import shown_box, shown_bytes, shown_count
 
-MOST_ROWS = 1200
-"""A page shows so many rows of a nest; the rest is for ``spaces show``."""
 
-
-def nest_view(nest: LoopNest, facts: ScheduleFacts, prefix: str) -> Markup:
+def nest_view(nest: LoopNest, facts: ScheduleFacts, prefix: str, detail: Detail) -> Markup:
     """The tree of a loop nest at the estimates. Each loop can be closed; each row knows its Func.
 
     Args:
         nest: the nest.
         facts: the numbers of its schedule.
         prefix: the start of the ids of the cards of Funcs.
+        detail: how many rows, and how much of their formulas.
     """
     rows = list(nest_rows(nest.body, written=written_at_estimates(nest)))
-    left = len(rows) - MOST_ROWS
-    told = _nested(rows[:MOST_ROWS], facts, prefix)
+    shown = [attrs.evolve(row, text=row.text[: detail.row]) for row in rows[: detail.rows]]
+    told = _nested(shown, facts, prefix)
+    left = len(rows) - len(shown)
     more = tag("p", f"... and {left:,} more rows", class_="quiet") if left > 0 else None
     return tag("div", told, more, class_="nest")
 
@@ -81,8 +83,8 @@ def _opened(row: NestRow, func: str, kind: str, *told: Markup | str | None) -> t
     return inside.removesuffix("</details>"), "</details>"
 
 
-def _about(row: NestRow, func: str, kind: str) -> dict[str, str]:
-    return {"class_": kind, "data_func": func, "title": row.text[:400]}
+def _about(row: NestRow, func: str, kind: str) -> dict[str, str | None]:
+    return {"class_": kind, "data_func": func, "title": row.text or None}
 
 
 def _storage(row: NestRow, func: str, facts: ScheduleFacts, prefix: str) -> Markup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from attrs import field, frozen
 
@@ -21,6 +22,7 @@ from spaces.model.schedules.levels import LevelError
 from spaces.model.writing.text import format_schedule, written_lines
 from spaces.pages.code_view import Code, code_view
 from spaces.pages.cost_view import cost_view
+from spaces.pages.detail import DETAILS, Detail
 from spaces.pages.difference_view import difference_view
 from spaces.pages.facts import ScheduleFacts, caches, schedule_facts
 from spaces.pages.func_view import func_views
@@ -99,9 +101,11 @@ class Side:
 
 def schedule_page(sides: Sequence[Side]) -> str:
     """The page about one schedule, or two of one pipeline."""
-    parts = list(_sections(sides))
-    head = _head(sides)
     title = f"{sides[0].judged.pipeline.name}: {' and '.join(side.name for side in sides)}"
+    for detail in DETAILS:
+        parts, head = list(_sections(sides, detail)), _head(sides, detail)
+        if len(whole_page(title, head, parts).encode()) <= MOST_BYTES:
+            break
     room = MOST_BYTES - len(whole_page(title, head, parts).encode()) - _MARGIN
     if room > _LEAST_CODE and any(side.codes for side in sides):
         shown = _in_columns(sides, [code_view(side.codes, room // len(sides)) for side in sides])
@@ -109,7 +113,7 @@ def schedule_page(sides: Sequence[Side]) -> str:
     return whole_page(title, head, parts)
 
 
-def _sections(sides: Sequence[Side]) -> Iterator[Section]:
+def _sections(sides: Sequence[Side], detail: Detail) -> Iterator[Section]:
     legal = [
         (side.verdict, side.facts, side.profile)
         for side in sides
@@ -118,31 +122,12 @@ def _sections(sides: Sequence[Side]) -> Iterator[Section]:
     if len(legal) == 2:
         names = sides[0].name, sides[1].name
         yield Section("differences", "What differs", difference_view(legal[0], legal[1], names))
-    yield from _each(sides, "violations", "Violations", _violations)
-    yield from _each(sides, "repair", "Nearest legal schedule", _repair)
-    yield from _each(sides, "costs", "Where time goes", _costs)
     alone = len(sides) == 1
-    yield from _each(sides, "graph", "Funcs", _graph, wide=not alone)
-    yield from _each(sides, "nest", "Loop nest", _nest, wide=not alone)
-    yield from _each(sides, "kernels", "Kernels", _kernels)
-    yield from _each(sides, "run", "A small run, step by step", _run)
-    yield from _each(sides, "rules", "Rules", _rules)
-    yield from _each(sides, "proofs", "Proofs", _proofs)
-    yield from _each(sides, "funcs", "Each Func", _funcs)
-    yield from _each(sides, "schedule", "Schedule", _schedule)
-
-
-def _each(
-    sides: Sequence[Side],
-    id: str,
-    title: str,
-    view: Callable[[Side, str], Markup | None],
-    wide: bool = True,
-) -> Iterator[Section]:
-    """A section with the view of each side; none if no side has one."""
-    shown = [view(side, prefix) for side, prefix in zip(sides, _PREFIXES, strict=False)]
-    if any(shown):
-        yield Section(id, title, _in_columns(sides, shown), wide)
+    for id, title, view in _VIEWS:
+        shown = [view(side, prefix, detail) for side, prefix in zip(sides, _PREFIXES, strict=False)]
+        if any(shown):
+            wide = not alone or id not in ("graph", "nest")
+            yield Section(id, title, _in_columns(sides, shown), wide)
 
 
 def _in_columns(sides: Sequence[Side], shown: Sequence[Markup | None]) -> Markup:
@@ -156,14 +141,16 @@ def _in_columns(sides: Sequence[Side], shown: Sequence[Markup | None]) -> Markup
     return tag("div", columns, class_="sides two")
 
 
-def _head(sides: Sequence[Side]) -> Markup:
+def _head(sides: Sequence[Side], detail: Detail) -> Markup:
     pipeline = sides[0].judged.pipeline
     sizes = ", ".join(
         f"{one.buffer} {' × '.join(str(extent) for _, extent in one.ranges)}"
         for one in pipeline.estimates[:8]
     )
     small = tag("small", f"at {sizes}" if sizes else "")
-    return joined(tag("h1", pipeline.name, " ", small), [_tiles(side) for side in sides])
+    less = f"{detail.note}, so that the page stays under {MOST_BYTES // 1000} KB."
+    note = tag("p", less, class_="note") if detail.note else None
+    return joined(tag("h1", pipeline.name, " ", small), [_tiles(side) for side in sides], note)
 
 
 def _tiles(side: Side) -> Markup:
@@ -193,7 +180,7 @@ def _about(device: Device) -> str:
     return f" ({known})" if known else ""
 
 
-def _violations(side: Side, prefix: str) -> Markup | None:
+def _violations(side: Side, prefix: str, detail: Detail) -> Markup | None:
     if isinstance(side.verdict, CheckedSchedule):
         return None
     judged = side.judged
@@ -203,17 +190,19 @@ def _violations(side: Side, prefix: str) -> Markup | None:
     return joined(told, drawn)
 
 
-def _repair(side: Side, prefix: str) -> Markup | None:
+def _repair(side: Side, prefix: str, detail: Detail) -> Markup | None:
     if side.repair is None:
         return None
     return repair_view(side.judged.pipeline, side.judged.schedule, side.repair)
 
 
-def _costs(side: Side, prefix: str) -> Markup | None:
+def _costs(side: Side, prefix: str, detail: Detail) -> Markup | None:
     return None if side.facts is None else cost_view(side.facts, side.profile, prefix)
 
 
-def _graph(side: Side, prefix: str) -> Markup:
+def _graph(side: Side, prefix: str, detail: Detail) -> Markup | None:
+    if len(side.judged.pipeline.functions) > detail.drawn:
+        return None
     drawn = graph_view(side.judged.pipeline, side.judged.schedule)
     return tag("div", drawn, class_="graph fit" if _is_small(side) else "graph", tabindex=0)
 
@@ -222,10 +211,10 @@ def _is_small(side: Side) -> bool:
     return len(side.judged.pipeline.functions) <= _FITS
 
 
-def _nest(side: Side, prefix: str) -> Markup | None:
+def _nest(side: Side, prefix: str, detail: Detail) -> Markup | None:
     if side.facts is None or not isinstance(side.verdict, CheckedSchedule):
         return None
-    return nest_view(_shown_nest(side.verdict), side.facts, prefix)
+    return nest_view(_shown_nest(side.verdict), side.facts, prefix, detail)
 
 
 def _shown_nest(checked: CheckedSchedule) -> LoopNest:
@@ -233,7 +222,7 @@ def _shown_nest(checked: CheckedSchedule) -> LoopNest:
     return checked.at(checked.pipeline.sizes()).nest if checked.cases else checked.nest
 
 
-def _kernels(side: Side, prefix: str) -> Markup | None:
+def _kernels(side: Side, prefix: str, detail: Detail) -> Markup | None:
     if side.facts is None or not side.facts.kernels:
         return None
     rows = [
@@ -246,17 +235,17 @@ def _kernels(side: Side, prefix: str) -> Markup | None:
     return tag("div", table(columns, rows), class_="scroll")
 
 
-def _run(side: Side, prefix: str) -> Markup | None:
+def _run(side: Side, prefix: str, detail: Detail) -> Markup | None:
     return None if side.run is None else run_view(side.run, prefix)
 
 
-def _rules(side: Side, prefix: str) -> Markup | None:
+def _rules(side: Side, prefix: str, detail: Detail) -> Markup | None:
     if not isinstance(side.verdict, CheckedSchedule):
         return None
     return rule_view(margins(side.verdict), side.verdict.advice)
 
 
-def _proofs(side: Side, prefix: str) -> Markup | None:
+def _proofs(side: Side, prefix: str, detail: Detail) -> Markup | None:
     if side.proofs is None:
         return None
     judged = side.judged
@@ -267,7 +256,7 @@ def _proofs(side: Side, prefix: str) -> Markup | None:
     return proof_view(side.proofs, nest)
 
 
-def _funcs(side: Side, prefix: str) -> Markup | None:
+def _funcs(side: Side, prefix: str, detail: Detail) -> Markup | None:
     if side.facts is None:
         return None
     lines: dict[str, list[str]] = {}
@@ -275,9 +264,28 @@ def _funcs(side: Side, prefix: str) -> Markup | None:
         func = line.stage.partition(".")[0]
         lines.setdefault(func, []).append(".".join((line.stage, *line.calls)))
     told = {name: "\n".join(found) for name, found in lines.items()}
-    return func_views(side.facts, told, prefix)
+    return func_views(side.facts, told, prefix, detail)
 
 
-def _schedule(side: Side, prefix: str) -> Markup:
+def _schedule(side: Side, prefix: str, detail: Detail) -> Markup:
     text = format_schedule(side.judged.schedule, side.judged.pipeline)
     return tag("pre", text or "(no directives: the default schedule)")
+
+
+View: TypeAlias = Callable[[Side, str, Detail], Markup | None]
+"""Makes a part of the page of one schedule; None if it has none."""
+
+_VIEWS: tuple[tuple[str, str, View], ...] = (
+    ("violations", "Violations", _violations),
+    ("repair", "Nearest legal schedule", _repair),
+    ("costs", "Where time goes", _costs),
+    ("graph", "Funcs", _graph),
+    ("nest", "Loop nest", _nest),
+    ("kernels", "Kernels", _kernels),
+    ("run", "A small run, step by step", _run),
+    ("rules", "Rules", _rules),
+    ("proofs", "Proofs", _proofs),
+    ("funcs", "Each Func", _funcs),
+    ("schedule", "Schedule", _schedule),
+)
+"""The parts in their order: the anchor, the title and the view of each."""
