@@ -39,10 +39,14 @@ from spaces.model.nest.loopnest import loop_nest
 from spaces.model.nest.splits import OrderError
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
+from spaces.pages.facts import schedule_facts
 from spaces.pages.report import report
 
 PAGE = Path("report.html")
 """The page of those who name no file."""
+
+_MOST_STEPS = 1e10
+"""The most operations of a schedule that is run for its page; these take some seconds."""
 
 _ANY_GPU = "sm_80"
 """The device of a schedule with GPU loops where no GPU is present."""
@@ -147,6 +151,14 @@ def _device_of(schedule: Schedule) -> Device:
 def _timed(verdict: Verdict) -> Profile | None:
     """Where the time of a run goes; None of a schedule that does not run here."""
     if not isinstance(verdict, CheckedSchedule) or not isinstance(verdict.device, CpuDevice):
+        return None
+    facts = schedule_facts(verdict)
+    steps = sum(stage.steps for func in facts.funcs for stage in func.stages)
+    if steps > _MOST_STEPS:
+        complain(
+            f"The page has no measured times: a run takes about {steps:,.0f} operations. "
+            "`spaces run` runs it nevertheless."
+        )
         return None
     try:
         return profile(verdict)

@@ -42,7 +42,8 @@ def profile(
         sizes: as for :meth:`CompiledPipeline.run`.
         threads: how many threads execute parallel loops; by default one for each usable core.
         float_mode: how far float results may differ from the expressions as written.
-        seconds: how long to run, about; each of the two programs runs at least three times.
+        seconds: how long to run, about. Each program runs at least once, after a run that does
+            not count.
 
     Raises:
         ValueError: the schedule is illegal, or for a GPU; or an image without an estimate needs
@@ -65,6 +66,8 @@ def profile(
         clock, start = counting.now(), time.perf_counter()
         taken: list[list[float]] = [[], []]
         while len(taken[0]) < _FEWEST or time.perf_counter() < start + lasting:
+            if taken[0] and time.perf_counter() > start + _PATIENCE * lasting:
+                break
             for program, times in zip(programs, taken, strict=True):
                 times.append(_seconds(program))
         rate = (counting.now() - clock) / (time.perf_counter() - start)
@@ -81,7 +84,10 @@ def profile(
 
 
 _FEWEST = 3
-"""Each program runs at least so often."""
+"""Each program runs at least so often ..."""
+
+_PATIENCE = 8
+"""... unless that takes so many times as long as was asked for."""
 
 
 def _seconds(program: Callable[[], object]) -> float:

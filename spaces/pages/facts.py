@@ -64,6 +64,11 @@ class StageFact:
     lanes: Number
     loops: tuple[LoopFact, ...]
 
+    @property
+    def steps(self) -> float:
+        """The operations and reads of all evaluations; those of a vector count once."""
+        return self.points * (self.operations + sum(self.reads.values())) / max(self.lanes, 1)
+
 
 @frozen
 class StorageFact:
